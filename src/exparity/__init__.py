@@ -1,0 +1,56 @@
+"""exparity: does a post-hoc explanation method work equally well for every group of people?
+
+The public names load on first use, so that importing the package costs nothing.
+"""
+
+from __future__ import annotations
+
+import importlib
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from exparity.artifacts import read_results
+    from exparity.engine import Classifier, load_classifier
+    from exparity.errors import ExparityError, InputError
+    from exparity.interface import Explanation
+    from exparity.methods import explain
+    from exparity.metrics import evaluate
+    from exparity.stats import GroupComparison, compare_groups
+
+_HOMES = {
+    "Classifier": "exparity.engine",
+    "ExparityError": "exparity.errors",
+    "Explanation": "exparity.interface",
+    "GroupComparison": "exparity.stats",
+    "InputError": "exparity.errors",
+    "compare_groups": "exparity.stats",
+    "evaluate": "exparity.metrics",
+    "explain": "exparity.methods",
+    "load_classifier": "exparity.engine",
+    "read_results": "exparity.artifacts",
+}
+
+__all__ = [
+    "Classifier",
+    "ExparityError",
+    "Explanation",
+    "GroupComparison",
+    "InputError",
+    "compare_groups",
+    "evaluate",
+    "explain",
+    "load_classifier",
+    "read_results",
+]
+__version__ = version("exparity")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        return getattr(importlib.import_module(_HOMES[name]), name)
+    raise AttributeError(f"module 'exparity' has no attribute '{name}'")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -1,0 +1,380 @@
+"""The Parquet artefacts: their schemas, how they are written and how they are read back.
+
+Every file carries the ids of its cell (dataset, model, ...) as dictionary-encoded columns, so that
+a folder of files is one table, and its provenance as key-value metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from exparity.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_ID = pa.dictionary(pa.int32(), pa.string())
+_METADATA_PREFIX = "exparity."
+
+
+def _fields(*fields: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
+    return [pa.field(f[0], f[1], nullable=len(f) > 2) for f in fields]
+
+
+_IDS: dict[str, pa.Field] = {
+    name: pa.field(name, pa.int64() if name == "seed" else _ID, nullable=False)
+    for name in ("dataset", "model", "seed", "method", "metric")
+}
+
+_KEY = _fields(
+    ("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True)
+)
+
+_TEST_COLUMNS = _fields(
+    ("group_a", pa.string()),
+    ("group_b", pa.string()),
+    ("n_a", pa.int64()),
+    ("n_b", pa.int64()),
+    ("mean_a", pa.float64()),
+    ("mean_b", pa.float64()),
+    ("sd_a", pa.float64()),
+    ("sd_b", pa.float64()),
+    ("mean_difference", pa.float64()),
+    ("U", pa.float64()),
+    ("p", pa.float64()),
+    ("significant", pa.bool_()),
+    ("cohens_d", pa.float64()),
+    ("d_ci_low", pa.float64()),
+    ("d_ci_high", pa.float64()),
+    ("considerable", pa.bool_()),
+    ("rank_biserial", pa.float64()),
+    ("direction", pa.int8()),
+    ("n_pairs", pa.int64()),
+    ("wilcoxon_p", pa.float64()),
+    ("d_z", pa.float64()),
+    ("n_undefined", pa.int64()),
+    ("n_examples", pa.int64()),
+    ("flags", pa.list_(pa.string())),
+)
+
+# artefact: (folder below the results folder, ids it carries, further columns, sort keys)
+_ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]] = {
+    "data": (
+        "data",
+        ("dataset",),
+        _fields(
+            ("example_id", pa.string()),
+            ("match_id", pa.string(), True),
+            ("split", pa.string()),
+            ("text", pa.string()),
+            ("words", pa.list_(pa.string())),
+            ("label", pa.int8()),
+            ("group", pa.string()),
+            ("rationale", pa.list_(pa.int8()), True),
+            ("attributes", pa.map_(pa.string(), pa.string())),
+        ),
+        ("split", "example_id"),
+    ),
+    "history": (
+        "models",
+        ("dataset", "model", "seed"),
+        _fields(
+            ("epoch", pa.int64()),
+            ("step", pa.int64()),
+            ("learning_rate", pa.float64()),
+            ("train_loss", pa.float64()),
+            ("train_accuracy", pa.float64()),
+            ("validation_loss", pa.float64()),
+            ("validation_accuracy", pa.float64()),
+            ("seconds", pa.float64()),
+        ),
+        ("epoch",),
+    ),
+    "predictions": (
+        "predictions",
+        ("dataset", "model", "seed"),
+        _KEY
+        + _fields(
+            ("label", pa.int8()),
+            ("probabilities", pa.list_(pa.float32())),
+            ("predicted", pa.int8()),
+        ),
+        ("example_id",),
+    ),
+    "explanations": (
+        "explanations",
+        ("dataset", "model", "seed", "method"),
+        _fields(
+            ("example_id", pa.string()),
+            ("target", pa.int8()),
+            ("token_ids", pa.list_(pa.int32())),
+            ("tokens", pa.list_(pa.string())),
+            ("word_ids", pa.list_(pa.int32())),
+            ("scores", pa.list_(pa.float32())),
+        ),
+        ("example_id",),
+    ),
+    "scores": (
+        "scores",
+        ("dataset", "model", "seed", "method", "metric"),
+        _KEY + _fields(("score", pa.float64())),
+        ("example_id",),
+    ),
+    "tests": (
+        "tests",
+        ("dataset", "model", "seed", "method", "metric"),
+        _TEST_COLUMNS,
+        ("group_a", "group_b"),
+    ),
+    "disparity": (
+        "report",
+        ("dataset", "model", "seed", "method", "metric"),
+        _TEST_COLUMNS
+        + _fields(
+            ("metric_direction", pa.string()),
+            ("better_group", pa.string(), True),
+            ("test_accuracy", pa.float64()),
+        ),
+        ("dataset", "model", "seed", "method", "metric", "group_a", "group_b"),
+    ),
+}
+
+ARTEFACTS = tuple(_ARTEFACTS)
+_PATTERNS = {"history": "**/history.parquet", "disparity": "disparity.parquet"}
+
+
+def _artefact(name: str) -> tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]:
+    if name not in _ARTEFACTS:
+        raise InputError(f"unknown artefact '{name}'; {did_you_mean(name, ARTEFACTS)}")
+    return _ARTEFACTS[name]
+
+
+@cache
+def schema_of(artefact: str) -> pa.Schema:
+    """Return the schema of an artefact: its ids, then its own columns.
+
+    Raises:
+        InputError: no such artefact.
+    """
+    _, ids, columns, _ = _artefact(artefact)
+    return pa.schema([_IDS[name] for name in ids] + columns)
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it into place on success.
+
+    A job that dies leaves nothing that looks finished; two that race leave one whole file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mode = os.umask(0)
+        os.umask(mode)
+        temporary.chmod(0o666 & ~mode)  # mkstemp's 0600 would hide results from colleagues
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@cache
+def _commit() -> str:
+    """Return the git commit of the source tree that exparity runs from, or ``unknown``."""
+    root = Path(__file__).resolve().parent
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return run.stdout.strip() if run.returncode == 0 else "unknown"
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def write_artefact(
+    path: Path,
+    artefact: str,
+    rows: Sequence[Mapping[str, Any]],
+    ids: Mapping[str, str | int],
+    *,
+    stage: str,
+    parameters: Mapping[str, Any],
+    device: str = "cpu",
+    seconds: float = 0.0,
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
+
+    Args:
+        path: where to.
+        artefact: which one; see :data:`ARTEFACTS`.
+        rows: one mapping per row, without the ids.
+        ids: the cell's ids (``dataset``, ``model``, ...); a row may override them.
+        stage: stage that made it.
+        parameters: parameters that made it.
+        device: where the model ran.
+        seconds: wall time.
+        extra: further facts to keep, such as the order of the groups.
+
+    Raises:
+        InputError: a row does not fit the schema.
+    """
+    _, id_names, _, keys = _artefact(artefact)
+    schema = schema_of(artefact)
+    full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
+    full.sort(key=lambda row: tuple(row[key] for key in keys))
+    try:
+        table = pa.Table.from_pylist(full, schema=schema)
+        table.validate(full=True)
+        for field in schema:
+            if not field.nullable and table.column(field.name).null_count:
+                raise InputError(f"{path}: column '{field.name}' has empty cells")
+    except (pa.ArrowInvalid, pa.ArrowTypeError, KeyError) as error:
+        raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
+    provenance = {
+        "artefact": artefact,
+        "version": version("exparity"),
+        "commit": _commit(),
+        "stage": stage,
+        "wildcards": dict(ids),
+        "parameters": dict(parameters),
+        "packages": _versions(),
+        "device": device,
+        "seed": ids.get("seed"),
+        "wall_seconds": round(seconds, 3),
+        **(extra or {}),
+    }
+    metadata = {
+        _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
+        for key, value in provenance.items()
+    }
+    with atomic_path(path) as temporary:
+        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def _type_text(data_type: pa.DataType) -> str:
+    return "text id" if pa.types.is_dictionary(data_type) else str(data_type)
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    if pa.types.is_dictionary(expected):
+        found = found.value_type if pa.types.is_dictionary(found) else found
+        return pa.types.is_string(found) or pa.types.is_large_string(found)
+    # Parquet renames the item field of lists; the type inside is what counts.
+    return bool(found.equals(expected)) or str(found) == str(expected)
+
+
+def check_schema(path: Path, artefact: str, found: pa.Schema) -> None:
+    """Compare a file's schema with the artefact's.
+
+    Raises:
+        InputError: names file, column, expected and found type.
+    """
+    for field in schema_of(artefact):
+        if field.name not in found.names:
+            raise InputError(
+                f"{path}: not a '{artefact}' artefact: column '{field.name}' "
+                f"({_type_text(field.type)}) is missing"
+            )
+        actual = found.field(field.name).type
+        if not _same(actual, field.type):
+            raise InputError(
+                f"{path}: column '{field.name}': expected {_type_text(field.type)}, found {actual}"
+            )
+
+
+def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
+    """Read one file and check its schema.
+
+    Args:
+        path: the file.
+        artefact: what it must be.
+
+    Returns:
+        The table, in the artefact's column order, and its provenance.
+
+    Raises:
+        InputError: the file is missing, damaged, or not such an artefact.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
+    try:
+        # One file, not a dataset: folder names are not columns here.
+        with pq.ParquetFile(path) as file:
+            table = file.read()
+    except (pa.ArrowInvalid, OSError) as error:
+        raise InputError(
+            f"{path}: not a readable Parquet file ({error}); delete it and run again"
+        ) from error
+    check_schema(path, artefact, table.schema)
+    metadata = {
+        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+        for key, value in (table.schema.metadata or {}).items()
+        if key.decode().startswith(_METADATA_PREFIX)
+    }
+    return table.select(schema_of(artefact).names), metadata
+
+
+def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
+    """Read many files of one artefact into one table, in the given order, ids as plain text."""
+    schema = pa.schema(
+        [
+            pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
+            for f in schema_of(artefact)
+        ]
+    )
+    tables = [read_artefact(path, artefact)[0].cast(schema) for path in paths]
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
+    """Read all files of an artefact below a results folder as one table.
+
+    Args:
+        folder: the results folder of a run, such as ``results``.
+        artefact: ``data``, ``predictions``, ``explanations``, ``scores``, ``tests``,
+            ``disparity`` or ``history``.
+
+    Returns:
+        A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns
+        and the rows of all files, sorted by file.
+
+    Raises:
+        InputError: unknown artefact, no such folder, no file, or a file of another form.
+    """
+    subfolder = Path(folder) / _artefact(artefact)[0]
+    # Hidden names are work in progress of a running or killed job.
+    paths = sorted(
+        path
+        for path in subfolder.glob(_PATTERNS.get(artefact, "**/*.parquet"))
+        if not any(part.startswith(".") for part in path.relative_to(subfolder).parts)
+    )
+    if not paths:
+        raise InputError(f"{subfolder}: no '{artefact}' files there; has that stage run?")
+    return read_tables(paths, artefact).to_pandas()

@@ -1,0 +1,116 @@
+"""The data artefact in memory: rows of a prepared dataset, and deterministic samples of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exparity.artifacts import read_artefact
+from exparity.errors import InputError
+from exparity.interface import Example
+
+
+@dataclass(frozen=True)
+class PreparedData:
+    """A prepared dataset.
+
+    Attributes:
+        dataset: id of the instance.
+        examples: all examples, sorted by split and id.
+        groups: groups in their declared order.
+        labels: class names by label index.
+        attribute: the protected attribute.
+    """
+
+    dataset: str
+    examples: tuple[Example, ...]
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    attribute: str
+
+    def split(self, name: str) -> list[Example]:
+        """Return the examples of a split, sorted by id."""
+        return [example for example in self.examples if example.split == name]
+
+
+def read_prepared(path: Path) -> PreparedData:
+    """Read the data artefact.
+
+    Raises:
+        InputError: missing or damaged file, or one written by something else.
+    """
+    table, metadata = read_artefact(path, "data")
+    if "groups" not in metadata or not table.num_rows:
+        raise InputError(f"{path}: names no groups or has no rows; make it with `exparity prepare`")
+    examples = tuple(_example(row) for row in table.to_pylist())
+    return PreparedData(
+        dataset=table.column("dataset")[0].as_py(),
+        examples=examples,
+        groups=tuple(metadata["groups"]),
+        labels=tuple(metadata["labels"]),
+        attribute=metadata["attribute"],
+    )
+
+
+def _example(row: dict[str, Any]) -> Example:
+    rationale = row["rationale"]
+    return Example(
+        example_id=row["example_id"],
+        words=tuple(row["words"]),
+        label=row["label"],
+        group=row["group"],
+        split=row["split"],
+        match_id=row["match_id"],
+        rationale=None if rationale is None else tuple(rationale),
+        attributes=dict(row["attributes"]),
+    )
+
+
+def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
+    """Take a deterministic sample: whole matched sets, balanced by group.
+
+    Matched sets are drawn in an order given by a hash of their id. Examples without a set are
+    drawn group by group in turn, so that every group has the same number as far as it reaches.
+
+    Args:
+        examples: what to draw from.
+        size: number of examples wanted; all if None or not less than there are.
+
+    Returns:
+        The sample in its original order. It has ``size`` examples, fewer if the next whole set
+        does not fit.
+    """
+    if size is None or size >= len(examples):
+        return list(examples)
+    sets: dict[str, list[Example]] = defaultdict(list)
+    singles: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        if example.match_id is None:
+            singles[example.group].append(example)
+        else:
+            sets[example.match_id].append(example)
+    queues = [sorted(group, key=_draw_key) for group in singles.values()]
+    turns = [[e] for rank in range(max(map(len, queues), default=0)) for e in _nth(queues, rank)]
+    units = [sets[key] for key in sorted(sets, key=_hash)] + turns
+    chosen: set[str] = set()
+    for unit in units:
+        if len(chosen) + len(unit) > size:
+            break
+        chosen.update(example.example_id for example in unit)
+    return [example for example in examples if example.example_id in chosen]
+
+
+def _nth(queues: list[list[Example]], rank: int) -> list[Example]:
+    return [queue[rank] for queue in queues if rank < len(queue)]
+
+
+def _hash(key: str) -> bytes:
+    return hashlib.sha256(key.encode()).digest()
+
+
+def _draw_key(example: Example) -> bytes:
+    return _hash(example.example_id)

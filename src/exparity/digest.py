@@ -1,0 +1,64 @@
+"""Digests of source code: what makes Snakemake run again exactly the work that a change touches."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import cache
+from pathlib import Path
+
+_ROOT = Path(__file__).parent
+
+
+def _module_file(dotted: str) -> Path | None:
+    """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
+    parts = dotted.split(".")[1:]
+    for candidate in (_ROOT.joinpath(*parts).with_suffix(".py"), _ROOT.joinpath(*parts, "__init__.py")):
+        if parts and candidate.is_file():
+            return candidate
+    return None
+
+
+def _imported(path: Path) -> list[str]:
+    """Return the dotted names of ``exparity`` modules that a file imports, wherever in it."""
+    names = []
+    for node in ast.walk(ast.parse(path.read_bytes())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity."):
+            names += [str(node.module)] + [f"{node.module}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Import):
+            names += [a.name for a in node.names if a.name.startswith("exparity.")]
+    return names
+
+
+def _private(path: Path) -> bool:
+    return path.stem.startswith("_") and path.stem != "__init__"
+
+
+@cache
+def source_digest(*paths: Path) -> str:
+    """Digest the source of implementing files and of the private helpers that they share.
+
+    A file's own bytes count, and those of every ``_private`` exparity module that it imports,
+    directly or through another such module: the removal curve under comprehensiveness and
+    sufficiency, say. Public modules (engine, artefacts) do not: they have tests of their own that
+    hold their results still, and a change in them must not throw away days of work.
+
+    Args:
+        paths: implementing files.
+
+    Returns:
+        The first 16 hexadecimal digits of a SHA-256.
+    """
+    seen: dict[Path, bytes] = {}
+    queue = list(paths)
+    while queue:
+        path = queue.pop().resolve()
+        if path in seen:
+            continue
+        seen[path] = path.read_bytes()
+        files = (_module_file(name) for name in _imported(path))
+        queue += [file for file in files if file is not None and _private(file)]
+    digest = hashlib.sha256()
+    for path in sorted(seen, key=lambda p: (p.name, seen[p])):
+        digest.update(path.name.encode() + b"\0" + seen[path] + b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,54 @@
+"""The engine: the one place that runs a model."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from exparity.engine.classifier import Classifier
+
+__all__ = ["Classifier", "load_classifier"]
+
+
+def load_classifier(
+    checkpoint: str,
+    device: str = "auto",
+    precision: str = "fp32",
+    *,
+    revision: str | None = None,
+    max_length: int | None = None,
+    token_budget: int | None = None,
+) -> Classifier:
+    """Load a fine-tuned sequence classifier.
+
+    Args:
+        checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer.
+        device: ``auto`` (the first GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
+        precision: ``fp32`` or ``bf16`` (weights in bfloat16; probabilities still in float32).
+        revision: commit of a Hub repository.
+        max_length: longest input in tokens; longer texts are cut. The model's limit if None.
+        token_budget: padded tokens per batch; a measured default for the device if None.
+
+    Returns:
+        A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
+
+    Raises:
+        InputError: the checkpoint is missing, damaged or not a classifier, or a bad argument.
+    """
+    from exparity.engine.device import resolve_device
+    from exparity.errors import InputError
+    from exparity.models.checkpoints import input_limit, load_model, load_tokenizer
+
+    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
+    if precision not in dtypes:
+        raise InputError(f"precision '{precision}': use fp32 or bf16")
+    target = resolve_device(device)
+    model = load_model(str(checkpoint), revision, dtype=dtypes[precision])
+    tokenizer = load_tokenizer(str(checkpoint), revision)
+    limit = input_limit(model, tokenizer)
+    if max_length is not None:
+        if not 1 <= max_length <= limit:
+            raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
+        limit = max_length
+    return Classifier(
+        model, tokenizer, device=target, max_length=limit, token_budget=token_budget
+    )

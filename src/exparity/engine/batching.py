@@ -1,0 +1,80 @@
+"""Planning batches: sorted by length, packed by token budget, halved when memory runs out."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+log = logging.getLogger(__name__)
+
+
+def plan_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[int]]:
+    """Pack items into batches of similar length.
+
+    Args:
+        lengths: tokens of each item.
+        token_budget: most padded tokens (items × longest) of a batch; an item longer than that
+            gets a batch of its own.
+
+    Yields:
+        Positions in ``lengths``, longest items first, so that too large a batch fails at once.
+    """
+    order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
+    batch: list[int] = []
+    for index in order:
+        if batch and (len(batch) + 1) * lengths[batch[0]] > token_budget:
+            yield batch
+            batch = []
+        batch.append(index)
+    if batch:
+        yield batch
+
+
+def _out_of_memory(error: RuntimeError) -> bool:
+    import torch
+
+    text = str(error)
+    return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
+
+
+def run_batches(
+    lengths: Sequence[int], token_budget: int, run: Callable[[list[int]], None]
+) -> int:
+    """Run work batch by batch; halve a batch that does not fit into memory.
+
+    Args:
+        lengths: tokens of each item.
+        token_budget: see :func:`plan_batches`.
+        run: runs the items at the given positions and stores what comes out.
+
+    Returns:
+        The budget that fitted, not above ``token_budget``.
+
+    Raises:
+        RuntimeError: a single item does not fit into memory.
+    """
+    import torch
+
+    queue = list(plan_batches(lengths, token_budget))[::-1]
+    while queue:
+        batch = queue.pop()
+        try:
+            run(batch)
+        except RuntimeError as error:
+            if len(batch) == 1 or not _out_of_memory(error):
+                raise
+            token_budget = max(1, len(batch) * lengths[batch[0]] // 2)
+            log.warning("out of memory; continuing with %d tokens a batch", token_budget)
+            half = len(batch) // 2
+            queue += [batch[half:], batch[:half]]
+        else:
+            continue
+        # Outside the handler: the traceback held the failed batch's tensors.
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
+        rest = [index for part in reversed(queue) for index in part]
+        queue = [
+            [rest[i] for i in part]
+            for part in plan_batches([lengths[i] for i in rest], token_budget)
+        ][::-1]
+    return token_budget

@@ -1,0 +1,121 @@
+"""From text to token ids, with the word that each token belongs to."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import SPECIAL_WORD, Encoding, IntArray
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+log = logging.getLogger(__name__)
+
+
+def word_spans(words: Sequence[str]) -> list[tuple[int, int]]:
+    """Return the character span of each word in the words joined by single blanks."""
+    spans, start = [], 0
+    for word in words:
+        spans.append((start, start + len(word)))
+        start += len(word) + 1
+    return spans
+
+
+def words_of_tokens(
+    offsets: Sequence[tuple[int, int]], special: Sequence[int], words: Sequence[str]
+) -> IntArray:
+    """Assign each token to the word that its first visible character lies in.
+
+    Characters decide, not the tokenizer's own idea of words, so that it works for every family and
+    for words that hold blanks or punctuation.
+
+    Args:
+        offsets: (t,) character spans in the joined words.
+        special: (t,) 1 for special tokens.
+        words: the words.
+
+    Returns:
+        (t,) word indices; −1 for special tokens.
+    """
+    text = " ".join(words)
+    owner = np.full(len(text) + 1, SPECIAL_WORD, dtype=np.int64)
+    for index, (start, end) in enumerate(word_spans(words)):
+        owner[start:end] = index
+        if end < len(text):
+            owner[end] = index + 1  # a token of the blank alone belongs to the word it announces
+    result = np.full(len(offsets), SPECIAL_WORD, dtype=np.int64)
+    for position, (start, end) in enumerate(offsets):
+        if special[position]:
+            continue
+        while start < end - 1 and text[start].isspace():
+            start += 1
+        result[position] = owner[min(start, len(text) - 1)]
+    return result
+
+
+def encode_texts(
+    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | Sequence[str]], max_length: int
+) -> list[Encoding]:
+    """Encode texts; those longer than ``max_length`` tokens are cut, with a warning and a count.
+
+    Args:
+        tokenizer: the model's tokenizer.
+        texts: strings, which are split at blanks, or lists of words.
+        max_length: most tokens, special ones included.
+
+    Raises:
+        InputError: a text without any content token; names its position.
+    """
+    word_lists = [text.split() if isinstance(text, str) else list(text) for text in texts]
+    joined = [" ".join(words) for words in word_lists]
+    for position, text in enumerate(joined):
+        if not text.strip():
+            raise InputError(f"text {position}: is empty; there is nothing to explain")
+    if not joined:
+        return []
+    # Lengths are checked here, so that the tokenizer need not warn and cut texts are counted.
+    batch = tokenizer(
+        joined,
+        truncation=True,
+        max_length=max_length,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        return_overflowing_tokens=True,
+    )
+    first = _first_windows(batch["overflow_to_sample_mapping"], len(joined))
+    windows = np.bincount(batch["overflow_to_sample_mapping"], minlength=len(joined))
+    encodings = []
+    for position, row in enumerate(first):
+        special = batch["special_tokens_mask"][row]
+        ids = batch["input_ids"][row]
+        if all(special):
+            raise InputError(f"text {position}: {joined[position]!r} has no token to explain")
+        encodings.append(
+            Encoding(
+                text=joined[position],
+                token_ids=np.array(ids, dtype=np.int64),
+                tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+                word_ids=words_of_tokens(
+                    batch["offset_mapping"][row], special, word_lists[position]
+                ),
+                special_mask=np.array(special, dtype=bool),
+                truncated=bool(windows[position] > 1),
+            )
+        )
+    cut = sum(encoding.truncated for encoding in encodings)
+    if cut:
+        log.warning("%d of %d texts are longer than %d tokens and were cut", cut, len(first), max_length)
+    return encodings
+
+
+def _first_windows(owners: Sequence[int], count: int) -> list[int]:
+    """Return, for each text, the row of its first window."""
+    first: dict[int, int] = {}
+    for row, owner in enumerate(owners):
+        first.setdefault(owner, row)
+    return [first[position] for position in range(count)]

@@ -1,0 +1,245 @@
+"""Data types that every other module may import; this one imports nothing of exparity but errors.
+
+Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` steps, ``c`` classes,
+``h`` hidden.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exparity.errors import InputError
+
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+IntArray = NDArray[np.int64]
+
+SPECIAL_WORD = -1
+"""Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""
+
+
+@dataclass(frozen=True)
+class Example:
+    """One labelled text.
+
+    Attributes:
+        example_id: unique within its dataset.
+        words: the text as words; ``text`` is these joined by single blanks.
+        label: class index, from 0.
+        group: value of the protected attribute.
+        split: ``train`` or ``test``.
+        match_id: the matched set it belongs to (a male/female pair, say), or None.
+        rationale: 0/1 per word, 1 where the word carries the label; None where unknown.
+        attributes: further facts about the example.
+    """
+
+    example_id: str
+    words: tuple[str, ...]
+    label: int
+    group: str
+    split: Literal["train", "test"]
+    match_id: str | None = None
+    rationale: tuple[int, ...] | None = None
+    attributes: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """The words joined by single blanks."""
+        return " ".join(self.words)
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """A text as the model sees it.
+
+    Attributes:
+        text: the text.
+        token_ids: (t,) vocabulary indices, special tokens included.
+        tokens: (t,) their names in the vocabulary.
+        word_ids: (t,) index of the word each token starts in; −1 for special tokens.
+        special_mask: (t,) True for special tokens.
+        truncated: True if the text was longer than the model's limit.
+    """
+
+    text: str
+    token_ids: IntArray
+    tokens: tuple[str, ...]
+    word_ids: IntArray
+    special_mask: BoolArray
+    truncated: bool = False
+
+    def __len__(self) -> int:
+        return len(self.token_ids)
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One attribution score per token of one text, for one target class.
+
+    Build it by hand from tokens and scores of any origin; token ids are needed only by metrics
+    that run the model.
+
+    Attributes:
+        text: the text.
+        target: class index that the scores explain.
+        token_ids: (t,) vocabulary indices, or None if the scores come from elsewhere.
+        tokens: (t,) token strings.
+        scores: (t,) raw, signed attributions, as given.
+        special_mask: (t,) True for special tokens; none are special if None.
+        word_ids: (t,) word index per token, −1 for special tokens; derived if None.
+
+    Raises:
+        InputError: the lengths disagree, or there is no token.
+    """
+
+    text: str
+    target: int
+    token_ids: IntArray | None = None
+    tokens: Sequence[str] = ()
+    scores: FloatArray = field(default_factory=lambda: np.zeros(0))
+    special_mask: BoolArray | None = None
+    word_ids: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        scores = np.array(self.scores, dtype=np.float64)
+        if scores.ndim != 1 or scores.size == 0:
+            raise InputError(
+                f"explanation of {self.text!r}: scores must be a non-empty list of numbers, one a "
+                f"token; got shape {scores.shape}"
+            )
+        special = np.zeros(scores.size, bool) if self.special_mask is None else self.special_mask
+        special = np.array(special, dtype=bool)
+        if self.word_ids is None:
+            words = np.where(special, SPECIAL_WORD, np.cumsum(~special) - 1)
+        else:
+            words = np.array(self.word_ids, dtype=np.int64)
+        ids = None if self.token_ids is None else np.array(self.token_ids, dtype=np.int64)
+        for name, value in (
+            ("tokens", self.tokens),
+            ("special_mask", special),
+            ("word_ids", words),
+            ("token_ids", ids),
+        ):
+            if value is not None and len(value) != scores.size:
+                raise InputError(
+                    f"explanation of {self.text!r}: {len(value)} {name} but {scores.size} scores; "
+                    "give one of each per token"
+                )
+        settle = object.__setattr__  # frozen: normalised once, here
+        settle(self, "target", int(self.target))
+        settle(self, "scores", scores)
+        settle(self, "tokens", tuple(self.tokens))
+        settle(self, "special_mask", special)
+        settle(self, "word_ids", words)
+        settle(self, "token_ids", ids)
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def content_mask(self) -> BoolArray:
+        """(t,) True for the tokens that metrics score: all but the special ones."""
+        assert self.special_mask is not None
+        return ~self.special_mask
+
+
+Direction = Literal["higher", "lower"]
+Needs = Literal["attributions", "probabilities"]
+
+
+@dataclass(frozen=True)
+class MetricFacts:
+    """What is true of a metric whatever its inputs.
+
+    Attributes:
+        direction: which values are better, ``higher`` or ``lower``.
+        bounds: smallest and largest possible value.
+        unit: what the value counts (probability, share, ...).
+        kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
+        needs: ``attributions`` (scores alone) or ``probabilities`` (it runs the model).
+        stochastic: True if it draws random numbers.
+        reference: where it is defined.
+        display: name for tables; the id with blanks if None.
+    """
+
+    direction: Direction
+    bounds: tuple[float, float]
+    unit: str
+    kind: str
+    needs: Needs
+    stochastic: bool
+    reference: str
+    display: str | None = None
+
+
+@dataclass(frozen=True)
+class MethodFacts:
+    """What is true of an explanation method whatever its inputs.
+
+    Attributes:
+        signed: True if negative scores mean evidence against the target.
+        needs_gradient: True if it differentiates the model.
+        target: output that it explains, ``logit`` or ``probability``.
+        baseline: what an absent token is replaced by, or None if nothing is.
+        stochastic: True if it draws random numbers.
+        reference: where it is defined.
+        display: name for tables; the id with blanks if None.
+    """
+
+    signed: bool
+    needs_gradient: bool
+    target: Literal["logit", "probability"]
+    baseline: str | None
+    stochastic: bool
+    reference: str
+    display: str | None = None
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file that a dataset is read from.
+
+    Attributes:
+        path: where it lies, relative to the data folder.
+        url: where it can be downloaded, pinned to a commit.
+        sha256: its digest in hexadecimal.
+    """
+
+    path: str
+    url: str
+    sha256: str
+
+
+@dataclass(frozen=True)
+class DatasetFacts:
+    """What is true of a dataset.
+
+    Attributes:
+        attribute: the protected attribute.
+        groups: its values; their order fixes the sign of every difference (first − second).
+        labels: names of the classes, by label index.
+        matched: True if examples come in matched sets (pairs).
+        rationales: True if words are marked that carry the label.
+        licence: terms of use.
+        reference: where it is described.
+        files: what it is read from; none if it is generated or brought by the user.
+        display: name for tables; the id with blanks if None.
+    """
+
+    attribute: str
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    matched: bool
+    rationales: bool
+    licence: str
+    reference: str
+    files: tuple[RemoteFile, ...] = ()
+    display: str | None = None
+
+
+Parameters = dict[str, Any]

@@ -1,0 +1,188 @@
+"""Quality metrics: the registry, and :func:`evaluate`, which scores explanations with one.
+
+A metric that needs attributions alone is a function of padded arrays,
+``f(scores, content_mask, *, options) -> (n,)``. One that runs the model is a function of a
+:class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. Both are registered with :func:`metric` in
+a module of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from exparity.errors import ExparityError, InputError
+from exparity.interface import BoolArray, Explanation, FloatArray, IntArray, MetricFacts
+from exparity.metrics._arrays import l1_normalised, pad
+from exparity.parameters import Option, complete, options_of
+from exparity.registry import Entry, Registry
+from exparity.seeding import generator
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
+
+
+def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a metric under ``id`` with its :class:`~exparity.interface.MetricFacts`."""
+    return METRICS.register(id, **facts)
+
+
+@dataclass(frozen=True)
+class MetricBatch:
+    """Explanations to score with a metric that runs the model.
+
+    Attributes:
+        classifier: the model, behind the engine.
+        token_ids: (t,) ids of each text, special tokens included.
+        scores: (t,) normalised attributions of each text.
+        content_masks: (t,) True for tokens that count, for each text.
+        targets: (n,) explained class indices.
+        keys: identity of each text, for random draws.
+        seed: the run's seed.
+        metric: id of the metric.
+    """
+
+    classifier: Classifier
+    token_ids: tuple[IntArray, ...]
+    scores: tuple[FloatArray, ...]
+    content_masks: tuple[BoolArray, ...]
+    targets: IntArray
+    keys: tuple[str, ...]
+    seed: int
+    metric: str
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    def generator(self, index: int) -> np.random.Generator:
+        """Return the random generator of one text; the same whatever it is batched with."""
+        return generator(self.seed, "evaluate", self.metric, self.keys[index])
+
+    def target_probabilities(
+        self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
+    ) -> FloatArray:
+        """Return the probability of each owner's target for token-id sequences.
+
+        Args:
+            sequences: token ids.
+            owners: index of the text that each sequence was made from.
+
+        Returns:
+            (m,) float64 in [0, 1].
+        """
+        rows = np.asarray(owners, dtype=np.int64)
+        if not len(rows):
+            return np.zeros(0)
+        found = self.classifier.probabilities(sequences)
+        return found[np.arange(len(rows)), self.targets[rows]]
+
+
+def _common(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
+    """Options that every metric has."""
+
+
+def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
+    """Return all options of a metric: its own and those that every metric has."""
+    return {**options_of(_common), **entry.options}
+
+
+def evaluate(
+    classifier: Classifier | None,
+    explanations: Sequence[Explanation],
+    metric: str,
+    seed: int = 0,
+    **params: Any,
+) -> FloatArray:
+    """Score explanations with a metric.
+
+    Args:
+        classifier: the explained model; None for metrics that need attributions alone.
+        explanations: from :func:`exparity.explain` or built by hand.
+        metric: registered id, such as ``comprehensiveness``.
+        seed: seed of metrics that draw random numbers.
+        **params: the metric's options and ``normalise_over``: ``sequence`` divides by the L1 norm
+            over all tokens, ``content`` leaves special tokens out.
+
+    Returns:
+        (n,) float64, one value per explanation; NaN where the metric is undefined.
+
+    Raises:
+        InputError: unknown metric or option, or an explanation or classifier that the metric
+            cannot work with.
+    """
+    return evaluate_keyed(
+        classifier, explanations, [e.text for e in explanations], metric, seed, params
+    )
+
+
+def evaluate_keyed(
+    classifier: Classifier | None,
+    explanations: Sequence[Explanation],
+    keys: Sequence[str],
+    metric: str,
+    seed: int,
+    params: dict[str, Any],
+) -> FloatArray:
+    """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`."""
+    entry = METRICS.get(metric)
+    options = complete(metric_options(entry), params, f"metric {metric}")
+    over = options.pop("normalise_over")
+    if not explanations:
+        return np.zeros(0)
+    masks = [e.content_mask for e in explanations]
+    for explanation, mask in zip(explanations, masks, strict=True):
+        if not mask.any():
+            raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
+    scores = [
+        l1_normalised(e.scores, e.content_mask if over == "content" else None)
+        for e in explanations
+    ]
+    if entry.facts.needs == "attributions":
+        values = entry.function(pad(scores), pad(masks), **options)
+    else:
+        batch = _model_batch(classifier, explanations, scores, masks, keys, metric, seed)
+        values = entry.function(batch, **options)
+    values = np.asarray(values, dtype=np.float64)
+    if values.shape != (len(explanations),):
+        raise ExparityError(f"metric {metric}: must return one value per explanation")
+    return values
+
+
+def _model_batch(
+    classifier: Classifier | None,
+    explanations: Sequence[Explanation],
+    scores: list[FloatArray],
+    masks: list[BoolArray],
+    keys: Sequence[str],
+    metric: str,
+    seed: int,
+) -> MetricBatch:
+    from exparity.engine.preflight import check_targets
+
+    if classifier is None:
+        raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
+    ids = []
+    for explanation in explanations:
+        if explanation.token_ids is None:
+            raise InputError(
+                f"explanation of {explanation.text!r}: metric {metric} runs the model, so it needs "
+                "token_ids"
+            )
+        ids.append(explanation.token_ids)
+    targets = np.array([e.target for e in explanations], dtype=np.int64)
+    check_targets(targets, classifier.n_classes)
+    return MetricBatch(
+        classifier=classifier,
+        token_ids=tuple(ids),
+        scores=tuple(scores),
+        content_masks=tuple(masks),
+        targets=targets,
+        keys=tuple(keys),
+        seed=seed,
+        metric=metric,
+    )

@@ -1,0 +1,41 @@
+"""Array helpers that metrics share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exparity.interface import BoolArray, FloatArray
+
+
+def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
+    """Stack vectors of different length to (n, t), padded at the end with 0 or False."""
+    width = max(len(row) for row in rows)
+    stacked = np.zeros((len(rows), width), dtype=rows[0].dtype)
+    for index, row in enumerate(rows):
+        stacked[index, : len(row)] = row
+    return stacked
+
+
+def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:
+    """Divide scores by their L1 norm.
+
+    Args:
+        scores: (t,) attributions.
+        mask: (t,) True for the tokens whose norm counts; all if None.
+
+    Returns:
+        (t,) float64; unchanged where the norm is zero, all NaN where a score is not finite.
+    """
+    if not np.isfinite(scores).all():
+        return np.full(len(scores), np.nan)
+    counted = scores if mask is None else scores[mask]
+    peak = np.abs(counted).max(initial=0.0)
+    if peak == 0:
+        return scores.astype(np.float64)
+    # By the peak first: the sum of huge or tiny scores leaves the range of floats.
+    scaled = scores / peak
+    return np.asarray(scaled / np.abs(counted / peak).sum(), dtype=np.float64)

@@ -1,0 +1,130 @@
+"""The removal curve under comprehensiveness and sufficiency: one core, keeping or removing.
+
+Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 2023).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics import MetricBatch
+
+BasedOn = Literal["fraction", "threshold"]
+TENTHS = tuple(j / 10 for j in range(1, 11))
+
+
+def top_sets(
+    scores: FloatArray,
+    content_mask: BoolArray,
+    based_on: BasedOn,
+    thresholds: Sequence[float],
+    only_positive: bool,
+) -> list[BoolArray]:
+    """Return the distinct token sets that the steps of a removal curve take.
+
+    A step takes the ⌊threshold · n⌋ highest of the ``n`` content tokens (``fraction``), or those
+    with a score above the threshold. Of equal scores the later token comes first. A step that
+    takes no token, or the same ones as the step before, is left out.
+
+    Args:
+        scores: (t,) normalised attributions.
+        content_mask: (t,) True for tokens that may be taken.
+        based_on: what thresholds mean.
+        thresholds: one per step, in order.
+        only_positive: leave tokens with a score of 0 or less alone.
+
+    Returns:
+        (t,) bool arrays, True for taken tokens, one per remaining step.
+    """
+    content_idx = np.flatnonzero(content_mask)
+    ranked = content_idx[np.argsort(scores[content_idx], kind="stable")[::-1]]
+    positive = int((scores[content_idx] > 0).sum()) if only_positive else len(ranked)
+    steps: list[BoolArray] = []
+    previous = 0
+    for threshold in thresholds:
+        if based_on == "fraction":
+            # The nudge keeps 0.3 · 10 from becoming 2.
+            size = min(int(threshold * len(ranked) + 1e-9), positive)
+        else:
+            size = min(int((scores[content_idx] > threshold).sum()), positive)
+        if size and size != previous:
+            taken = np.zeros(len(scores), dtype=bool)
+            taken[ranked[:size]] = True
+            steps.append(taken)
+            previous = size
+    return steps
+
+
+def mean_drop(full: FloatArray, changed: FloatArray, step_mask: BoolArray) -> FloatArray:
+    """Mean fall in target probability over the steps of each text.
+
+    Args:
+        full: (n,) probability of the whole text.
+        changed: (n, k) probability at each step.
+        step_mask: (n, k) True where the text has that step.
+
+    Returns:
+        (n,) in [−1, 1]; NaN where a text has no step.
+    """
+    drops = np.where(step_mask, full[:, None] - changed, 0.0)  # (n, k)
+    counts = step_mask.sum(1)
+    result = np.full(len(full), np.nan)
+    np.divide(drops.sum(1), counts, out=result, where=counts > 0)
+    return result
+
+
+def removal_curve(
+    batch: MetricBatch,
+    *,
+    keep: bool,
+    without_steps: float,
+    based_on: BasedOn,
+    thresholds: Sequence[float],
+    only_positive: bool,
+) -> FloatArray:
+    """Mean fall in target probability when top tokens are removed, or when only they are kept.
+
+    Args:
+        batch: the explanations.
+        keep: keep the top tokens instead of removing them.
+        without_steps: value of a text from which no step takes a token.
+        based_on: see :func:`top_sets`.
+        thresholds: see :func:`top_sets`.
+        only_positive: see :func:`top_sets`.
+
+    Returns:
+        (n,) in [−1, 1], in probability; NaN where an attribution is not finite.
+
+    Raises:
+        InputError: a threshold outside (0, 1].
+    """
+    if any(not 0 < t <= 1 for t in thresholds):
+        raise InputError(f"metric {batch.metric}: thresholds must lie in (0, 1]: {thresholds}")
+    sequences = list(batch.token_ids)
+    owners = list(range(len(batch)))
+    columns = [-1] * len(batch)
+    for index in range(len(batch)):
+        scores, mask = batch.scores[index], batch.content_masks[index]
+        if np.isnan(scores).any():
+            continue
+        for column, taken in enumerate(
+            top_sets(scores, mask, based_on, thresholds, only_positive)
+        ):
+            left = taken | ~mask if keep else ~taken
+            sequences.append(batch.token_ids[index][left])
+            owners.append(index)
+            columns.append(column)
+    found = batch.target_probabilities(sequences, owners)
+    n = len(batch)
+    changed = np.zeros((n, len(thresholds)))
+    step_mask = np.zeros((n, len(thresholds)), dtype=bool)
+    changed[owners[n:], columns[n:]] = found[n:]
+    step_mask[owners[n:], columns[n:]] = True
+    values = mean_drop(found[:n], changed, step_mask)
+    finite = np.array([not np.isnan(s).any() for s in batch.scores])
+    return np.where(finite & ~step_mask.any(1), without_steps, values)

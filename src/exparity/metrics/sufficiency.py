@@ -1,0 +1,51 @@
+"""Sufficiency (DeYoung et al. 2020)."""
+
+from __future__ import annotations
+
+from exparity.interface import FloatArray
+from exparity.metrics import MetricBatch, metric
+from exparity.metrics._removal import TENTHS, BasedOn, removal_curve
+
+
+@metric(
+    "sufficiency",
+    direction="lower",
+    bounds=(-1.0, 1.0),
+    unit="probability",
+    kind="faithfulness",
+    needs="probabilities",
+    stochastic=False,
+    reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
+    display="Sufficiency",
+)
+def sufficiency(
+    batch: MetricBatch,
+    *,
+    based_on: BasedOn = "fraction",
+    thresholds: tuple[float, ...] = TENTHS,
+    only_positive: bool = True,
+) -> FloatArray:
+    r"""Mean fall in target probability when only the highest-scored tokens are kept.
+
+    :math:`\frac1K \sum_k f_y(x) - f_y(r_k)`, an area over the perturbation curve.
+
+    Args:
+        batch: the explanations.
+        based_on: ``fraction`` of content tokens, or score ``threshold``.
+        thresholds: steps of the curve, each in (0, 1].
+        only_positive: never keep tokens with a score of 0 or less.
+
+    Returns:
+        (n,) in [−1, 1], lower is better; 1 where no step keeps a token.
+
+    Raises:
+        InputError: a threshold outside (0, 1].
+    """
+    return removal_curve(
+        batch,
+        keep=True,
+        without_steps=1.0,
+        based_on=based_on,
+        thresholds=thresholds,
+        only_positive=only_positive,
+    )

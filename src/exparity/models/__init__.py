@@ -1,0 +1,1 @@
+"""Classifiers: loading checkpoints, building models from scratch, fine-tuning them."""

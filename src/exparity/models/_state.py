@@ -1,0 +1,93 @@
+"""The state of an unfinished training: what a restarted job continues from.
+
+Kept beside the output, one folder per finished epoch, as safetensors and JSON; never pickled.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import torch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """Everything that the next epoch depends on, beside the seed.
+
+    Attributes:
+        weights: parameters and buffers by name.
+        moments: AdamW's state, as ``<parameter>/<entry>``.
+        best: weights of the best epoch so far; empty without early stopping.
+        facts: plain values: epoch, step, history, ...
+    """
+
+    weights: Mapping[str, torch.Tensor]
+    moments: Mapping[str, torch.Tensor]
+    best: Mapping[str, torch.Tensor]
+    facts: Mapping[str, Any]
+
+
+class StateFolder:
+    """Snapshots of one training, valid only for the fingerprint that made them.
+
+    Args:
+        folder: where they lie.
+        fingerprint: digest of data, parameters, seed and code.
+    """
+
+    def __init__(self, folder: Path, fingerprint: str) -> None:
+        self.folder = folder
+        self.fingerprint = fingerprint
+
+    def save(self, snapshot: Snapshot) -> None:
+        """Write a snapshot, then drop older ones; a kill at any point leaves a whole one."""
+        from safetensors.torch import save_file
+
+        epoch = int(snapshot.facts["epoch"])
+        temporary = self.folder / f"epoch-{epoch:04d}.tmp"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        for name in ("weights", "moments", "best"):
+            tensors = {k: v.detach().cpu().clone() for k, v in getattr(snapshot, name).items()}
+            save_file(tensors, temporary / f"{name}.safetensors")
+        facts = {**snapshot.facts, "fingerprint": self.fingerprint}
+        (temporary / "facts.json").write_text(json.dumps(facts))
+        final = self.folder / f"epoch-{epoch:04d}"
+        shutil.rmtree(final, ignore_errors=True)
+        temporary.replace(final)
+        for other in self.folder.iterdir():
+            if other != final:
+                shutil.rmtree(other, ignore_errors=True)
+
+    def load(self) -> Snapshot | None:
+        """Return the latest snapshot, or None; a stale one is discarded with a log line."""
+        from safetensors.torch import load_file
+
+        if not self.folder.is_dir():
+            return None
+        whole = sorted(f for f in self.folder.iterdir() if not f.name.endswith(".tmp"))
+        if not whole:
+            return None
+        facts = json.loads((whole[-1] / "facts.json").read_text())
+        if facts.pop("fingerprint") != self.fingerprint:
+            log.info("%s: made from other data, parameters or code; starting afresh", whole[-1])
+            self.clear()
+            return None
+        tensors = {
+            name: load_file(whole[-1] / f"{name}.safetensors")
+            for name in ("weights", "moments", "best")
+        }
+        return Snapshot(**tensors, facts=facts)
+
+    def clear(self) -> None:
+        """Remove all snapshots."""
+        shutil.rmtree(self.folder, ignore_errors=True)

@@ -1,0 +1,151 @@
+"""Models without pre-training: a tokenizer trained on the training split and random weights."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from exparity.errors import InputError, did_you_mean
+from exparity.models.spec import ModelSpec
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+_BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
+_DECODER_TOKENS = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|pad|>"}
+_ROBERTA_TOKENS = {
+    "bos_token": "<s>",
+    "eos_token": "</s>",
+    "cls_token": "<s>",
+    "sep_token": "</s>",
+    "pad_token": "<pad>",
+    "unk_token": "<unk>",
+    "mask_token": "<mask>",
+}
+_BERT_TOKENS = {
+    "pad_token": "[PAD]",
+    "unk_token": "[UNK]",
+    "cls_token": "[CLS]",
+    "sep_token": "[SEP]",
+    "mask_token": "[MASK]",
+}
+
+
+def train_tokenizer(spec: ModelSpec, texts: Sequence[str]) -> PreTrainedTokenizerFast:
+    """Train a tokenizer on texts: WordPiece, or byte-level BPE for the families that use it.
+
+    Args:
+        spec: names the architecture, the kind of tokenizer and its vocabulary size.
+        texts: training texts.
+
+    Returns:
+        A tokenizer with the special tokens of the architecture. Decoders get a padding token.
+    """
+    from transformers import PreTrainedTokenizerFast
+
+    architecture = spec.architecture or "bert"
+    kind = spec.tokenizer or ("bpe" if architecture in _BYTE_LEVEL else "wordpiece")
+    if kind == "wordpiece":
+        names = _BERT_TOKENS
+        core = _wordpiece(list(names.values()), texts, spec.vocab_size)
+    else:
+        names = _ROBERTA_TOKENS if architecture == "roberta" else _DECODER_TOKENS
+        core = _byte_level_bpe(list(dict.fromkeys(names.values())), texts, spec.vocab_size)
+    if "cls_token" in names:
+        _frame(core, names["cls_token"], names["sep_token"])
+    return PreTrainedTokenizerFast(tokenizer_object=core, **names)
+
+
+def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, trainers
+
+    core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    core.normalizer = normalizers.BertNormalizer(lowercase=True)
+    core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=vocab_size, special_tokens=specials, show_progress=False
+    )
+    core.train_from_iterator(texts, trainer)
+    return core
+
+
+def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors, trainers
+
+    core = Tokenizer(models.BPE())
+    core.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=True)
+    core.post_processor = processors.ByteLevel(trim_offsets=True)
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocab_size,
+        special_tokens=specials,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    core.train_from_iterator(texts, trainer)
+    return core
+
+
+def _frame(core: Any, first: str, last: str) -> None:
+    """Put the special tokens around every text, as BERT and RoBERTa expect."""
+    from tokenizers import processors
+
+    frame = processors.TemplateProcessing(
+        single=f"{first} $A {last}",
+        pair=f"{first} $A {last} $B {last}",
+        special_tokens=[(first, core.token_to_id(first)), (last, core.token_to_id(last))],
+    )
+    core.post_processor = frame
+
+
+def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
+    """Build a classifier with random weights from torch's current generator.
+
+    Args:
+        spec: names the architecture and its size.
+        tokenizer: sets vocabulary size and special token ids.
+        labels: class names by label index.
+
+    Raises:
+        InputError: unknown architecture, or a size entry that it does not know.
+    """
+    from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
+
+    architecture = spec.architecture or ""
+    if architecture not in CONFIG_MAPPING:
+        hint = did_you_mean(architecture, ["bert", "roberta", "gpt2", "distilbert", "electra"])
+        raise InputError(f"unknown architecture '{architecture}'; {hint}")
+    known = AutoConfig.for_model(architecture)
+    for key in spec.size:
+        if not hasattr(known, key):
+            hint = did_you_mean(key, known.to_dict())
+            raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
+    ids = {
+        f"{name}_token_id": getattr(tokenizer, f"{name}_token_id")
+        for name in ("pad", "bos", "eos", "cls", "sep")
+        if getattr(tokenizer, f"{name}_token_id") is not None
+    }
+    settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **label_settings(labels)}
+    try:
+        config = AutoConfig.for_model(architecture, **settings)
+        model = AutoModelForSequenceClassification.from_config(config)
+    except ValueError as error:
+        raise InputError(f"cannot build a '{architecture}' classifier: {error}") from None
+    assert_is_model(model)
+    return model
+
+
+def label_settings(labels: Sequence[str]) -> dict[str, Any]:
+    """Return the configuration entries that name the classes."""
+    return {
+        "num_labels": len(labels),
+        "id2label": dict(enumerate(labels)),
+        "label2id": {name: index for index, name in enumerate(labels)},
+        "problem_type": "single_label_classification",
+    }
+
+
+def assert_is_model(model: Any) -> None:
+    """Narrow the untyped result of a transformers factory."""
+    from transformers import PreTrainedModel
+
+    assert isinstance(model, PreTrainedModel)

@@ -1,0 +1,98 @@
+"""What a config says of a model and of its training, as typed values.
+
+The JSON schema of the config (``workflow/schemas/config.schema.yaml``) describes the same keys to
+users; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, TypeVar
+
+from exparity.errors import InputError, did_you_mean
+
+Spec = TypeVar("Spec")
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """Where a model's weights and tokenizer come from.
+
+    Attributes:
+        init: ``pretrained`` to load ``checkpoint``, ``scratch`` for random weights.
+        checkpoint: Hub id or folder; for ``scratch``, lends its tokenizer and shape.
+        revision: commit of the Hub repository.
+        architecture: transformers model type for ``scratch``, such as ``bert`` or ``gpt2``.
+        size: entries of the architecture's configuration, such as ``hidden_size``.
+        tokenizer: kind of tokenizer to train for ``scratch``; by architecture if None.
+        vocab_size: upper bound of the trained tokenizer's vocabulary.
+    """
+
+    init: Literal["pretrained", "scratch"] = "pretrained"
+    checkpoint: str | None = None
+    revision: str | None = None
+    architecture: str | None = None
+    size: Mapping[str, Any] = field(default_factory=dict)
+    tokenizer: Literal["wordpiece", "bpe"] | None = None
+    vocab_size: int = 8000
+
+    def __post_init__(self) -> None:
+        if self.init == "pretrained" and not self.checkpoint:
+            raise InputError("a pretrained model needs 'checkpoint': a Hub id or a folder")
+        if self.init == "scratch" and not (self.architecture or self.checkpoint):
+            raise InputError(
+                "a model from scratch needs 'architecture' (such as bert or gpt2), or a "
+                "'checkpoint' to take tokenizer and shape from"
+            )
+
+
+@dataclass(frozen=True)
+class TrainingSpec:
+    """How a model is fine-tuned.
+
+    Attributes:
+        epochs: passes over the training split; 0 leaves the weights as they are.
+        batch_size: examples per step, over all processes.
+        learning_rate: peak of the linear schedule.
+        weight_decay: AdamW's, on all weights but biases and layer norms.
+        warmup_steps: steps of linear warm-up; if None, ``warmup_share`` of all steps.
+        warmup_share: share of all steps used for warm-up.
+        max_grad_norm: gradients are clipped to this norm.
+        max_length: longest input in tokens; the model's limit if None.
+        precision: arithmetic of training: ``fp32``, ``bf16`` or ``fp16``.
+        validation_share: share of the training split (whole matched sets) held out.
+        patience: stop after so many epochs without a better validation loss; never if None.
+    """
+
+    epochs: int = 5
+    batch_size: int = 32
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.01
+    warmup_steps: int | None = None
+    warmup_share: float = 0.1
+    max_grad_norm: float = 1.0
+    max_length: int | None = None
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
+    validation_share: float = 0.0
+    patience: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.patience is not None and not self.validation_share:
+            raise InputError("training.patience needs training.validation_share above 0")
+
+
+def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
+    """Make a spec from a mapping.
+
+    Raises:
+        InputError: an unknown key or values that contradict each other; names ``where``.
+    """
+    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
+    for key in values:
+        if key not in known:
+            raise InputError(f"{where}: unknown key '{key}'; {did_you_mean(key, known)}")
+    try:
+        return kind(**values)
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None

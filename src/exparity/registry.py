@@ -1,0 +1,160 @@
+"""The registries of datasets, methods and metrics: the only lists of what exists.
+
+A registry discovers the modules of its package, the entry points of its group, and plug-ins named
+in a config. Registering is cheap: implementing modules import torch and the like inside functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import re
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from exparity.errors import InputError, did_you_mean
+from exparity.parameters import Option, options_of
+
+Facts = TypeVar("Facts")
+SLUG = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Facts]):
+    """One registered implementation: its id, function, facts and where it was written."""
+
+    id: str
+    function: Callable[..., Any]
+    facts: Facts
+    source: Path
+
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        """Its options with defaults, from the function's keyword-only arguments."""
+        return options_of(self.function)
+
+    @property
+    def display(self) -> str:
+        """Name for tables."""
+        return getattr(self.facts, "display", None) or self.id.replace("_", " ").capitalize()
+
+    @cached_property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+
+class Registry(Generic[Facts]):
+    """Ids to implementations of one kind.
+
+    Args:
+        kind: singular name for messages, such as ``metric``.
+        package: package whose public modules are imported on first use.
+        facts_type: class of the facts that every registration must give in full.
+    """
+
+    def __init__(self, kind: str, package: str, facts_type: type[Facts]) -> None:
+        self.kind = kind
+        self.package = package
+        self.facts_type = facts_type
+        self._entries: dict[str, Entry[Facts]] = {}
+        self._discovered = False
+
+    def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return a decorator that registers a function under ``id``.
+
+        Raises:
+            InputError: a bad or taken id, a missing or unknown fact, or no docstring.
+        """
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            source = Path(sys.modules[function.__module__].__file__ or "")
+            where = f"{self.kind} '{id}' in {source}"
+            if not SLUG.fullmatch(id):
+                raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
+            try:
+                settled = self.facts_type(**facts)
+            except TypeError as error:
+                reason = str(error).replace(f"{self.facts_type.__name__}.__init__() ", "")
+                raise InputError(f"{where}: {reason}") from None
+            if not (function.__doc__ or "").strip():
+                raise InputError(f"{where}: needs a docstring; its first line is shown to users")
+            known = self._entries.get(id)
+            if known is not None and known.source != source:
+                raise InputError(f"{where}: the id is taken by {known.source}; choose another")
+            self._entries[id] = Entry(id, function, settled, source)
+            return function
+
+        return decorate
+
+    def _discover(self) -> None:
+        if self._discovered:
+            return
+        self._discovered = True
+        package = importlib.import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            if not module.name.startswith("_"):
+                importlib.import_module(f"{self.package}.{module.name}")
+        for point in entry_points(group=self.package):
+            point.load()
+
+    def ids(self) -> list[str]:
+        """All registered ids, sorted."""
+        self._discover()
+        return sorted(self._entries)
+
+    def get(self, id: str, where: str = "") -> Entry[Facts]:
+        """Return the entry of ``id``.
+
+        Raises:
+            InputError: no such id; names the nearest known ones and ``where`` it was asked for.
+        """
+        self._discover()
+        if id not in self._entries:
+            place = f"{where}: " if where else ""
+            raise InputError(
+                f"{place}unknown {self.kind} '{id}'; {did_you_mean(id, self._entries)}"
+            )
+        return self._entries[id]
+
+
+def load_plugin(name: str) -> None:
+    """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name.
+
+    Raises:
+        InputError: the file or module does not exist or fails to import.
+    """
+    path = Path(name)
+    if not name.endswith(".py"):
+        try:
+            importlib.import_module(name)
+        except ImportError as error:
+            raise InputError(f"plugins: cannot import module '{name}': {error}") from None
+        return
+    if not path.is_file():
+        raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")
+    # Named by its path, so that two plug-ins may have files of one name.
+    tag = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    module_name = f"exparity_plugin_{path.stem}_{tag}"
+    if module_name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(module_name, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except InputError:
+        del sys.modules[module_name]
+        raise
+    except Exception as error:
+        del sys.modules[module_name]
+        raise InputError(f"plugins: {path}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,30 @@
+"""Random numbers that depend on what is drawn, never on when or beside what.
+
+Every draw comes from a generator keyed by (seed, stage, id, example), so that results are the same
+for any batch size, shard count and order.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def derive_seed(seed: int, *key: str | int) -> int:
+    """Derive a 63-bit seed from a run's seed and a key.
+
+    Args:
+        seed: the run's seed.
+        key: what the numbers are for, such as ``("explain", "lime", example_id)``.
+
+    Returns:
+        An integer in [0, 2**63), the same on every machine.
+    """
+    text = "\x1f".join([str(seed), *map(str, key)])
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+
+
+def generator(seed: int, *key: str | int) -> np.random.Generator:
+    """Return a numpy generator keyed by ``seed`` and ``key`` (see :func:`derive_seed`)."""
+    return np.random.default_rng(derive_seed(seed, *key))

@@ -1,0 +1,403 @@
+"""Generated gender corpus: pairs, rationales, splits and language of the authored grammar."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.data import _grammar
+from exparity.data._grammar import MAX_PAIRS, GeneratedSentence, generate_pairs
+from exparity.data._lexicon import GENDERED, MIXED, NEUTRAL, PRONOUNS, VERB_FORMS, VERBS
+from exparity.data._templates import TEMPLATES
+
+VARIANTS = ("all", "subj")
+
+
+def _gendered_words(side: int) -> set[str]:
+    entries = [entry for group in GENDERED.values() for entry in group] + list(PRONOUNS.values())
+    return {
+        words[side].lower()
+        for entry in entries
+        for words in zip(entry[0].split(), entry[1].split(), strict=True)
+        if words[0] != words[1]
+    }
+
+
+MALE, FEMALE = _gendered_words(0), _gendered_words(1)
+
+
+def _genders(words: Iterable[str]) -> list[str]:
+    lowered = [word.lower() for word in words]
+    return ["m" if word in MALE else "f" if word in FEMALE else "-" for word in lowered]
+
+
+def _pairs(
+    sentences: list[GeneratedSentence],
+) -> list[tuple[GeneratedSentence, GeneratedSentence]]:
+    return list(zip(sentences[::2], sentences[1::2], strict=True))
+
+
+@pytest.fixture(scope="module", params=VARIANTS)
+def corpus(request: pytest.FixtureRequest) -> list[GeneratedSentence]:
+    return generate_pairs(request.param)
+
+
+@pytest.fixture(scope="module")
+def subj() -> list[GeneratedSentence]:
+    return generate_pairs("subj")
+
+
+def _persons() -> dict[str, list[str]]:
+    return {frame.template.id: frame.persons() for frame in _grammar._frames()}
+
+
+# Lexicon and templates
+
+
+def test_lexicon_pairs_words_one_to_one() -> None:
+    assert not MALE & FEMALE
+    for group, entries in GENDERED.items():
+        distinct = set(entries)
+        for side in (0, 1):
+            assert len({entry[side] for entry in distinct}) == len(distinct), group
+        assert all(len(male.split()) == len(female.split()) for male, female in distinct), group
+    # "his" and "him" share "her", "his" also becomes "hers": pronouns are the stated exception.
+    partners = {
+        partner
+        for group in GENDERED.values()
+        for male, female in group
+        for partner in zip(male.split(), female.split(), strict=True)
+    }
+    for side in (0, 1):
+        assert max(Counter(pair[side] for pair in partners).values()) == 1
+
+
+def test_neutral_entries_hold_no_gendered_word() -> None:
+    for entries in (*NEUTRAL.values(), *VERBS.values()):
+        words = {word.lower() for entry in entries for word in entry.split()}
+        assert not words & (MALE | FEMALE)
+        assert len(set(entries)) == len(entries)
+
+
+def test_every_verb_has_all_forms() -> None:
+    assert all(len(verb.split()) == len(VERB_FORMS) for verbs in VERBS.values() for verb in verbs)
+
+
+def test_names_are_many_and_serve_one_gender() -> None:
+    assert len(GENDERED["name"]) >= 40
+    assert len({name for entry in GENDERED["name"] for name in entry}) == 2 * len(GENDERED["name"])
+
+
+def test_templates_are_many_distinct_and_parsed() -> None:
+    assert len(TEMPLATES) >= 40
+    assert len({template.id for template in TEMPLATES}) == len(TEMPLATES)
+    assert len({template.text for template in TEMPLATES}) == len(TEMPLATES)
+    assert {template.kind for template in TEMPLATES} == {"subject", "object"}
+    for frame in _grammar._frames():
+        assert not any("{" in part for part in frame.parts if isinstance(part, str))
+        assert "P" in frame.persons()
+
+
+def test_no_template_says_a_gendered_word_literally() -> None:
+    for frame in _grammar._frames():
+        literals = {part.lower() for part in frame.parts if isinstance(part, str)}
+        assert not literals & (MALE | FEMALE), frame.template.id
+
+
+def test_most_templates_have_a_second_person() -> None:
+    with_others = [persons for persons in _persons().values() if len(persons) > 1]
+    assert len(with_others) >= 0.6 * len(TEMPLATES)
+
+
+def test_every_template_gives_enough_for_the_largest_corpus() -> None:
+    largest_demand = max(
+        max(Counter(frame.template.id for frame, _ in schedule).values())
+        for share in (0.001, 0.029, 0.2, 0.5, 0.8, 0.95, 0.999)
+        for schedule in [_grammar._schedule(MAX_PAIRS, share, 0)]
+    )
+    for frame in _grammar._frames():
+        capacity = 1
+        for key in {slot.key: slot for slot in frame.slots() if slot.name != "a"}.values():
+            if key.person and key.name in PRONOUNS:
+                continue
+            # A mixture holds at least its commonest list; less 3 for entries used by other slots.
+            name = Counter(MIXED[key.name]).most_common(1)[0][0] if key.name in MIXED else key.name
+            capacity *= max(1, len(set(_grammar._entries(name))) - 3)
+        assert capacity >= 2 * largest_demand, frame.template.id
+
+
+# Pairs and rationales
+
+
+def test_pairs_are_aligned_male_first(corpus: list[GeneratedSentence]) -> None:
+    assert len(corpus) == 1600
+    for index, (male, female) in enumerate(_pairs(corpus)):
+        assert (male.gender, female.gender) == ("male", "female")
+        assert male.pair == female.pair == index
+        assert (male.template, male.split) == (female.template, female.split)
+        assert len(male.words) == len(female.words)
+
+
+def test_rationale_is_where_the_versions_differ(corpus: list[GeneratedSentence]) -> None:
+    for male, female in _pairs(corpus):
+        differ = tuple(int(a != b) for a, b in zip(male.words, female.words, strict=True))
+        assert male.rationale == female.rationale == differ
+        assert 1 in differ
+        assert 0 in differ
+
+
+def test_rationale_marks_gendered_words_of_the_label_only(corpus: list[GeneratedSentence]) -> None:
+    for sentence in corpus:
+        label = sentence.gender[0]
+        for mark, gender in zip(sentence.rationale, _genders(sentence.words), strict=True):
+            assert not mark or gender == label, sentence
+
+
+def test_all_has_one_gender_and_marks_every_gendered_word() -> None:
+    for sentence in generate_pairs("all", seed=3):
+        genders = _genders(sentence.words)
+        assert set(genders) == {sentence.gender[0], "-"}, sentence
+        assert sentence.rationale == tuple(int(gender != "-") for gender in genders)
+
+
+def test_subj_keeps_further_persons(subj: list[GeneratedSentence]) -> None:
+    persons = _persons()
+    for male, female in _pairs(subj):
+        fixed = [i for i, mark in enumerate(male.rationale) if not mark]
+        kept = [_genders(male.words)[i] for i in fixed]
+        assert kept == [_genders(female.words)[i] for i in fixed]
+        # One further person: all kept words have that person's gender.
+        others = len(persons[male.template]) - 1
+        assert len(set(kept) - {"-"}) <= others
+        assert (others > 0) == bool(set(kept) - {"-"})
+
+
+def test_subj_genders_of_further_persons_are_balanced(subj: list[GeneratedSentence]) -> None:
+    persons = _persons()
+    counts: Counter[str] = Counter()
+    for male, _ in _pairs(subj):
+        if len(persons[male.template]) == 2:
+            marks = zip(male.rationale, _genders(male.words), strict=True)
+            counts.update({gender for mark, gender in marks if not mark and gender != "-"})
+    assert sum(counts.values()) >= 400
+    assert abs(counts["m"] - counts["f"]) <= 0.1 * sum(counts.values())
+
+
+def test_variants_share_fillings_and_splits(subj: list[GeneratedSentence]) -> None:
+    differing = 0
+    for one, other in zip(generate_pairs("all"), subj, strict=True):
+        assert (one.pair, one.template, one.split) == (other.pair, other.template, other.split)
+        assert len(one.words) == len(other.words)
+        differing += one.rationale != other.rationale
+    assert differing >= 0.6 * len(subj)
+
+
+@pytest.mark.parametrize(
+    ("protagonist", "words"),
+    [
+        (0, "He lent her his clock , and Omar thanked him because the clock was his ."),
+        (1, "She lent her her clock , and Ingrid thanked her because the clock was hers ."),
+    ],
+)
+def test_pronoun_cases_by_hand(protagonist: int, words: str) -> None:
+    text = (
+        "{P:he} lent {O:him} {P:his} {thing} , and {P:name} thanked {P:him} because the {thing}"
+        " was {P:hers} ."
+    )
+    frame = _grammar._Frame(
+        TEMPLATES[0], tuple(_grammar._parse_word(word) for word in text.split())
+    )
+    filling = {
+        **{f"{person}:{form}": PRONOUNS[form] for person in "PO" for form in PRONOUNS},
+        "P:name": ("Omar", "Ingrid"),
+        "thing": ("clock", "clock"),
+    }
+    assert " ".join(_grammar._render(frame, filling, protagonist, {"O": 1})) == words
+
+
+# Corpus
+
+
+def test_no_sentence_occurs_twice(corpus: list[GeneratedSentence]) -> None:
+    assert len({sentence.words for sentence in corpus}) == len(corpus)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_three_thousand_pairs_are_distinct(variant: str) -> None:
+    sentences = generate_pairs(variant, n_pairs=3000, seed=5)
+    assert len({tuple(map(str.lower, sentence.words)) for sentence in sentences}) == 6000
+
+
+@pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
+def test_the_largest_corpus_can_be_given(share: float) -> None:
+    sentences = generate_pairs("all", n_pairs=MAX_PAIRS, test_share=share)
+    assert len({sentence.words for sentence in sentences}) == 2 * MAX_PAIRS
+
+
+def test_split_is_by_template(corpus: list[GeneratedSentence]) -> None:
+    used = {
+        split: {sentence.template for sentence in corpus if sentence.split == split}
+        for split in ("train", "test")
+    }
+    assert not used["train"] & used["test"]
+    assert used["train"] | used["test"] == {template.id for template in TEMPLATES}
+    assert sum(sentence.split == "test" for sentence in corpus) == 320
+    assert 0.15 <= len(used["test"]) / len(TEMPLATES) <= 0.25
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
+    sentences = generate_pairs("all", n_pairs=600, seed=seed)
+    kinds = {template.id: template.kind for template in TEMPLATES}
+    words: dict[str, set[str]] = defaultdict(set)
+    seen: dict[str, set[str]] = defaultdict(set)
+    for sentence in sentences:
+        seen[sentence.split].add(kinds[sentence.template])
+        lowered = map(str.lower, sentence.words)
+        words[sentence.split].update(w for w in lowered if w in MALE | FEMALE)
+    assert words["test"] <= words["train"]
+    assert seen["test"] == seen["train"] == {"subject", "object"}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_smallest_test_split_covers_both_kinds(seed: int) -> None:
+    kinds = {template.id: template.kind for template in TEMPLATES}
+    sentences = generate_pairs("subj", n_pairs=100, test_share=0.02, seed=seed)
+    test = [kinds[sentence.template] for sentence in sentences if sentence.split == "test"]
+    assert Counter(test) == {"subject": 2, "object": 2}
+
+
+def test_slots_of_one_list_get_different_entries() -> None:
+    dealer = _grammar._Dealer(_grammar._stream(0, "test"))
+    for frame in _grammar._frames() * 40:
+        filling = _grammar._deal_filling(frame, dealer)
+        last_words = [
+            ("person" if slot.person else slot.name, filling[slot.key][0].split()[-1])
+            for slot in {slot.key: slot for slot in frame.slots()}.values()
+            if slot.name not in {*PRONOUNS, "a"}
+        ]
+        assert len(set(last_words)) == len(last_words), (frame.template.id, filling)
+
+
+def test_mentions_are_balanced_between_names_nouns_and_pronouns() -> None:
+    names = {name.lower() for entry in GENDERED["name"] for name in entry}
+    pronouns = {word for entry in PRONOUNS.values() for word in entry}
+    counts: Counter[str] = Counter()
+    for sentence in generate_pairs("all"):
+        for word, mark in zip(sentence.words, sentence.rationale, strict=True):
+            lowered = word.lower()
+            kind = "name" if lowered in names else "pronoun" if lowered in pronouns else "noun"
+            counts[kind] += mark
+    assert min(counts.values()) >= 0.15 * sum(counts.values()), counts
+
+
+def test_lengths_vary(corpus: list[GeneratedSentence]) -> None:
+    lengths = Counter(len(sentence.words) for sentence in corpus)
+    assert min(lengths) <= 6
+    assert 28 <= max(lengths) <= 34
+    assert len(lengths) >= 20
+    assert max(lengths.values()) <= 0.2 * len(corpus)
+
+
+def test_sentences_are_written_properly(corpus: list[GeneratedSentence]) -> None:
+    for sentence in corpus:
+        first, last = sentence.words[0], sentence.words[-1]
+        assert last == "."
+        assert first == '"' or first[0].isupper()
+        assert all(word and word == word.strip() and " " not in word for word in sentence.words)
+        assert not any("{" in word or "}" in word for word in sentence.words)
+        assert sentence.words.count('"') % 2 == 0
+        assert all(a != b for a, b in pairwise(sentence.words) if a not in {"her", "him"}), sentence
+
+
+def test_articles_fit_the_following_sound(corpus: list[GeneratedSentence]) -> None:
+    for sentence in corpus:
+        for article, word in pairwise(sentence.words):
+            if article.lower() not in {"a", "an"}:
+                continue
+            sound = "an" if word[0].lower() in "aeio" or word == "honest" else "a"
+            if word[0].lower() == "u":
+                assert word in {"umbrella", "unusual"}, word
+                sound = "an"
+            assert article.lower() == sound, sentence
+
+
+@pytest.mark.parametrize(
+    ("following", "article"),
+    [("heir", "an"), ("hour", "an"), ("hero", "a"), ("uniform", "a"), ("umbrella", "an")],
+)
+def test_article_by_hand(following: str, article: str) -> None:
+    assert _grammar._article(["{a}", following], 0) == article
+
+
+# Seeds and arguments
+
+
+def test_same_seed_in_other_processes_gives_the_same() -> None:
+    code = (
+        "import hashlib\n"
+        "from exparity.data._grammar import generate_pairs\n"
+        "print(hashlib.sha256(repr(generate_pairs('subj', n_pairs=90)).encode()).hexdigest())"
+    )
+    root = Path(_grammar.__file__).parents[2]
+    outputs = set()
+    for hash_seed in ("0", "1", "12345"):
+        environment = {**os.environ, "PYTHONHASHSEED": hash_seed, "PYTHONPATH": str(root)}
+        done = subprocess.run(
+            [sys.executable, "-c", code],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        outputs.add(done.stdout)
+    assert len(outputs) == 1
+
+
+def test_seeds_differ() -> None:
+    first, second = (generate_pairs("all", n_pairs=100, seed=seed) for seed in (0, 1))
+    assert first != second
+    splits = [{s.template for s in sentences if s.split == "test"} for sentences in (first, second)]
+    assert splits[0] != splits[1]
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    variant=st.sampled_from(VARIANTS),
+    n_pairs=st.integers(1, 150),
+    share=st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
+    seed=st.integers(-(10**9), 10**9),
+)
+def test_any_allowed_arguments(variant: str, n_pairs: int, share: float, seed: int) -> None:
+    sentences = generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
+    assert sentences == generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
+    assert len({sentence.words for sentence in sentences}) == 2 * n_pairs
+    assert [sentence.pair for sentence in sentences[::2]] == list(range(n_pairs))
+    splits = {sentence.template: sentence.split for sentence in sentences}
+    assert all(splits[sentence.template] == sentence.split for sentence in sentences)
+    assert set(splits.values()) == ({"train", "test"} if n_pairs > 1 else {"train"})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"variant": "obj"}, "variant is 'obj'; allowed are 'all', 'subj'"),
+        ({"n_pairs": 0}, "n_pairs is 0; allowed are 1 to 10000"),
+        ({"n_pairs": MAX_PAIRS + 1}, "n_pairs is 10001; allowed are 1 to 10000"),
+        ({"test_share": 0.0}, r"test_share is 0\.0; it must lie between 0 and 1"),
+        ({"test_share": 1.0}, r"test_share is 1\.0; it must lie between 0 and 1"),
+        ({"test_share": float("nan")}, "test_share is nan; it must lie between 0 and 1"),
+    ],
+)
+def test_bad_arguments_are_named(arguments: dict[str, object], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        generate_pairs(**{"variant": "all", **arguments})

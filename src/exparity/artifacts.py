@@ -38,9 +38,7 @@ _IDS: dict[str, pa.Field] = {
     for name in ("dataset", "model", "seed", "method", "metric")
 }
 
-_KEY = _fields(
-    ("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True)
-)
+_KEY = _fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
 
 _TEST_COLUMNS = _fields(
     ("group_a", pa.string()),
@@ -200,7 +198,10 @@ def _commit() -> str:
     root = Path(__file__).resolve().parent
     try:
         run = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"], capture_output=True, text=True, timeout=10
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
         )
     except (OSError, subprocess.TimeoutExpired):
         return "unknown"

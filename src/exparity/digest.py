@@ -13,7 +13,10 @@ _ROOT = Path(__file__).parent
 def _module_file(dotted: str) -> Path | None:
     """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
     parts = dotted.split(".")[1:]
-    for candidate in (_ROOT.joinpath(*parts).with_suffix(".py"), _ROOT.joinpath(*parts, "__init__.py")):
+    for candidate in (
+        _ROOT.joinpath(*parts).with_suffix(".py"),
+        _ROOT.joinpath(*parts, "__init__.py"),
+    ):
         if parts and candidate.is_file():
             return candidate
     return None
@@ -56,7 +59,8 @@ def source_digest(*paths: Path) -> str:
         if path in seen:
             continue
         seen[path] = path.read_bytes()
-        files = (_module_file(name) for name in _imported(path))
+        names = _imported(path) if path.suffix == ".py" else []
+        files = (_module_file(name) for name in names)
         queue += [file for file in files if file is not None and _private(file)]
     digest = hashlib.sha256()
     for path in sorted(seen, key=lambda p: (p.name, seen[p])):

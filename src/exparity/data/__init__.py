@@ -65,9 +65,7 @@ def check_examples(id: str, examples: list[Example], facts: DatasetFacts) -> Non
                 f"{where}: group '{example.group}' is not one of {', '.join(facts.groups)}"
             )
         if not 0 <= example.label < len(facts.labels):
-            raise InputError(
-                f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}"
-            )
+            raise InputError(f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}")
         if example.rationale is not None and len(example.rationale) != len(example.words):
             raise InputError(
                 f"{where}: {len(example.rationale)} rationale marks for {len(example.words)} words"

@@ -70,9 +70,10 @@ def _download(file: RemoteFile, path: Path) -> None:
 
     log.info("downloading %s", file.url)
     try:
-        with atomic_path(path) as temporary, requests.get(
-            file.url, timeout=60, stream=True
-        ) as answer:
+        with (
+            atomic_path(path) as temporary,
+            requests.get(file.url, timeout=60, stream=True) as answer,
+        ):
             answer.raise_for_status()
             with temporary.open("wb") as out:
                 for block in answer.iter_content(1 << 20):
@@ -100,5 +101,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
             except json.JSONDecodeError as error:
                 raise InputError(f"{path}:{number}: not valid JSON ({error})") from None
             if not isinstance(row, dict):
-                raise InputError(f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}")
+                raise InputError(
+                    f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}"
+                )
             yield number, row

@@ -12,7 +12,7 @@ from exparity.interface import Example
 def pairs_all(
     source: DataSource, *, n_pairs: int = 800, test_share: float = 0.2, generator_seed: int = 0
 ) -> list[Example]:
-    """Generated pairs with every gendered word changed between the two sentences of a pair.
+    """Generated pairs that differ in every gendered word.
 
     Args:
         source: not used; the sentences come from a grammar.

@@ -12,7 +12,7 @@ from exparity.interface import Example
 def pairs_subj(
     source: DataSource, *, n_pairs: int = 800, test_share: float = 0.2, generator_seed: int = 0
 ) -> list[Example]:
-    """Generated pairs with only the words of the grammatical subject changed between the sentences of a pair.
+    """Generated pairs that differ in the words of the grammatical subject alone.
 
     Args:
         source: not used; the sentences come from a grammar.

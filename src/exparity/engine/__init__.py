@@ -49,6 +49,4 @@ def load_classifier(
         if not 1 <= max_length <= limit:
             raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
         limit = max_length
-    return Classifier(
-        model, tokenizer, device=target, max_length=limit, token_budget=token_budget
-    )
+    return Classifier(model, tokenizer, device=target, max_length=limit, token_budget=token_budget)

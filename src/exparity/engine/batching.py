@@ -37,9 +37,7 @@ def _out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
 
 
-def run_batches(
-    lengths: Sequence[int], token_budget: int, run: Callable[[list[int]], None]
-) -> int:
+def run_batches(lengths: Sequence[int], token_budget: int, run: Callable[[list[int]], None]) -> int:
     """Run work batch by batch; halve a batch that does not fit into memory.
 
     Args:

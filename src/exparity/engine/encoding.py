@@ -109,7 +109,9 @@ def encode_texts(
         )
     cut = sum(encoding.truncated for encoding in encodings)
     if cut:
-        log.warning("%d of %d texts are longer than %d tokens and were cut", cut, len(first), max_length)
+        log.warning(
+            "%d of %d texts are longer than %d tokens and were cut", cut, len(first), max_length
+        )
     return encodings
 
 

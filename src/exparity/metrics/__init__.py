@@ -139,8 +139,7 @@ def evaluate_keyed(
         if not mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
     scores = [
-        l1_normalised(e.scores, e.content_mask if over == "content" else None)
-        for e in explanations
+        l1_normalised(e.scores, e.content_mask if over == "content" else None) for e in explanations
     ]
     if entry.facts.needs == "attributions":
         values = entry.function(pad(scores), pad(masks), **options)

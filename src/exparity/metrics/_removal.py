@@ -112,9 +112,7 @@ def removal_curve(
         scores, mask = batch.scores[index], batch.content_masks[index]
         if np.isnan(scores).any():
             continue
-        for column, taken in enumerate(
-            top_sets(scores, mask, based_on, thresholds, only_positive)
-        ):
+        for column, taken in enumerate(top_sets(scores, mask, based_on, thresholds, only_positive)):
             left = taken | ~mask if keep else ~taken
             sequences.append(batch.token_ids[index][left])
             owners.append(index)

@@ -179,7 +179,9 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
     shape = {
         key: value
         for key, value in config.to_dict().items()
-        if key in known and isinstance(value, int | float | str) and not key.endswith("_token_id")
+        if key in known
+        and isinstance(value, int | float | str)
+        and not key.endswith("_token_id")
         and key not in ("model_type", "transformers_version", "dtype", "_name_or_path")
     }
     return ModelSpec(

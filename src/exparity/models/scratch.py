@@ -12,7 +12,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
-_DECODER_TOKENS = {"bos_token": "<|endoftext|>", "eos_token": "<|endoftext|>", "pad_token": "<|pad|>"}
+_DECODER_TOKENS = {
+    "bos_token": "<|endoftext|>",
+    "eos_token": "<|endoftext|>",
+    "pad_token": "<|pad|>",
+}
 _ROBERTA_TOKENS = {
     "bos_token": "<s>",
     "eos_token": "</s>",

@@ -68,7 +68,9 @@ def split_validation(
     examples: Sequence[Example], share: float
 ) -> tuple[list[Example], list[Example]]:
     """Split off whole matched sets for validation: (training, validation)."""
-    held = {e.example_id for e in sample(examples, round(share * len(examples)))} if share else set()
+    held = (
+        {e.example_id for e in sample(examples, round(share * len(examples)))} if share else set()
+    )
     return (
         [e for e in examples if e.example_id not in held],
         [e for e in examples if e.example_id in held],

@@ -32,7 +32,7 @@ class GroupComparison:
         mean_difference: ``mean_a − mean_b``.
         U: Mann–Whitney U of the first group.
         p: its two-sided p-value.
-        significant: p below α.
+        significant: p at most α.
         cohens_d: standardised mean difference.
         d_ci_low: lower end of its bootstrap interval.
         d_ci_high: upper end of its bootstrap interval.
@@ -94,7 +94,7 @@ def compare_groups(
         order: first and second group; fixes the sign.
         pairs: (n,) matched set of each example, or None; without it the paired statistics are
             NaN and the bootstrap resamples rows.
-        alpha: level below which a p-value is significant.
+        alpha: largest p-value that is significant.
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
@@ -155,7 +155,7 @@ def compare_groups(
         **base,  # type: ignore[arg-type]
         U=u,
         p=p,
-        significant=bool(p < alpha),
+        significant=bool(p <= alpha),
         cohens_d=d,
         d_ci_low=low,
         d_ci_high=high,

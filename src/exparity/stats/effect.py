@@ -43,9 +43,7 @@ def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = 1, axis: int = -1) -> 
     Returns:
         d, without ``axis``; positive if the first mean is higher.
     """
-    return standardised(
-        a.mean(axis), b.mean(axis), a.var(axis, ddof=ddof), b.var(axis, ddof=ddof)
-    )
+    return standardised(a.mean(axis), b.mean(axis), a.var(axis, ddof=ddof), b.var(axis, ddof=ddof))
 
 
 def rank_biserial(u: float, n_a: int, n_b: int) -> float:

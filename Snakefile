@@ -1,0 +1,26 @@
+from pathlib import Path
+
+from snakemake.utils import min_version
+
+min_version("9.20")
+
+
+# A config file given on the command line is whole in itself; it is not merged into the default.
+if not workflow.overwrite_configfiles:
+
+    configfile: Path(workflow.basedir) / "config" / "config.yaml"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/prepare.smk"
+include: "workflow/rules/finetune.smk"
+include: "workflow/rules/explain.smk"
+include: "workflow/rules/evaluate.smk"
+include: "workflow/rules/test.smk"
+include: "workflow/rules/report.smk"
+
+
+rule all:
+    default_target: True
+    input:
+        get_final_output(),

@@ -1,0 +1,1 @@
+"""The report: tables in the published form, and one static page."""

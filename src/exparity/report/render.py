@@ -1,0 +1,71 @@
+"""Rendering with Jinja: the page (escaped) and the LaTeX tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from exparity.catalogue import ARROWS
+from exparity.report.gather import Study
+from exparity.report.tables import Table
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "×": r"$\times$",
+}  # fmt: skip
+
+
+def latex_escape(text: str) -> str:
+    """Escape text for LaTeX."""
+    return "".join(_LATEX.get(character, character) for character in str(text))
+
+
+def _environment(*, html: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("exparity.report"),
+        autoescape=html,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+        # LaTeX is full of braces; its templates use other marks.
+        **({} if html else {"variable_start_string": "<<", "variable_end_string": ">>"}),
+    )
+    environment.filters["tex"] = latex_escape
+    return environment
+
+
+def arrow(study: Study, metric: str) -> str:
+    """Return ↑ where higher values of a metric are better, else ↓."""
+    return ARROWS[study.metric_facts(metric).direction]
+
+
+def render_latex(study: Study, table: Table) -> str:
+    """Return a table as LaTeX for ``booktabs`` and ``xcolor`` (option ``table``)."""
+    template = _environment(html=False).get_template("table.tex.j2")
+    return template.render(study=study, table=table, arrow=arrow)
+
+
+def render_page(study: Study, tables: Sequence[Table]) -> str:
+    """Return the page: one self-contained HTML file without scripts or requests."""
+    template = _environment(html=True).get_template("page.html.j2")
+    significant = sum(row["significant"] for row in study.rows)
+    considerable = sum(row["significant"] and row["considerable"] for row in study.rows)
+    flagged: dict[str, int] = {}
+    for row in study.rows:
+        for flag in row["flags"]:
+            flagged[flag] = flagged.get(flag, 0) + 1
+    facts: dict[str, Any] = {
+        "n": len(study.rows),
+        "significant": significant,
+        "considerable": considerable,
+        "flagged": dict(sorted(flagged.items())),
+        "collapsed": [a for a in study.accuracies if a.collapsed],
+    }
+    return template.render(
+        study=study, tables=tables, facts=facts, arrow=arrow, version=version("exparity")
+    )

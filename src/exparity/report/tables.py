@@ -1,0 +1,151 @@
+"""The disparity table in the form of the published study (Dhaini et al. 2025, Tables 3 and 4).
+
+A cell counts the seeds with a significant difference between two groups, is bold where their mean
+effect is considerable, and is coloured by the group with the higher scores.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TextIO
+
+from exparity.report.gather import Study
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell: all seeds of a (dataset, model, method, metric) for two groups.
+
+    Attributes:
+        significant: seeds with a significant difference.
+        total: seeds tested.
+        mean_d: mean Cohen's d over the significant seeds; over all seeds if none is; None if
+            undefined.
+        direction: sign of ``mean_d``: 1 where the first group scores higher.
+        considerable: |mean d| of the significant seeds at least the threshold.
+        flags: flags of any of its tests.
+    """
+
+    significant: int
+    total: int
+    mean_d: float | None
+    direction: int
+    considerable: bool
+    flags: tuple[str, ...]
+
+    @property
+    def strength(self) -> float:
+        """Share of significant seeds, in [0, 1]: how strongly the cell is coloured."""
+        return self.significant / self.total
+
+
+@dataclass(frozen=True)
+class Table:
+    """The disparity table of one dataset and one pair of groups.
+
+    Attributes:
+        dataset: the dataset's instance.
+        group_a: first group; coloured blue where it scores higher.
+        group_b: second group; coloured red where it scores higher.
+        models: rows, outer.
+        methods: rows, inner.
+        metrics: columns.
+        cells: by (model, method, metric).
+    """
+
+    dataset: str
+    group_a: str
+    group_b: str
+    models: Sequence[str]
+    methods: Sequence[str]
+    metrics: Sequence[str]
+    cells: Mapping[tuple[str, str, str], Cell]
+
+    @property
+    def name(self) -> str:
+        """File name without suffix."""
+        return f"disparity_{self.dataset}_{self.group_a}_{self.group_b}".replace(" ", "_")
+
+    def rows(self) -> Iterator[tuple[str, str, list[Cell]]]:
+        """Yield model, method and cells in the order of the metrics."""
+        for model in self.models:
+            for method in self.methods:
+                yield model, method, [self.cells[model, method, m] for m in self.metrics]
+
+
+def _cell(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
+    significant = [row for row in rows if row["significant"]]
+    effects = [row["cohens_d"] for row in significant or rows]
+    effects = [d for d in effects if d == d]
+    mean_d = sum(effects) / len(effects) if effects else None
+    return Cell(
+        significant=len(significant),
+        total=len(rows),
+        mean_d=mean_d,
+        direction=0 if not mean_d else 1 if mean_d > 0 else -1,
+        considerable=bool(significant) and mean_d is not None and abs(mean_d) >= threshold,
+        flags=tuple(sorted({flag for row in rows for flag in row["flags"]})),
+    )
+
+
+def disparity_tables(study: Study) -> list[Table]:
+    """Make one table per dataset and pair of groups, in the order of the config."""
+    grouped: dict[tuple[str, str, str], dict[tuple[str, str, str], list[Any]]] = defaultdict(
+        lambda: defaultdict(list)
+    )
+    for row in study.rows:
+        table = row["dataset"], row["group_a"], row["group_b"]
+        grouped[table][row["model"], row["method"], row["metric"]].append(row)
+    order = list(study.datasets)
+    threshold = study.statistics["threshold"]
+    return [
+        Table(
+            dataset=dataset,
+            group_a=group_a,
+            group_b=group_b,
+            models=[m for d, m in study.pairs if d == dataset],
+            methods=list(study.methods),
+            metrics=list(study.metrics),
+            cells={key: _cell(rows, threshold) for key, rows in cells.items()},
+        )
+        for (dataset, group_a, group_b), cells in sorted(
+            grouped.items(), key=lambda item: order.index(item[0][0])
+        )
+    ]
+
+
+def write_csv(table: Table, file: TextIO) -> None:
+    """Write a table as CSV: a line per model, method and metric, in words rather than colours."""
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(
+        ["dataset", "model", "method", "metric", "group_a", "group_b", "significant_runs",
+         "total_runs", "mean_cohens_d", "considerable", "higher_group", "flags"]
+    )  # fmt: skip
+    for model, method, cells in table.rows():
+        for metric, cell in zip(table.metrics, cells, strict=True):
+            higher = {1: table.group_a, -1: table.group_b, 0: ""}[cell.direction]
+            effect = "" if cell.mean_d is None else f"{cell.mean_d:.6g}"
+            writer.writerow(
+                [table.dataset, model, method, metric, table.group_a, table.group_b,
+                 cell.significant, cell.total, effect, str(cell.considerable).lower(), higher,
+                 " ".join(cell.flags)]
+            )  # fmt: skip
+
+
+def write_tables(tables: Sequence[Table], folder: Path, latex: Mapping[str, str]) -> None:
+    """Write every table as CSV and LaTeX into a folder.
+
+    Args:
+        tables: the tables.
+        folder: where to.
+        latex: LaTeX source by table name.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    for table in tables:
+        with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
+            write_csv(table, file)
+        (folder / f"{table.name}.tex").write_text(latex[table.name], encoding="utf-8")

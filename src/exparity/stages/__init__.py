@@ -1,0 +1,1 @@
+"""The stages of the workflow: each reads artefacts and writes artefacts, and knows no config."""

@@ -1,0 +1,166 @@
+"""Stage finetune: data artefact to checkpoint, history and predictions."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exparity.artifacts import write_artefact
+from exparity.data.files import sha256_of
+from exparity.data.table import PreparedData, read_prepared
+from exparity.models._state import StateFolder
+from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.stages._joblock import job_lock
+
+log = logging.getLogger(__name__)
+_MANIFEST = "exparity.json"
+
+
+def finetune_cell(
+    data: Path,
+    output: Path,
+    predictions: Path,
+    *,
+    model: Mapping[str, Any],
+    training: Mapping[str, Any],
+    model_id: str,
+    seed: int,
+    digest: str = "",
+    device: str = "auto",
+    token_budget: int | None = None,
+) -> None:
+    """Fine-tune a classifier, save it, and predict the test split with the saved one.
+
+    Unfinished work lies in ``<output>.state`` and is continued by the next call with the same
+    data, parameters and code.
+
+    Args:
+        data: the data artefact.
+        output: folder of the checkpoint.
+        predictions: the predictions artefact.
+        model: entries of :class:`~exparity.models.spec.ModelSpec`.
+        training: entries of :class:`~exparity.models.spec.TrainingSpec`.
+        model_id: id of the model's instance.
+        seed: seed of initialisation, order and dropout.
+        digest: digest of the code that trains.
+        device: where to train.
+        token_budget: padded tokens per batch of the predictions.
+
+    Raises:
+        InputError: bad data, model or training.
+    """
+    from exparity.models.training import finetune
+
+    start = time.monotonic()
+    model_spec = build(ModelSpec, model, f"model {model_id}")
+    training_spec = build(TrainingSpec, training, "training")
+    prepared = read_prepared(data)
+    ids = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
+    parameters = {"model": asdict(model_spec), "training": asdict(training_spec)}
+    key = [sha256_of(data), parameters, seed, digest]
+    fingerprint = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
+    state = output.with_name(f"{output.name}.state")
+    if _rank() > 0:
+        finetune(
+            prepared, model_spec, training_spec,
+            seed=seed, state=StateFolder(state, fingerprint), device=device,
+        )  # fmt: skip
+        return
+    with job_lock(output.with_name(f".{output.name}.lock")):
+        if _finished(output, predictions, fingerprint):
+            log.info("%s: finished by another job meanwhile", output)
+            return
+        trained = finetune(
+            prepared, model_spec, training_spec,
+            seed=seed, state=StateFolder(state, fingerprint), device=device,
+        )  # fmt: skip
+        temporary = output.with_name(f".{output.name}.tmp")
+        shutil.rmtree(temporary, ignore_errors=True)
+        trained.model.save_pretrained(temporary)
+        trained.tokenizer.save_pretrained(temporary)
+        write_artefact(
+            temporary / "history.parquet",
+            "history",
+            [asdict(record) for record in trained.history],
+            ids,
+            stage="finetune",
+            parameters=parameters,
+            device=device,
+            seconds=time.monotonic() - start,
+        )
+        manifest = {**ids, "fingerprint": fingerprint, "version": version("exparity")}
+        (temporary / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        predict(temporary, prepared, predictions, ids, parameters, device, token_budget)
+        shutil.rmtree(output, ignore_errors=True)
+        temporary.replace(output)
+        shutil.rmtree(state, ignore_errors=True)
+
+
+def _rank() -> int:
+    """Return this process's place among those that train one model; 0 for a single one."""
+    import os
+
+    return int(os.environ.get("RANK", "0"))
+
+
+def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
+    manifest = output / _MANIFEST
+    if not manifest.is_file() or not predictions.is_file():
+        return False
+    return bool(json.loads(manifest.read_text()).get("fingerprint") == fingerprint)
+
+
+def predict(
+    checkpoint: Path,
+    data: PreparedData,
+    output: Path,
+    ids: Mapping[str, str | int],
+    parameters: Mapping[str, Any],
+    device: str,
+    token_budget: int | None,
+) -> None:
+    """Predict the test split with a saved checkpoint and write the predictions artefact."""
+    from exparity.engine import load_classifier
+
+    start = time.monotonic()
+    examples = data.split("test")
+    classifier = load_classifier(str(checkpoint), device, token_budget=token_budget)
+    encodings = classifier.encode([e.words for e in examples])
+    probabilities = classifier.probabilities([e.token_ids for e in encodings])
+    predicted = probabilities.argmax(-1)
+    labels = np.array([e.label for e in examples])
+    log.info("test accuracy %.4f on %d examples", (predicted == labels).mean(), len(examples))
+    counts = np.bincount(predicted, minlength=classifier.n_classes)
+    if (counts > 0).sum() == 1:
+        log.warning("the classifier predicts class %d for every test example", counts.argmax())
+    rows = [
+        {
+            "example_id": e.example_id,
+            "group": e.group,
+            "match_id": e.match_id,
+            "label": e.label,
+            "probabilities": probabilities[i].tolist(),
+            "predicted": int(predicted[i]),
+        }
+        for i, e in enumerate(examples)
+    ]
+    write_artefact(
+        output,
+        "predictions",
+        rows,
+        ids,
+        stage="finetune",
+        parameters=parameters,
+        device=str(classifier.device),
+        seconds=time.monotonic() - start,
+    )

@@ -1,0 +1,67 @@
+"""Stage prepare: raw data to the data artefact."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exparity.artifacts import write_artefact
+from exparity.data import DATASETS, load_dataset
+from exparity.data.files import DataSource
+
+log = logging.getLogger(__name__)
+
+
+def prepare(
+    use: str, params: Mapping[str, Any], source: DataSource, output: Path, dataset_id: str
+) -> None:
+    """Load a dataset, check it and write it.
+
+    Args:
+        use: registered dataset.
+        params: its options.
+        source: where raw files lie or go.
+        output: the data artefact.
+        dataset_id: id of the instance.
+
+    Raises:
+        InputError: unknown dataset or option, or bad data.
+    """
+    start = time.monotonic()
+    facts = DATASETS.get(use).facts
+    examples = load_dataset(use, source, params)
+    rows = [
+        {
+            "example_id": e.example_id,
+            "match_id": e.match_id,
+            "split": e.split,
+            "text": e.text,
+            "words": list(e.words),
+            "label": e.label,
+            "group": e.group,
+            "rationale": None if e.rationale is None else list(e.rationale),
+            "attributes": sorted(e.attributes.items()),
+        }
+        for e in examples
+    ]
+    for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
+        log.info("%s: %d %s examples of group %s", dataset_id, count, split, group)
+    write_artefact(
+        output,
+        "data",
+        rows,
+        {"dataset": dataset_id},
+        stage="prepare",
+        parameters={"use": use, **params},
+        seconds=time.monotonic() - start,
+        extra={
+            "attribute": facts.attribute,
+            "groups": list(facts.groups),
+            "labels": list(facts.labels),
+            "display": facts.display or dataset_id,
+        },
+    )

@@ -1,0 +1,52 @@
+"""Stage report: all tests of a grid to tables and a page."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exparity.artifacts import atomic_path, write_artefact
+from exparity.report.gather import Study, gather
+from exparity.report.render import render_latex, render_page
+from exparity.report.tables import disparity_tables, write_tables
+
+log = logging.getLogger(__name__)
+
+
+def report(results: Path, output: Path, options: Mapping[str, Any]) -> None:
+    """Write ``disparity.parquet``, ``tables/`` and ``index.html``.
+
+    Args:
+        results: folder of all results.
+        output: folder of the report.
+        options: what :meth:`exparity.config.Experiment.report_options` returns.
+
+    Raises:
+        InputError: an artefact of the grid is missing or damaged.
+    """
+    start = time.monotonic()
+    study = gather(results, options)
+    tables = disparity_tables(study)
+    write_artefact(
+        output / "disparity.parquet",
+        "disparity",
+        study.rows,
+        {},
+        stage="report",
+        parameters={k: v for k, v in options.items() if k != "digest"},
+        seconds=time.monotonic() - start,
+    )
+    write_tables(tables, output / "tables", {t.name: render_latex(study, t) for t in tables})
+    with atomic_path(output / "index.html") as temporary:
+        temporary.write_text(render_page(study, tables), encoding="utf-8")
+    _say(study)
+
+
+def _say(study: Study) -> None:
+    for a in study.accuracies:
+        log.info("%s, %s, seed %d: test accuracy %.3f", a.dataset, a.model, a.seed, a.overall)
+    significant = sum(row["significant"] for row in study.rows)
+    log.info("%d of %d tests are significant", significant, len(study.rows))

@@ -1,0 +1,61 @@
+"""Stage test: scores to group comparisons."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.errors import InputError
+from exparity.seeding import derive_seed
+from exparity.stats import compare_groups
+
+
+def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> None:
+    """Compare the groups of one scores artefact: one row per pair of groups.
+
+    Args:
+        scores: the scores artefact.
+        output: the tests artefact.
+        statistics: options of :func:`~exparity.stats.compare.compare_groups`: ``alpha``,
+            ``threshold``, ``ddof``, ``confidence``, ``resamples``.
+
+    Raises:
+        InputError: the file names no groups, or an option is unknown.
+    """
+    start = time.monotonic()
+    table, metadata = read_artefact(scores, "scores")
+    order = metadata.get("groups", [])
+    if len(order) < 2:
+        raise InputError(f"{scores}: names no groups to compare; make it with `exparity evaluate`")
+    columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
+    ids = metadata["wildcards"]
+    rows = []
+    for pair in combinations(order, 2):
+        kept = [i for i, group in enumerate(columns["group"]) if group in pair]
+        found = compare_groups(
+            [columns["score"][i] for i in kept],
+            [columns["group"][i] for i in kept],
+            order=pair,
+            pairs=[columns["match_id"][i] for i in kept],
+            seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values()), *pair),
+            **statistics,
+        )
+        rows.append(asdict(found))
+    write_artefact(
+        output,
+        "tests",
+        rows,
+        ids,
+        stage="test",
+        parameters=statistics,
+        seconds=time.monotonic() - start,
+        extra={"groups": order, "attribute": metadata["attribute"]},
+    )
+
+
+test_cell.__test__ = False  # type: ignore[attr-defined]  # not a test for pytest to collect

@@ -1,0 +1,28 @@
+rule explain:
+    input:
+        data=f"{RESULTS}/data/{{dataset}}.parquet",
+        checkpoint=f"{RESULTS}/models/{{dataset}}/{{model}}/{{seed}}",
+        predictions=f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet",
+    output:
+        explanations=f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
+    log:
+        f"{RESULTS}/logs/explain/{{dataset}}/{{model}}/{{seed}}/{{method}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/explain/{{dataset}}/{{model}}/{{seed}}/{{method}}.tsv"
+    conda:
+        "../envs/gpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        options=explain_options,
+    message:
+        "Explaining {wildcards.model} on {wildcards.dataset}, seed {wildcards.seed},"
+        " with {wildcards.method}"
+    shell:
+        "exparity explain --options {params.options:q} --method-id {wildcards.method:q}"
+        " --model-id {wildcards.model:q} --seed {wildcards.seed} --data {input.data:q}"
+        " --checkpoint {input.checkpoint:q} --predictions {input.predictions:q}"
+        " --output {output.explanations:q} --device {DEVICE:q} --threads {threads} {BUDGET}"
+        " --plugins {PLUGINS:q} > {log:q} 2>&1"

@@ -1,0 +1,21 @@
+rule prepare:
+    output:
+        data=f"{RESULTS}/data/{{dataset}}.parquet",
+    log:
+        f"{RESULTS}/logs/prepare/{{dataset}}.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/prepare/{{dataset}}.tsv"
+    conda:
+        "../envs/cpu.yaml"
+    threads: 1
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        options=prepare_options,
+    message:
+        "Preparing {wildcards.dataset}"
+    shell:
+        "exparity prepare --options {params.options:q} --dataset-id {wildcards.dataset:q}"
+        " --data-dir {DATA_DIR:q} {DOWNLOAD} --output {output.data:q}"
+        " --plugins {PLUGINS:q} > {log:q} 2>&1"

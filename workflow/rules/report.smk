@@ -1,0 +1,27 @@
+rule report:
+    input:
+        tests=get_cells(
+            f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
+        ),
+        predictions=get_cells(f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet"),
+    output:
+        page=f"{RESULTS}/report/index.html",
+        disparity=f"{RESULTS}/report/disparity.parquet",
+        tables=directory(f"{RESULTS}/report/tables"),
+    log:
+        f"{RESULTS}/logs/report.log",
+    benchmark:
+        f"{RESULTS}/benchmarks/report.tsv"
+    conda:
+        "../envs/report.yaml"
+    threads: 1
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        options=EXPERIMENT.report_options(),
+    message:
+        "Writing the report"
+    shell:
+        "exparity report --options {params.options:q} --results {RESULTS:q}"
+        " --output {RESULTS:q}/report --plugins {PLUGINS:q} > {log:q} 2>&1"

@@ -286,7 +286,7 @@ def _type_text(data_type: pa.DataType) -> str:
 def _same(found: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_dictionary(expected):
         found = found.value_type if pa.types.is_dictionary(found) else found
-        return pa.types.is_string(found) or pa.types.is_large_string(found)
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
     # Parquet renames the item field of lists; the type inside is what counts.
     return bool(found.equals(expected)) or str(found) == str(expected)
 

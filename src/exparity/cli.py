@@ -30,7 +30,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 on success, 2 on bad input, 1 on another failure with a known cause.
     """
-    arguments = _parser().parse_args(argv)
+    arguments = _parser().parse_args(argv)  # sys.argv if None
     logging.basicConfig(
         stream=sys.stderr,
         level=logging.INFO,
@@ -41,6 +41,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.captureWarnings(True)
     for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
+    if argv is None:
+        _spare_pandas()
     try:
         from exparity.registry import load_plugin
 
@@ -61,6 +63,26 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"exparity: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _spare_pandas() -> None:
+    """Keep pyarrow from importing pandas, which would double the time of a one-second job.
+
+    It does so on its first conversion, to recognise pandas objects, and remembers the outcome for
+    the rest of the process. No stage hands it such objects.
+    """
+    import pyarrow as pa
+
+    class NoPandas:
+        @staticmethod
+        def find_spec(name: str, *_: object) -> None:
+            if name == "pandas":
+                raise ModuleNotFoundError(name)
+
+    if "pandas" not in sys.modules:
+        sys.meta_path.insert(0, NoPandas)
+        pa.array([0])
+        sys.meta_path.remove(NoPandas)
 
 
 # Values of flags

@@ -233,7 +233,7 @@ class Experiment:
     def _cached(
         self, instance: Instance, where: str, changes: Mapping[str, Any], shared: Mapping[str, Any]
     ) -> str:
-        """Resolve an instance once per distinct set of overrides: a grid asks thousands of times."""
+        """Resolve an instance once per set of overrides: a grid asks thousands of times."""
         key = (where, canonical(changes))
         if key not in self._memo:
             self._memo[key] = canonical({**instance.resolved(where, changes), **shared})

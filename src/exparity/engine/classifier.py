@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
 _TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
-_GRADIENT_SHARE = 4
+GRADIENT_SHARE = 4
 
 
 class Classifier:
@@ -56,7 +56,7 @@ class Classifier:
         self.device = device
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 4096)
-        self.n_classes = int(model.config.num_labels)
+        self.n_classes = int(model.config.num_labels or 0)
         # transformers names the head of models that pool the last token `score`.
         self.pools_last_token = hasattr(model, "score")
 
@@ -169,10 +169,10 @@ class Classifier:
             consume(batch, gradients.masked_fill(~mask[..., None], 0))
 
         with self._evaluating(), self._frozen():
-            budget = max(1, self.token_budget // _GRADIENT_SHARE)
+            budget = max(1, self.token_budget // GRADIENT_SHARE)
             fitted = run_batches(lengths, budget, run)
             if fitted < budget:
-                self.token_budget = fitted * _GRADIENT_SHARE
+                self.token_budget = fitted * GRADIENT_SHARE
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Run the model on one padded batch.
@@ -196,7 +196,7 @@ class Classifier:
         ).last_hidden_state
         last = torch.as_tensor(lengths, device=self.device) - 1
         pooled = hidden[torch.arange(len(lengths), device=self.device), last]
-        return self.model.score(pooled).float()  # type: ignore[no-any-return, operator]
+        return self.model.score(pooled).float()  # type: ignore[no-any-return]
 
     def _mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
         import torch

@@ -45,6 +45,8 @@ def make_repeatable(threads: int | None = None) -> None:
 
     if threads is not None:
         torch.set_num_threads(threads)
-    torch.backends.cuda.matmul.allow_tf32 = False
-    torch.backends.cudnn.allow_tf32 = False
-    torch.use_deterministic_algorithms(True, warn_only=True)
+    if torch.cuda.is_available():
+        torch.backends.cuda.matmul.allow_tf32 = False
+        torch.backends.cudnn.allow_tf32 = False
+        # Only here: it loads torch's compiler, and the CPU kernels used are deterministic anyway.
+        torch.use_deterministic_algorithms(True, warn_only=True)

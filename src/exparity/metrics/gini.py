@@ -42,4 +42,4 @@ def gini(scores: FloatArray, content_mask: BoolArray) -> FloatArray:
     result = np.full(len(scores), np.nan)
     np.divide((ordered * weights).sum(1), total, out=result, where=total > 0)
     # Rounding leaves equal scores a hair below 0.
-    return np.maximum(1 - 2 * result, 0.0)
+    return np.asarray(np.maximum(1 - 2 * result, 0.0), dtype=np.float64)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from exparity.errors import InputError, did_you_mean
 from exparity.models.spec import ModelSpec
@@ -134,8 +134,7 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
         model = AutoModelForSequenceClassification.from_config(config)
     except ValueError as error:
         raise InputError(f"cannot build a '{architecture}' classifier: {error}") from None
-    assert_is_model(model)
-    return model
+    return cast("PreTrainedModel", model)
 
 
 def label_settings(labels: Sequence[str]) -> dict[str, Any]:
@@ -146,10 +145,3 @@ def label_settings(labels: Sequence[str]) -> dict[str, Any]:
         "label2id": {name: index for index, name in enumerate(labels)},
         "problem_type": "single_label_classification",
     }
-
-
-def assert_is_model(model: Any) -> None:
-    """Narrow the untyped result of a transformers factory."""
-    from transformers import PreTrainedModel
-
-    assert isinstance(model, PreTrainedModel)

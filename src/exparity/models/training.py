@@ -174,7 +174,7 @@ class _Run:
         self.pad_id = tokenizer.pad_token_id
         self.training, self.seed, self.state = training, seed, state
         self.names = [name for name, _ in model.named_parameters()]
-        groups = [
+        groups: list[dict[str, Any]] = [
             {"params": [p for p in model.parameters() if p.ndim >= 2]},
             {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
         ]

@@ -66,18 +66,15 @@ class Study:
 
     def display(self, kind: str, id: str) -> str:
         """Return how tables name an instance: its implementation's name, or its own id."""
-        names, registry = {
+        parts: dict[str, tuple[Mapping[str, str], Registry[Any]]] = {
             "dataset": (self.datasets, DATASETS),
             "method": (self.methods, METHODS),
             "metric": (self.metrics, METRICS),
-        }[kind]
-        return _display(names, registry, id)
-
-
-def _display(names: Mapping[str, str], registry: Registry[Any], id: str) -> str:
-    # Two instances of one implementation would look the same.
-    unique = list(names.values()).count(names[id]) == 1
-    return registry.get(names[id]).display if unique else id
+        }
+        names, registry = parts[kind]
+        # Two instances of one implementation would look the same.
+        unique = list(names.values()).count(names[id]) == 1
+        return registry.get(names[id]).display if unique else id
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:

@@ -33,7 +33,8 @@ def _environment(*, html: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
         # LaTeX is full of braces; its templates use other marks.
-        **({} if html else {"variable_start_string": "<<", "variable_end_string": ">>"}),
+        variable_start_string="{{" if html else "<<",
+        variable_end_string="}}" if html else ">>",
     )
     environment.filters["tex"] = latex_escape
     return environment

@@ -59,13 +59,14 @@ def finetune_cell(
     Raises:
         InputError: bad data, model or training.
     """
+    from exparity.models.checkpoints import quiet_transformers
     from exparity.models.training import finetune
 
     start = time.monotonic()
     model_spec = build(ModelSpec, model, f"model {model_id}")
     training_spec = build(TrainingSpec, training, "training")
     prepared = read_prepared(data)
-    ids = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
+    ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     parameters = {"model": asdict(model_spec), "training": asdict(training_spec)}
     key = [sha256_of(data), parameters, seed, digest]
     fingerprint = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
@@ -86,8 +87,9 @@ def finetune_cell(
         )  # fmt: skip
         temporary = output.with_name(f".{output.name}.tmp")
         shutil.rmtree(temporary, ignore_errors=True)
-        trained.model.save_pretrained(temporary)
-        trained.tokenizer.save_pretrained(temporary)
+        with quiet_transformers():
+            trained.model.save_pretrained(temporary)
+            trained.tokenizer.save_pretrained(temporary)
         write_artefact(
             temporary / "history.parquet",
             "history",

@@ -91,11 +91,12 @@ def cluster_sums(
     centred = (values - values.mean()) / (spread if spread > 0 else 1.0)
     _, index = np.unique(np.asarray(clusters), return_inverse=True)
     size = int(index.max()) + 1
-    parts = []
+    parts: list[FloatArray] = []
     for mask in (is_first, ~is_first):
         for power in (0, 1, 2):
             weights = centred[mask] ** power
-            parts.append(np.bincount(index[mask], weights=weights, minlength=size))
+            sums = np.bincount(index[mask], weights=weights, minlength=size)
+            parts.append(sums.astype(np.float64))
     return tuple(parts)
 
 

@@ -210,7 +210,7 @@ def _clusters(pairs: Sequence[str | None] | None, defined: BoolArray) -> list[st
     """Return the matched set of each defined value; a value without one is a set of its own."""
     if pairs is None or all(p is None for p in pairs):
         return None
-    kept = np.flatnonzero(defined)
+    kept = np.flatnonzero(defined).tolist()
     return [f"row\x1f{i}" if pairs[i] is None else f"set\x1f{pairs[i]}" for i in kept]
 
 

@@ -28,7 +28,7 @@ def standardised(
     difference = np.asarray(mean_a - mean_b, dtype=np.float64)
     spread = np.sqrt((np.maximum(variance_a, 0) + np.maximum(variance_b, 0)) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return difference / spread
+        return np.asarray(difference / spread, dtype=np.float64)
 
 
 def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = 1, axis: int = -1) -> Any:

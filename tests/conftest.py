@@ -1,0 +1,109 @@
+"""Shared fixtures: tiny checkpoints of three families, made here so that no test needs a network."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+
+from exparity.data import load_dataset
+from exparity.data.files import DataSource
+from exparity.interface import Example
+
+FAMILIES = ("bert", "roberta", "gpt2")
+_SIZES = {
+    "bert": {
+        "hidden_size": 32,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "max_position_embeddings": 64,
+    },
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4, "n_positions": 64},
+}
+_SIZES["roberta"] = {**_SIZES["bert"], "max_position_embeddings": 66}
+
+
+def pytest_addoption(parser):
+    parser.addoption("--costly", action="store_true", help="run tests marked costly as well")
+
+
+def pytest_collection_modifyitems(config, items):
+    if config.getoption("--costly"):
+        return
+    skip = pytest.mark.skip(reason="costly: run with --costly")
+    for item in items:
+        if "costly" in item.keywords:
+            item.add_marker(skip)
+
+
+def need(present: bool, what: str) -> None:
+    """Skip where a component is missing; fail where EXPARITY_REQUIRE_ALL says it must be there."""
+    if present:
+        return
+    if os.environ.get("EXPARITY_REQUIRE_ALL") == "1":
+        pytest.fail(f"{what} is missing, and EXPARITY_REQUIRE_ALL is set")
+    pytest.skip(f"{what} is missing")
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    return Path(__file__).resolve().parents[1]
+
+
+@pytest.fixture(scope="session")
+def examples() -> list[Example]:
+    return load_dataset("pairs_all", DataSource(Path("unused")), {"n_pairs": 60})
+
+
+@pytest.fixture(scope="session")
+def sentences(examples) -> list[str]:
+    """Texts of varied length."""
+    chosen = sorted({e.text for e in examples}, key=lambda t: (len(t), t))
+    return chosen[::7]
+
+
+@pytest.fixture(scope="session")
+def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
+    """Folders of random classifiers by family; weights large enough for visible gradients."""
+    import torch
+
+    from exparity.models.checkpoints import build_model, quiet_transformers
+    from exparity.models.spec import ModelSpec
+
+    folder = tmp_path_factory.mktemp("checkpoints")
+    found = {}
+    for family in FAMILIES:
+        torch.manual_seed(7)
+        spec = ModelSpec(init="scratch", architecture=family, size=_SIZES[family], vocab_size=600)
+        texts = [e.text for e in examples]
+        model, tokenizer = build_model(spec, ["female", "male"], texts)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.ndim > 1:
+                    parameter.mul_(4)
+        with quiet_transformers():
+            model.save_pretrained(folder / family)
+            tokenizer.save_pretrained(folder / family)
+        found[family] = str(folder / family)
+    return found
+
+
+@pytest.fixture(scope="session")
+def classifiers(checkpoints):
+    """Loaded classifiers by family; tests must leave them as they found them."""
+    import torch
+
+    from exparity import load_classifier
+
+    torch.set_num_threads(1)
+    return {family: load_classifier(path, "cpu") for family, path in checkpoints.items()}
+
+
+@pytest.fixture(params=FAMILIES)
+def classifier(request, classifiers):
+    return classifiers[request.param]

@@ -1,4 +1,4 @@
-"""Shared fixtures: tiny checkpoints of three families, made here so that no test needs a network."""
+"""Shared fixtures: tiny checkpoints of three families, made here without a network."""
 
 from __future__ import annotations
 
@@ -41,15 +41,6 @@ def pytest_collection_modifyitems(config, items):
             item.add_marker(skip)
 
 
-def need(present: bool, what: str) -> None:
-    """Skip where a component is missing; fail where EXPARITY_REQUIRE_ALL says it must be there."""
-    if present:
-        return
-    if os.environ.get("EXPARITY_REQUIRE_ALL") == "1":
-        pytest.fail(f"{what} is missing, and EXPARITY_REQUIRE_ALL is set")
-    pytest.skip(f"{what} is missing")
-
-
 @pytest.fixture(scope="session")
 def repository() -> Path:
     return Path(__file__).resolve().parents[1]
@@ -85,7 +76,7 @@ def checkpoints(tmp_path_factory, examples) -> dict[str, str]:
         with torch.no_grad():
             for parameter in model.parameters():
                 if parameter.ndim > 1:
-                    parameter.mul_(4)
+                    parameter.mul_(10)
         with quiet_transformers():
             model.save_pretrained(folder / family)
             tokenizer.save_pretrained(folder / family)
@@ -107,3 +98,29 @@ def classifiers(checkpoints):
 @pytest.fixture(params=FAMILIES)
 def classifier(request, classifiers):
     return classifiers[request.param]
+
+
+@pytest.fixture(scope="session")
+def trained(tmp_path_factory):
+    """A small BERT that has learnt the embedded pairs: (classifier, test texts, test labels)."""
+    from exparity import load_classifier
+    from exparity.stages.finetune import finetune_cell
+    from exparity.stages.prepare import prepare
+
+    folder = tmp_path_factory.mktemp("trained")
+    source = DataSource(folder)
+    prepare("pairs_all", {"n_pairs": 300}, source, folder / "data.parquet", "pairs_all")
+    finetune_cell(
+        folder / "data.parquet",
+        folder / "model" / "0",
+        folder / "predictions.parquet",
+        model={"init": "scratch", "architecture": "bert", "size": _SIZES["bert"]},
+        training={"epochs": 8, "learning_rate": 3e-3, "batch_size": 32},
+        model_id="model",
+        seed=0,
+        device="cpu",
+    )
+    test = load_dataset("pairs_all", source, {"n_pairs": 300})
+    test = [e for e in test if e.split == "test"]
+    classifier = load_classifier(str(folder / "model" / "0"), "cpu")
+    return classifier, [e.text for e in test], [e.label for e in test]

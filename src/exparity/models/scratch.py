@@ -17,12 +17,12 @@ _DECODER_TOKENS = {
     "eos_token": "<|endoftext|>",
     "pad_token": "<|pad|>",
 }
-_ROBERTA_TOKENS = {
+_ROBERTA_TOKENS = {  # in the order of their ids: positions start after that of padding
     "bos_token": "<s>",
-    "eos_token": "</s>",
     "cls_token": "<s>",
-    "sep_token": "</s>",
     "pad_token": "<pad>",
+    "eos_token": "</s>",
+    "sep_token": "</s>",
     "unk_token": "<unk>",
     "mask_token": "<mask>",
 }

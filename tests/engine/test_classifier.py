@@ -1,0 +1,216 @@
+"""The engine: equal to the plain model, and the same alone and in any batch."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exparity import InputError, load_classifier
+from exparity.engine.batching import plan_batches, run_batches
+from exparity.engine.classifier import padded
+
+TOLERANCE = 1e-5
+
+
+def ids_of(classifier, sentences):
+    return [e.token_ids for e in classifier.encode(sentences)]
+
+
+def plain(classifier, ids):
+    """The transformers model itself, one text at a time."""
+    with torch.no_grad():
+        batch = torch.as_tensor(ids)[None]
+        logits = classifier.model(input_ids=batch, attention_mask=torch.ones_like(batch)).logits
+    return logits.softmax(-1)[0].numpy()
+
+
+@pytest.mark.reference
+def test_probabilities_equal_the_plain_model(classifier, sentences):
+    ids = ids_of(classifier, sentences)
+    found = classifier.probabilities(ids)
+    expected = np.array([plain(classifier, i) for i in ids])
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE)
+    assert np.ptp(found[:, 0]) > 0.01  # the texts do differ
+
+
+def test_padded_batch_equals_single(classifier, sentences):
+    ids = ids_of(classifier, sentences)
+    assert len({len(i) for i in ids}) > 3
+    together = classifier.probabilities(ids)
+    alone = np.concatenate([classifier.probabilities([i]) for i in ids])
+    np.testing.assert_allclose(together, alone, atol=TOLERANCE)
+
+
+def test_embeddings_route_equals_ids_route(classifier, sentences):
+    ids = ids_of(classifier, sentences)
+    rows = [classifier.embed(i) for i in ids]
+    np.testing.assert_allclose(
+        classifier.probabilities_from_embeddings(rows), classifier.probabilities(ids), atol=1e-6
+    )
+
+
+@settings(
+    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_order_and_budget_do_not_matter(classifier, sentences, data):
+    ids = ids_of(classifier, sentences)
+    expected = classifier.probabilities(ids)
+    order = data.draw(st.permutations(range(len(ids))))
+    before = classifier.token_budget
+    classifier.token_budget = data.draw(st.integers(1, 400))
+    try:
+        found = classifier.probabilities([ids[i] for i in order])
+    finally:
+        classifier.token_budget = before
+    np.testing.assert_allclose(found, expected[list(order)], atol=TOLERANCE)
+
+
+def test_equal_sequences_run_once(classifier, sentences, monkeypatch):
+    ids = ids_of(classifier, sentences[:2])
+    seen = []
+    inner = classifier.logits
+    monkeypatch.setattr(
+        classifier, "logits", lambda e, sizes: (seen.extend(sizes), inner(e, sizes))[1]
+    )
+    found = classifier.probabilities([ids[0], ids[1], ids[0]])
+    assert len(seen) == 2
+    assert (found[0] == found[2]).all()
+
+
+def test_padding_token_in_the_text_is_content(classifier):
+    """A text may hold the padding token; it counts as a token like any other."""
+    ids = classifier.encode(["The girl sings ."])[0].token_ids
+    longer = np.insert(ids, 2, classifier.pad_id)
+    found = classifier.probabilities([longer, ids])
+    assert abs(found[0] - found[1]).max() > 1e-4
+    alone = classifier.probabilities([longer])
+    np.testing.assert_allclose(found[0], alone[0], atol=TOLERANCE)
+
+
+def test_empty_sequence_has_a_stand_in(classifier):
+    found = classifier.probabilities([[]])
+    np.testing.assert_array_equal(found, classifier.probabilities([classifier.empty_ids]))
+
+
+def gradients_of(classifier, ids, targets):
+    inputs = [classifier.embed(i) for i in ids]
+    found = {}
+
+    def consume(rows, gradients):
+        for place, row in enumerate(rows):
+            found[row] = gradients[place].clone()
+
+    lengths = [len(i) for i in ids]
+    classifier.input_gradients(lengths, padded(inputs), np.array(targets), consume)
+    return [found[i] for i in range(len(ids))]
+
+
+def test_gradients_in_a_batch_equal_single_and_vanish_on_padding(classifier, sentences):
+    ids = ids_of(classifier, sentences)
+    targets = [i % 2 for i in range(len(ids))]
+    together = gradients_of(classifier, ids, targets)
+    for row, token_ids in enumerate(ids):
+        alone = gradients_of(classifier, [token_ids], [targets[row]])[0]
+        scale = float(alone.abs().max())
+        assert float((together[row][: len(token_ids)] - alone).abs().max()) <= TOLERANCE * max(
+            1.0, scale
+        )
+        assert not together[row][len(token_ids) :].any()
+
+
+def test_mode_and_weights_are_restored_even_after_an_error(classifier, sentences, monkeypatch):
+    ids = ids_of(classifier, sentences[:3])
+    flags = [p.requires_grad for p in classifier.model.parameters()]
+    assert all(flags)
+    classifier.model.train()
+    try:
+        classifier.probabilities(ids)
+        gradients_of(classifier, ids, [0, 1, 0])
+        assert classifier.model.training
+
+        def broken(*_):
+            raise RuntimeError("boom")
+
+        monkeypatch.setattr(classifier, "logits", broken)
+        with pytest.raises(RuntimeError, match="boom"):
+            gradients_of(classifier, ids, [0, 1, 0])
+        with pytest.raises(RuntimeError, match="boom"):
+            classifier.probabilities(ids)
+        assert classifier.model.training
+        assert [p.requires_grad for p in classifier.model.parameters()] == flags
+        assert all(p.grad is None for p in classifier.model.parameters())
+    finally:
+        classifier.model.eval()
+
+
+def test_out_of_memory_halves_the_batch(classifier, sentences, monkeypatch, caplog):
+    ids = ids_of(classifier, sentences)
+    expected = classifier.probabilities(ids)
+    inner = classifier.logits
+
+    def small_memory(embeddings, sizes):
+        if embeddings.shape[0] * embeddings.shape[1] > 70:
+            raise torch.OutOfMemoryError("no memory left")
+        return inner(embeddings, sizes)
+
+    before = classifier.token_budget
+    monkeypatch.setattr(classifier, "logits", small_memory)
+    try:
+        found = classifier.probabilities(ids)
+        assert classifier.token_budget <= 70  # the next call need not fail first
+    finally:
+        classifier.token_budget = before
+    np.testing.assert_allclose(found, expected, atol=TOLERANCE)
+    assert "out of memory" in caplog.text
+
+
+def test_out_of_memory_with_one_text_is_an_error():
+    def run(_):
+        raise torch.OutOfMemoryError("no memory left")
+
+    with pytest.raises(torch.OutOfMemoryError):
+        run_batches([5, 4], 10, run)
+
+
+@given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))
+def test_plan_covers_everything_once_within_budget(lengths, budget):
+    batches = list(plan_batches(lengths, budget))
+    assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
+    for batch in batches:
+        assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
+
+
+def test_bf16_is_close_to_fp32(checkpoints, sentences):
+    exact = load_classifier(checkpoints["bert"], "cpu")
+    coarse = load_classifier(checkpoints["bert"], "cpu", "bf16")
+    ids = ids_of(exact, sentences)
+    gap = abs(exact.probabilities(ids) - coarse.probabilities(ids)).max()
+    assert 0 < gap < 0.1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"precision": "fp8"}, "use fp32 or bf16"),
+        ({"device": "gpu"}, "use auto, cpu, cuda"),
+        ({"device": "cuda:77"}, "GPUs"),
+        ({"max_length": 10_000}, "the model takes 1 to"),
+    ],
+)
+def test_bad_arguments_are_named(checkpoints, arguments, message):
+    with pytest.raises(InputError, match=message):
+        load_classifier(checkpoints["bert"], **arguments)
+
+
+@pytest.mark.parametrize(
+    ("family", "limit"), [("bert", 64), ("roberta", 64), ("gpt2", 64)], ids=str
+)
+def test_input_limit_counts_positions_as_the_family_does(classifiers, family, limit):
+    found = classifiers[family]
+    assert found.max_length == limit
+    ids = np.full(limit, 10)
+    assert np.isfinite(found.probabilities([ids])).all()

@@ -1,0 +1,91 @@
+"""Tokens, the words they belong to, and texts that are too long or empty."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from exparity import InputError
+from exparity.engine.encoding import word_spans, words_of_tokens
+from exparity.interface import SPECIAL_WORD
+
+
+def test_word_spans_by_hand():
+    assert word_spans(["woman", "'s", "a"]) == [(0, 5), (6, 8), (9, 10)]
+
+
+def test_tokens_go_to_the_word_of_their_first_visible_character():
+    # "ab cd": a token with a leading blank, one inside a word, one across two words, a special one
+    offsets = [(0, 0), (0, 1), (1, 4), (2, 5), (4, 5), (2, 3)]
+    special = [1, 0, 0, 0, 0, 0]
+    found = words_of_tokens(offsets, special, ["ab", "cd"])
+    assert found.tolist() == [SPECIAL_WORD, 0, 0, 1, 1, 1]
+
+
+def test_pretokenised_words_keep_their_index(classifier):
+    words = ["The", "woman", "'s", "she", "she", "don't", "stop", "."]
+    encoding = classifier.encode([words])[0]
+    content = encoding.word_ids[~encoding.special_mask]
+    assert sorted(set(content.tolist())) == list(range(len(words)))
+    assert (np.diff(content) >= 0).all()
+    assert (encoding.word_ids[encoding.special_mask] == SPECIAL_WORD).all()
+
+
+def test_text_and_its_words_encode_the_same(classifier):
+    text = "He thanked his mother ."
+    one, other = classifier.encode([text, text.split()])
+    np.testing.assert_array_equal(one.token_ids, other.token_ids)
+    np.testing.assert_array_equal(one.word_ids, other.word_ids)
+
+
+def test_ids_are_those_of_the_tokenizer(classifier):
+    text = "He thanked his mother ."
+    expected = classifier.tokenizer(text)["input_ids"]
+    assert classifier.encode([text])[0].token_ids.tolist() == expected
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(
+        st.text(
+            st.characters(codec="utf-8", categories=("L", "N", "P", "S")), min_size=1, max_size=6
+        ),
+        min_size=1,
+        max_size=6,
+    )
+)
+def test_word_indices_never_leave_the_text(classifier, words):
+    try:
+        encoding = classifier.encode([words])[0]
+    except InputError:
+        return  # characters that the tokenizer drops altogether
+    content = encoding.word_ids[~encoding.special_mask]
+    assert ((content >= 0) & (content < len(words))).all()
+
+
+def test_long_texts_are_cut_with_a_warning_and_a_count(classifier, caplog):
+    long = " ".join(["mother"] * 300)
+    encodings = classifier.encode([long, "She sings .", long])
+    assert [e.truncated for e in encodings] == [True, False, True]
+    assert len(encodings[0]) == classifier.max_length
+    assert "2 of 3 texts are longer than 64 tokens and were cut" in caplog.text
+
+
+@pytest.mark.parametrize("text", ["", "  ", [], [" "]])
+def test_empty_text_is_named(classifier, text):
+    with pytest.raises(InputError, match="text 1: is empty"):
+        classifier.encode(["She sings .", text])
+
+
+def test_text_without_any_token_is_named(classifiers):
+    # A character that BERT's normaliser removes.
+    with pytest.raises(InputError, match="has no token to explain"):
+        classifiers["bert"].encode(["\x01"])
+
+
+def test_no_texts_give_no_encodings(classifier):
+    assert classifier.encode([]) == []

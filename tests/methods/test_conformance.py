@@ -1,0 +1,160 @@
+"""What every registered explanation method must do, swept over the registry."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+
+import numpy as np
+import pytest
+import torch
+
+import exparity
+from exparity import ExparityError, InputError
+from exparity.methods import METHODS
+
+METHOD_IDS = METHODS.ids()
+QUICK = {"n_steps": 5, "num_samples": 60}
+"""Smaller values of options that set the cost, for methods that have them."""
+
+
+def quick(method):
+    return {k: v for k, v in QUICK.items() if k in METHODS.get(method).options}
+
+
+def run(classifier, texts, targets, method, **more):
+    return exparity.explain(classifier, texts, targets, method=method, **quick(method), **more)
+
+
+@pytest.fixture(params=METHOD_IDS)
+def method(request):
+    return request.param
+
+
+@pytest.fixture
+def texts(sentences):
+    return sentences[:5]
+
+
+@pytest.fixture
+def targets(texts):
+    return [i % 2 for i in range(len(texts))]
+
+
+def test_one_finite_score_per_token_specials_included(classifier, method, texts, targets):
+    found = run(classifier, texts, targets, method)
+    for explanation, encoding, target in zip(found, classifier.encode(texts), targets, strict=True):
+        assert len(explanation.scores) == len(encoding)
+        assert np.isfinite(explanation.scores).all()
+        assert explanation.target == target
+        assert explanation.tokens == encoding.tokens
+        np.testing.assert_array_equal(explanation.token_ids, encoding.token_ids)
+        np.testing.assert_array_equal(explanation.special_mask, encoding.special_mask)
+        if not METHODS.get(method).facts.signed:
+            assert (explanation.scores >= 0).all()
+
+
+def test_batch_equals_loop_for_any_budget(classifier, method, texts, targets):
+    alone = [run(classifier, [t], [y], method)[0] for t, y in zip(texts, targets, strict=True)]
+    before = classifier.token_budget
+    try:
+        for budget in (40, 10_000):
+            classifier.token_budget = budget
+            for one, other in zip(run(classifier, texts, targets, method), alone, strict=True):
+                scale = max(1.0, np.abs(other.scores).max())
+                np.testing.assert_allclose(one.scores, other.scores, atol=1e-5 * scale)
+    finally:
+        classifier.token_budget = before
+
+
+def test_order_does_not_matter(classifier, method, texts, targets):
+    forward = run(classifier, texts, targets, method)
+    backward = run(classifier, texts[::-1], targets[::-1], method)[::-1]
+    for one, other in zip(forward, backward, strict=True):
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-4, atol=1e-5)
+
+
+def test_same_seed_same_bytes(classifier, method, texts, targets):
+    one, other = (run(classifier, texts, targets, method, seed=3) for _ in range(2))
+    for a, b in zip(one, other, strict=True):
+        assert a.scores.tobytes() == b.scores.tobytes()
+
+
+def test_model_is_left_as_it_was(classifier, method, texts, targets):
+    before = copy.deepcopy(classifier.model.state_dict())
+    run(classifier, texts, targets, method)
+    for name, value in classifier.model.state_dict().items():
+        assert torch.equal(value, before[name]), name
+    assert all(p.requires_grad and p.grad is None for p in classifier.model.parameters())
+    assert not classifier.model.training
+    assert not any(m._forward_hooks or m._backward_hooks for m in classifier.model.modules())
+
+
+def test_arguments_are_left_as_they_were(classifier, method, texts, targets):
+    words = [t.split() for t in texts]
+    kept, array = copy.deepcopy(words), np.array(targets)
+    run(classifier, words, array, method)
+    assert words == kept
+    assert array.tolist() == targets
+
+
+def test_the_two_classes_are_explained_differently(classifier, method, texts):
+    one = run(classifier, texts, [0] * len(texts), method)
+    other = run(classifier, texts, [1] * len(texts), method)
+    assert any(not np.allclose(a.scores, b.scores) for a, b in zip(one, other, strict=True))
+
+
+def test_single_token_text(classifier, method):
+    found = run(classifier, ["she"], [1], method)[0]
+    assert found.content_mask.sum() >= 1
+    assert np.isfinite(found.scores).all()
+
+
+def test_no_text_gives_no_explanation(classifier, method):
+    assert run(classifier, [], [], method) == []
+
+
+def test_target_defaults_to_the_predicted_class(classifier, texts):
+    ids = [e.token_ids for e in classifier.encode(texts)]
+    expected = classifier.probabilities(ids).argmax(-1).tolist()
+    assert [e.target for e in exparity.explain(classifier, texts)] == expected
+
+
+def test_facts_are_consistent(method):
+    facts = METHODS.get(method).facts
+    assert facts.target in ("logit", "probability")
+    assert not (facts.needs_gradient and facts.target == "probability")
+    assert "Args:" in (METHODS.get(method).function.__doc__ or "")
+
+
+def test_registered_modules_import_nothing_heavy(method):
+    source = inspect.getsource(inspect.getmodule(METHODS.get(method).function))
+    tops = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
+    heavy = ("torch", "transformers", "captum", "shap", "lime")
+    assert not [line for line in tops if line.split()[1].split(".")[0] in heavy]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"method": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
+        ({"method": "gradient", "steps": 3}, "unknown option 'steps'"),
+        ({"method": "integrated_gradients", "n_steps": "many"}, "is not of type 'integer'"),
+        ({"method": "gradient", "targets": [0]}, "2 texts but targets of shape"),
+        ({"method": "gradient", "targets": [0, 5]}, "target 5 of example 1"),
+    ],
+)
+def test_bad_arguments_are_named(classifiers, arguments, message):
+    targets = arguments.pop("targets", [0, 1])
+    with pytest.raises(InputError, match=message):
+        exparity.explain(classifiers["bert"], ["She sings .", "He sings ."], targets, **arguments)
+
+
+def test_method_that_loses_tokens_is_refused(classifiers, monkeypatch):
+    entry = METHODS.get("gradient")
+    broken = type(entry)(
+        entry.id, lambda batch: [np.zeros(1)] * len(batch), entry.facts, entry.source
+    )
+    monkeypatch.setitem(METHODS._entries, "gradient", broken)
+    with pytest.raises(ExparityError, match="one score per token"):
+        exparity.explain(classifiers["bert"], ["She sings ."], [0], method="gradient")

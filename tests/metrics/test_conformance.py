@@ -1,0 +1,211 @@
+"""What every registered metric must do, swept over the registry."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+
+import numpy as np
+import pytest
+
+import exparity
+from exparity import ExparityError, Explanation, InputError
+from exparity.metrics import METRICS, metric_options
+from exparity.metrics._arrays import l1_normalised
+
+METRIC_IDS = METRICS.ids()
+
+
+@pytest.fixture(params=METRIC_IDS)
+def metric(request):
+    return request.param
+
+
+def make(classifier, texts, scorer, targets=None):
+    """Explanations with scores of any origin: ``scorer(encoding, index)``."""
+    return [
+        Explanation(
+            text=e.text,
+            target=i % 2 if targets is None else int(targets[i]),
+            token_ids=e.token_ids,
+            tokens=e.tokens,
+            scores=scorer(e, i),
+            special_mask=e.special_mask,
+            word_ids=e.word_ids,
+        )
+        for i, e in enumerate(classifier.encode(texts))
+    ]
+
+
+def random_scores(encoding, index):
+    return np.random.default_rng(index).normal(size=len(encoding))
+
+
+@pytest.fixture
+def explanations(classifier, sentences):
+    return make(classifier, sentences[:6], random_scores)
+
+
+def test_values_lie_in_the_declared_bounds(classifier, explanations, metric):
+    low, high = METRICS.get(metric).facts.bounds
+    found = exparity.evaluate(classifier, explanations, metric)
+    assert found.shape == (len(explanations),)
+    assert found.dtype == np.float64
+    assert ((found >= low) & (found <= high)).all()
+    assert np.ptp(found) > 0
+
+
+def test_batch_equals_loop(classifier, explanations, metric):
+    together = exparity.evaluate(classifier, explanations, metric)
+    alone = [exparity.evaluate(classifier, [e], metric)[0] for e in explanations]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+
+
+def test_order_does_not_matter(classifier, explanations, metric):
+    forward = exparity.evaluate(classifier, explanations, metric)
+    backward = exparity.evaluate(classifier, explanations[::-1], metric)
+    np.testing.assert_allclose(forward, backward[::-1], atol=1e-5)
+
+
+def test_same_seed_same_bytes(classifier, explanations, metric):
+    one, other = (exparity.evaluate(classifier, explanations, metric, seed=5) for _ in range(2))
+    assert one.tobytes() == other.tobytes()
+
+
+def test_inputs_are_left_as_they_were(classifier, explanations, metric):
+    before = copy.deepcopy(explanations)
+    exparity.evaluate(classifier, explanations, metric)
+    for one, other in zip(explanations, before, strict=True):
+        for field in dataclasses.fields(one):
+            assert np.array_equal(getattr(one, field.name), getattr(other, field.name))
+
+
+def test_scale_of_the_scores_does_not_matter(classifier, explanations, metric):
+    scaled = [dataclasses.replace(e, scores=e.scores * 1000) for e in explanations]
+    np.testing.assert_allclose(
+        exparity.evaluate(classifier, scaled, metric),
+        exparity.evaluate(classifier, explanations, metric),
+        atol=1e-6,
+    )
+
+
+def leave_one_out(classifier, targets):
+    """An oracle for faithfulness: the fall in probability without each token, by the model."""
+
+    def scorer(encoding, index):
+        ids = encoding.token_ids
+        full = classifier.probabilities([ids])[0, targets[index]]
+        without = classifier.probabilities([np.delete(ids, i) for i in range(len(ids))])
+        return full - without[:, targets[index]]
+
+    return scorer
+
+
+def concentrated(encoding, index):
+    scores = np.full(len(encoding), 1e-6)
+    scores[np.flatnonzero(~encoding.special_mask)[0]] = 1.0
+    return scores
+
+
+def spread(encoding, index):
+    # Even over a handful of tokens, so that each is above sparsity's threshold.
+    return np.where(encoding.special_mask, 0.0, 1.0)
+
+
+def test_oracle_beats_random_beats_inverted(trained, metric):
+    """In the declared direction, on a trained model, in the mean over texts."""
+    classifier, texts, targets = trained
+    facts = METRICS.get(metric).facts
+    if facts.kind == "complexity":
+        texts = [t for t in texts if len(t.split()) <= 8]
+        scorers = [concentrated, random_scores, spread]
+    else:
+        oracle = leave_one_out(classifier, targets)
+        scorers = [oracle, random_scores, lambda e, i: -oracle(e, i)]
+    means = []
+    for scorer in scorers:
+        found = exparity.evaluate(classifier, make(classifier, texts, scorer, targets), metric)
+        means.append(np.nanmean(found))
+    best, middle, worst = means if facts.direction == "higher" else [-m for m in means]
+    assert best > middle > worst, dict(zip(["oracle", "random", "inverted"], means, strict=True))
+
+
+def test_unfinite_scores_are_undefined_not_a_number(classifier, explanations, metric):
+    broken = dataclasses.replace(explanations[0], scores=np.full(len(explanations[0]), np.nan))
+    found = exparity.evaluate(classifier, [broken, explanations[1]], metric)
+    assert np.isnan(found[0])
+    assert found[1] == pytest.approx(
+        exparity.evaluate(classifier, [explanations[1]], metric)[0], abs=1e-5
+    )
+
+
+def test_single_token_text(classifier, metric):
+    found = exparity.evaluate(classifier, make(classifier, ["she"], random_scores), metric)
+    assert found.shape == (1,)
+
+
+def test_no_explanation_gives_no_value(classifier, metric):
+    assert exparity.evaluate(classifier, [], metric).shape == (0,)
+
+
+def test_attribution_metrics_need_no_classifier(classifier, explanations, metric):
+    if METRICS.get(metric).facts.needs == "attributions":
+        np.testing.assert_array_equal(
+            exparity.evaluate(None, explanations, metric),
+            exparity.evaluate(classifier, explanations, metric),
+        )
+    else:
+        with pytest.raises(InputError, match="needs a classifier"):
+            exparity.evaluate(None, explanations, metric)
+
+
+def test_hand_made_explanations_without_ids(classifiers, metric):
+    one = Explanation(text="good film", target=1, tokens=["good", "film"], scores=[0.9, 0.1])
+    if METRICS.get(metric).facts.needs == "attributions":
+        assert np.isfinite(exparity.evaluate(None, [one], metric)).all()
+    else:
+        with pytest.raises(InputError, match="needs token_ids"):
+            exparity.evaluate(classifiers["bert"], [one], metric)
+
+
+def test_every_metric_has_the_common_option(metric):
+    assert "normalise_over" in metric_options(METRICS.get(metric))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"metric": "ginni"}, "unknown metric 'ginni'; did you mean 'gini'"),
+        ({"metric": "gini", "tau": 1}, "unknown option 'tau'"),
+        ({"metric": "sparsity", "tau": "x"}, "tau: 'x' is not of type 'number'"),
+        ({"metric": "sparsity", "normalise_over": "words"}, "is not one of"),
+        ({"metric": "comprehensiveness", "thresholds": [0.5, 1.5]}, r"must lie in \(0, 1\]"),
+        ({"metric": "sufficiency", "thresholds": [0.0]}, r"must lie in \(0, 1\]"),
+    ],
+)
+def test_bad_arguments_are_named(classifiers, sentences, arguments, message):
+    classifier = classifiers["bert"]
+    explanations = make(classifier, sentences[:2], random_scores)
+    with pytest.raises(InputError, match=message):
+        exparity.evaluate(classifier, explanations, **arguments)
+
+
+def test_only_special_tokens_is_an_error():
+    one = Explanation(text="x", target=0, tokens=["[CLS]"], scores=[1], special_mask=[True])
+    with pytest.raises(InputError, match="all tokens are special"):
+        exparity.evaluate(None, [one], "gini")
+
+
+def test_metric_that_loses_rows_is_refused(monkeypatch):
+    entry = METRICS.get("gini")
+    broken = dataclasses.replace(entry, function=lambda scores, mask: np.zeros(3))
+    monkeypatch.setitem(METRICS._entries, "gini", broken)
+    one = Explanation(text="x", target=0, tokens=["a"], scores=[1])
+    with pytest.raises(ExparityError, match="one value per explanation"):
+        exparity.evaluate(None, [one], "gini")
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-3, 1.0, 1e300])
+def test_normalisation_survives_extreme_scales(scale):
+    found = l1_normalised(np.array([3.0, -1.0]) * scale)
+    np.testing.assert_allclose(found, [0.75, -0.25])

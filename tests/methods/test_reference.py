@@ -120,3 +120,28 @@ def test_too_few_steps_are_refused(classifiers, n_steps):
         exparity.explain(
             classifiers["bert"], TEXTS, [0, 1], method="integrated_gradients", n_steps=n_steps
         )
+
+
+def test_sums_that_vanish_in_theory_are_flagged(classifier):
+    """LayerNorm hides a constant added to an embedding, so the summed gradient is exactly zero."""
+    from exparity.methods import explain_encodings
+
+    encodings = classifier.encode(TEXTS)
+    targets = np.array([0, 1])
+    for method, expected in (
+        ("integrated_gradients", {"rounding_noise"}),
+        ("integrated_gradients_x_input", set()),
+        ("gradient_x_input", set()),
+    ):
+        flags: set[str] = set()
+        found = explain_encodings(classifier, encodings, targets, TEXTS, method, 0, {}, flags)
+        assert flags == expected, method
+        if flags:  # nothing but rounding: in double precision the sum is smaller by far
+            size = exparity.explain(classifier, TEXTS, targets, method="gradient")
+            for noise, real in zip(found, size, strict=True):
+                assert np.abs(noise.scores).max() < 1e-4 * real.scores.max()
+
+
+def test_flagged_scores_are_announced(classifiers, caplog):
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="integrated_gradients")
+    assert "flagged rounding_noise" in caplog.text

@@ -6,8 +6,9 @@ registered with :func:`method` in a module of its own.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +21,8 @@ from exparity.seeding import generator
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
+
+log = logging.getLogger(__name__)
 
 METHODS: Registry[MethodFacts] = Registry("method", "exparity.methods", MethodFacts)
 
@@ -44,6 +47,7 @@ class MethodBatch:
         keys: identity of each text, for random draws.
         seed: the run's seed.
         method: id of the method.
+        flags: what a method finds out that readers of its scores must know; it may add to it.
     """
 
     classifier: Classifier
@@ -53,6 +57,7 @@ class MethodBatch:
     keys: tuple[str, ...]
     seed: int
     method: str
+    flags: set[str] = field(default_factory=set)
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -111,6 +116,7 @@ def explain_encodings(
     method: str,
     seed: int,
     params: dict[str, Any],
+    flags: set[str] | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; see :func:`explain`.
 
@@ -122,6 +128,7 @@ def explain_encodings(
         method: registered id.
         seed: the run's seed.
         params: the method's options.
+        flags: receives what readers of the scores must know, such as ``rounding_noise``.
 
     Raises:
         InputError: unknown method or option, or a target that is not a class.
@@ -146,6 +153,10 @@ def explain_encodings(
     scores: list[FloatArray] = entry.function(batch, **options)
     if [len(s) for s in scores] != batch.lengths:
         raise ExparityError(f"method {method}: must return one score per token of every text")
+    if flags is not None:
+        flags |= batch.flags
+    elif batch.flags:
+        log.warning("%s: the scores are flagged %s", method, ", ".join(sorted(batch.flags)))
     return [
         Explanation(
             text=encoding.text,

@@ -16,6 +16,13 @@ if TYPE_CHECKING:
 
 Pool = Literal["l1", "sum", "times_input"]
 
+ROUNDING_NOISE = "rounding_noise"
+"""Flag of scores that are exactly zero in theory, so that only rounding errors are left.
+
+A model that normalises each token's embedding (LayerNorm) does not see a constant added to all its
+elements. The derivative in that direction, which is the sum over the embedding dimension, is zero.
+"""
+
 
 def input_attributions(batch: MethodBatch, pool: Pool) -> list[FloatArray]:
     """Attribute by the gradient at the input itself.
@@ -96,8 +103,20 @@ def path_attributions(batch: MethodBatch, pool: Pool, n_steps: int) -> list[Floa
     lengths = [len(ends[row]) for row, _ in items]
     targets = np.repeat(batch.targets, n_steps)
     classifier.input_gradients(lengths, build, targets, consume)
-    scores = []
+    scores, ratios = [], []
     for mean, start, end in zip(sums, starts, ends, strict=True):
-        pooled = mean * (end - start).double() if pool == "times_input" else mean
-        scores.append(pooled.sum(-1).cpu().numpy())
+        parts = mean * (end - start).double() if pool == "times_input" else mean
+        pooled = parts.sum(-1)
+        scores.append(pooled.cpu().numpy())
+        size = float(parts.abs().sum(-1).max())
+        ratios.append(float(pooled.abs().max()) / size if size else 0.0)
+    if ratios and max(ratios) < _noise_level(ends[0].dtype):
+        batch.flags.add(ROUNDING_NOISE)
     return scores
+
+
+def _noise_level(dtype: torch.dtype) -> float:
+    """Return the share of its parts' size below which a sum is left over from rounding."""
+    import torch
+
+    return min(100 * torch.finfo(dtype).eps, 0.05)

@@ -22,6 +22,11 @@ def integrated_gradients(batch: MethodBatch, *, n_steps: int = 50) -> list[Float
 
     :math:`s_i = \sum_h \int_0^1 \partial f_y(x' + \alpha (x - x')) / \partial e_{ih}\, d\alpha`.
 
+    The factor (x − x′) is left out, as the reference implementation of the reproduced study does.
+    Then the sum over the embedding dimension is zero for every model that normalises its
+    embeddings (BERT, RoBERTa, GPT-2), and what is left is rounding error: such scores are flagged
+    ``rounding_noise``. Use ``integrated_gradients_x_input`` for explanations that mean something.
+
     Args:
         batch: the texts.
         n_steps: nodes of the Gauss–Legendre rule.

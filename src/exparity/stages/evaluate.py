@@ -104,7 +104,11 @@ def evaluate_cell(
         },
         device=str(classifier.device) if classifier else "cpu",
         seconds=time.monotonic() - start,
-        extra={"groups": list(prepared.groups), "attribute": prepared.attribute},
+        extra={
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "flags": metadata.get("flags", []),
+        },
     )  # fmt: skip
 
 

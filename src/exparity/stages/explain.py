@@ -83,14 +83,18 @@ def explain_cell(
     )
     keys = [e.example_id for e in chosen]
 
+    flags: set[str] = set()
+
     def explain(first: int, last: int) -> list[Explanation]:
         return explain_encodings(
             classifier, encodings[first:last], targets[first:last], keys[first:last],
-            use, seed, options,
+            use, seed, options, flags,
         )  # fmt: skip
 
     check_wrapper(classifier, [e.token_ids for e in encodings[:_PROBE]])
     check_attributions(method_id, [e.scores for e in explain(0, _PROBE)])
+    if flags:
+        log.warning("the scores of %s are flagged: %s", method_id, ", ".join(sorted(flags)))
     rows = []
     with Progress(len(chosen), f"explaining with {method_id}") as progress:
         for first in range(0, len(chosen), CHUNK):
@@ -111,7 +115,7 @@ def explain_cell(
         },
         device=str(classifier.device),
         seconds=seconds,
-        extra={"n_truncated": sum(e.truncated for e in encodings)},
+        extra={"n_truncated": sum(e.truncated for e in encodings), "flags": sorted(flags)},
     )  # fmt: skip
 
 

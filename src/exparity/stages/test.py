@@ -45,7 +45,9 @@ def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> N
             seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values()), *pair),
             **statistics,
         )
-        rows.append(asdict(found))
+        row = asdict(found)
+        row["flags"] = [*row["flags"], *metadata.get("flags", [])]
+        rows.append(row)
     write_artefact(
         output,
         "tests",

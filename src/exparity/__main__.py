@@ -1,7 +1,6 @@
 """``python -m exparity``."""
 
-import sys
+from exparity.cli import run
 
-from exparity.cli import main
-
-sys.exit(main())
+if __name__ == "__main__":
+    run()

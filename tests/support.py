@@ -14,3 +14,27 @@ def need(present: bool, what: str) -> None:
     if os.environ.get("EXPARITY_REQUIRE_ALL") == "1":
         pytest.fail(f"{what} is missing, and EXPARITY_REQUIRE_ALL is set")
     pytest.skip(f"{what} is missing")
+
+
+TINY = {
+    "datasets": {"pairs_all": {"n_pairs": 40}},
+    "models": {
+        "bert_tiny": {
+            "init": "scratch",
+            "architecture": "bert",
+            "size": {
+                "hidden_size": 16,
+                "num_hidden_layers": 1,
+                "num_attention_heads": 2,
+                "intermediate_size": 32,
+            },
+        }
+    },
+    "seeds": [0],
+    "training": {"epochs": 3, "learning_rate": 0.003},
+    "methods": {"gradient": {}, "integrated_gradients_x_input": {"n_steps": 3}},
+    "metrics": {"comprehensiveness": {}, "gini": {}},
+    "statistics": {"resamples": 200},
+}
+N_METHODS = len(TINY["methods"])
+N_METRICS = len(TINY["metrics"])

@@ -23,7 +23,7 @@ SEEDS = st.integers(0, 2**32)
         # First 8 bytes of `printf TEXT | sha256sum`, halved: TEXT is the parts joined by 0x1f.
         (0, (), 0x5FECEB66FFC86F38 >> 1),
         (1, (), 0x6B86B273FF34FCE1 >> 1),
-        (0, ("explain", "lime", "0001-male"), 0xEE0ED90CC6D1C59D >> 1),
+        (0, ("explain", "lime", "0001-male"), 0x293C0491885CAE02 >> 1),
     ],
 )
 def test_the_numbers_are_fixed_for_ever(seed, key, expected):

@@ -1,0 +1,525 @@
+"""The config: closed, described, with one set of defaults, and resolved cell by cell."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+
+from exparity.config import Experiment, canonical, load_or_exit, read_schema
+from exparity.errors import InputError
+from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.parameters import options_of
+from exparity.stats import compare_groups
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA_FILE = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+SCHEMA = read_schema(SCHEMA_FILE)
+
+SMALL = {
+    "datasets": {"pairs_all": {}, "pairs_subj": {}},
+    "models": {"one": {"init": "scratch", "architecture": "bert"},
+               "two": {"init": "scratch", "architecture": "gpt2"}},
+    "methods": {"gradient": {}, "integrated_gradients": {}},
+    "metrics": {"gini": {}, "sparsity": {}, "comprehensiveness": {}},
+    "seeds": [0, 1],
+}  # fmt: skip
+# A config that visits every closed level of the schema; a test below holds it to that.
+FULL = {
+    **SMALL,
+    "engine": {"device": "cpu"},
+    "training": {"epochs": 1},
+    "statistics": {"alpha": 0.1},
+    "overrides": [
+        {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
+    ],
+}
+FULL["models"] = {"one": {**SMALL["models"]["one"], "training": {"epochs": 3}}}
+
+
+def experiment(**changes) -> Experiment:
+    return Experiment.from_config({**copy.deepcopy(SMALL), **changes}, SCHEMA)
+
+
+def resolved(schema):
+    while "$ref" in schema:
+        schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def levels(schema, value, path=()):
+    """Yield (path in the config, schema) of every object of a config that the schema describes."""
+    schema = resolved(schema)
+    if isinstance(value, dict):
+        yield path, schema
+        for key, inner in value.items():
+            further = schema.get("additionalProperties")
+            part = schema.get("properties", {}).get(key, further)
+            if isinstance(part, dict):
+                yield from levels(part, inner, (*path, key))
+    if isinstance(value, list) and "items" in schema:
+        for position, inner in enumerate(value):
+            yield from levels(schema["items"], inner, (*path, position))
+
+
+def parts(schema):
+    """Yield every mapping inside a schema, itself first."""
+    if isinstance(schema, dict):
+        yield schema
+        for inner in schema.values():
+            yield from parts(inner)
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from parts(inner)
+
+
+CLOSED = [(p, s) for p, s in levels(SCHEMA, FULL) if s.get("additionalProperties") is False]
+MISSPELT = [(path, name) for path, schema in CLOSED for name in schema["properties"]]
+
+
+def put(config, path, key, value):
+    changed = copy.deepcopy(config)
+    place = changed
+    for step in path:
+        place = place[step]
+    place[key] = value
+    return changed
+
+
+@pytest.mark.contract
+class TestSchema:
+    @pytest.mark.parametrize("name", ["config.yaml", "geco.yaml"])
+    def test_configs_that_come_with_it_are_valid(self, name):
+        config = yaml.safe_load((ROOT / "config" / name).read_text())
+        found = Experiment.from_config(config, SCHEMA)
+        assert len(list(found.cells())) == (
+            len(config["datasets"]) * len(config["models"]) * len(config["seeds"])
+            * len(config["methods"]) * len(config["metrics"])
+        )  # fmt: skip
+
+    def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
+        Experiment.from_config(FULL, SCHEMA)
+        visited = {id(schema) for _, schema in CLOSED}
+        closed = {id(s) for s in parts(SCHEMA) if s.get("additionalProperties") is False}
+        assert closed == visited
+
+    def test_every_object_level_is_closed_or_holds_options_checked_by_their_owners(self):
+        with_keys = [s for s in parts(SCHEMA) if "properties" in s and "type" in s]
+        unclosed = [s for s in with_keys if s.get("additionalProperties") is not False]
+        instance = SCHEMA["$defs"]["instances"]["additionalProperties"]
+        assert unclosed == [instance]
+
+    @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
+    def test_a_misspelt_key_is_refused_at_every_level(self, path, name):
+        wrong = name + "x"
+        with pytest.raises(InputError) as refused:
+            Experiment.from_config(put(FULL, path, wrong, None), SCHEMA)
+        message = str(refused.value)
+        assert wrong in message
+        assert f"did you mean '{name}'" in message or f"or '{name}'" in message
+        for step in path:
+            assert str(step) in message
+
+    def test_every_property_is_described(self):
+        named = [
+            (key, part)
+            for schema in parts(SCHEMA)
+            if isinstance(schema.get("properties"), dict)
+            for key, part in schema["properties"].items()
+        ]
+        assert len(named) > 40
+        for key, part in named:
+            assert len(part.get("description", "")) > 4, key
+            assert part["description"].endswith("."), key
+
+    def test_every_default_is_an_allowed_value(self):
+        from jsonschema import Draft202012Validator
+
+        for schema in parts(SCHEMA):
+            if "default" in schema and not isinstance(schema["default"], dict):
+                Draft202012Validator(schema).validate(schema["default"])
+
+    @pytest.mark.parametrize(("block", "spec"), [("training", TrainingSpec), ("model", ModelSpec)])
+    def test_the_schema_and_the_dataclass_agree(self, block, spec):
+        described = dict(SCHEMA["$defs"][block]["properties"])
+        if block == "model":
+            del described["training"], described["datasets"]
+        fields = {f.name: f for f in dataclasses.fields(spec)}
+        assert set(described) == set(fields)
+        for name, field in fields.items():
+            default = (
+                field.default_factory()
+                if field.default is dataclasses.MISSING
+                else field.default
+            )
+            assert described[name].get("default") == default, name
+
+    def test_the_schema_and_the_statistics_agree(self):
+        options = options_of(compare_groups)
+        del options["seed"]
+        described = SCHEMA["$defs"]["statistics"]["properties"]
+        assert {n: s["default"] for n, s in described.items()} == {
+            n: o.default for n, o in options.items()
+        }
+
+    def test_defaults_are_filled_in(self):
+        found = experiment(statistics={"alpha": 0.01}).config
+        assert found["statistics"] == {
+            "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000
+        }  # fmt: skip
+        assert found["training"]["epochs"] == TrainingSpec().epochs
+        assert found["engine"] == {"device": "auto", "token_budget": None, "processes": 1}
+        assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
+
+
+REFUSED = [
+    ({"datasets": {}}, "config: datasets: .*non-empty"),
+    ({"seeds": []}, r"config: seeds: \[\]"),
+    ({"seeds": [0, 0]}, "config: seeds: .*non-unique"),
+    ({"seeds": [-1]}, r"config: seeds\[0\]: -1"),
+    ({"seeds": [True]}, r"config: seeds\[0\]: True"),
+    ({"target": "gold"}, "config: target: 'gold'"),
+    ({"engine": {"device": "gpu"}}, "config: engine.device: 'gpu'"),
+    ({"engine": {"token_budget": 0}}, "config: engine.token_budget: 0"),
+    ({"training": {"epochs": "many"}}, "config: training.epochs: 'many'"),
+    ({"training": {"learning_rate": 0}}, "config: training.learning_rate: 0"),
+    ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
+    ({"statistics": {"ddof": 2}}, "config: statistics.ddof: 2"),
+    ({"statistics": {"alpha": 1}}, "config: statistics.alpha: 1"),
+    ({"methods": {"LIME": {}}}, "config: methods: 'LIME' is not an id"),
+    ({"methods": {"a/b": {}}}, "config: methods: 'a/b' is not an id"),
+    ({"models": {"m m": {}}}, "config: models: 'm m' is not an id"),
+    ({"models": {"m": None}}, "config: models.m: None"),
+    ({"models": {"m": {}}}, "models.m: a pretrained model needs 'checkpoint'"),
+    ({"models": {"m": {"init": "scratch"}}}, "models.m: a model from scratch needs 'architecture'"),
+    ({"models": {"m": {"init": "scratch", "architecture": "bert", "datasets": ["pairs"]}}},
+     "models.m.datasets: no 'pairs' here; did you mean 'pairs_all'"),
+    ({"datasets": {"pair_all": {}}}, "datasets.pair_all: unknown dataset 'pair_all'; did you mean"),
+    ({"methods": {"gradent": {}}}, "methods.gradent: unknown method .*did you mean 'gradient'"),
+    ({"metrics": {"m": {"use": "ginni"}}}, "metrics.m: unknown metric 'ginni'; .*'gini'"),
+    ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set it on"),
+    ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
+    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: normalise_over"),
+    ({"metrics": {"sparsity": {"threshold": "low"}}}, "metrics.sparsity.threshold: 'low'"),
+    ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
+    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),
+    ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
+    ({"plugins": ["not_there_at_all"]}, "plugins: cannot import module 'not_there_at_all'"),
+    ({"plugins": "a.py"}, "config: plugins: 'a.py'"),
+    ({"overrides": [{"training": {}}]}, r"config: overrides\[0\]: 'match' is a required"),
+    ({"overrides": [{"match": {}}]}, r"config: overrides\[0\].match: {}"),
+    ({"overrides": [{"match": {"dataset": "pairs"}}]}, r"overrides\[0\].match.dataset: no 'pairs'"),
+    ({"overrides": [{"match": {"seed": [0, 7]}}]}, r"overrides\[0\].match.seed: no '7' here"),
+    ({"overrides": [{"match": {"metric": "gini"}, "method": {"max_examples": 4}}]},
+     r"overrides\[0\]: 'method' cannot differ by metric; remove 'metric'"),
+    ({"overrides": [{"match": {"method": "gradient"}, "training": {"epochs": 1}}]},
+     r"overrides\[0\]: 'training' cannot differ by method"),
+    ({"overrides": [{"match": {"metric": "gini"}, "training": {"epochs": 1}}]},
+     r"overrides\[0\]: 'training' cannot differ by metric"),
+    ({"overrides": [{"match": {"metric": "gini"}, "metric": {"thresholds": [1]}}]},
+     "metrics.gini: unknown option 'thresholds'"),
+    ({"overrides": [{"match": {"seed": 0}, "method": {"n_steps": "few"}}]}, "n_steps"),
+    ({"overrides": [{"match": {"seed": 0}, "training": {"patience": 1}}]},
+     "models.one.training: training.patience"),
+]  # fmt: skip
+
+
+@pytest.mark.contract
+class TestRefused:
+    @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=lambda v: str(v)[:60])
+    def test_by_name_and_with_a_remedy(self, changes, message):
+        with pytest.raises(InputError, match=message) as refused:
+            experiment(**changes)
+        assert "\n" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "path", ["/abs", "..", "../up", "a/../../b", "a/..", "~/home", "", "/"]
+    )
+    def test_results_cannot_lie_outside(self, path):
+        with pytest.raises(InputError, match="config: results: "):
+            experiment(results=path)
+
+    @pytest.mark.parametrize("path", ["results", "a/b", "out.d/x", "./r"])
+    def test_results_may_lie_inside(self, path):
+        assert experiment(results=path).results == path
+
+    @pytest.mark.parametrize("init", ["pretrained", "scratch"])
+    def test_a_missing_checkpoint_folder(self, init, tmp_path):
+        model = {"init": init, "checkpoint": str(tmp_path / "gone")}
+        with pytest.raises(InputError, match=r"models.m: checkpoint .*gone: no such folder"):
+            experiment(models={"m": model})
+
+    def test_a_folder_that_is_no_model(self, tmp_path):
+        with pytest.raises(InputError, match=r"models.m: checkpoint .*has no config.json"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+
+    def test_a_hub_id_is_not_looked_up(self):
+        experiment(models={"m": {"checkpoint": "someone/some-model"}})
+
+    def test_snakemake_gets_one_line_and_exit_code_2(self, capsys):
+        with pytest.raises(SystemExit) as stop:
+            load_or_exit({**SMALL, "sedes": [1]}, SCHEMA_FILE)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == (
+            "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
+        )
+
+    def test_a_good_config_is_loaded(self):
+        assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
+
+
+class TestGrid:
+    def test_cells_are_the_product(self):
+        cells = list(experiment().cells())
+        assert len(cells) == len({tuple(c.values()) for c in cells}) == 2 * 2 * 2 * 2 * 3
+        assert list(cells[0]) == ["dataset", "model", "seed", "method", "metric"]
+
+    def test_a_model_may_be_of_some_datasets_only(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["datasets"] = ["pairs_subj"]
+        assert experiment(models=models).pairs == [
+            ("pairs_all", "one"), ("pairs_subj", "one"), ("pairs_subj", "two")
+        ]  # fmt: skip
+
+    def test_metrics_that_run_the_model_are_known(self):
+        found = experiment()
+        assert found.runs_model("comprehensiveness")
+        assert not found.runs_model("gini")
+
+    def test_instances_use_an_implementation_with_their_own_options(self):
+        found = experiment(
+            methods={"few": {"use": "integrated_gradients", "n_steps": 5},
+                     "gradient": None,
+                     "some": {"use": "gradient", "max_examples": 10}}
+        )  # fmt: skip
+        options = {
+            m: json.loads(found.explain_options("pairs_all", "one", 0, m)) for m in found.methods
+        }
+        assert [options[m]["use"] for m in ("few", "gradient", "some")] == [
+            "integrated_gradients", "gradient", "gradient"
+        ]  # fmt: skip
+        assert options["few"]["params"]["n_steps"] == 5
+        assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
+        assert options["gradient"]["digest"] == options["some"]["digest"]
+
+    def test_the_token_budget_is_a_flag_only_if_set(self):
+        assert experiment().token_budget_flags == ""
+        assert experiment(engine={"token_budget": 512}).token_budget_flags == "--token-budget 512"
+
+
+def training_of(found, dataset, model, seed):
+    return json.loads(found.finetune_options(dataset, model, seed))["training"]
+
+
+class TestOverrides:
+    def test_training_goes_from_general_to_special(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["training"] = {"epochs": 2, "batch_size": 8}
+        found = experiment(
+            training={"epochs": 1, "learning_rate": 0.5},
+            models=models,
+            overrides=[
+                {"match": {"model": "two", "seed": 1}, "training": {"epochs": 3}},
+                {"match": {"model": ["one", "two"], "dataset": "pairs_subj", "seed": [1]},
+                 "training": {"epochs": 4}},
+            ],
+        )  # fmt: skip
+        cells = {
+            ("pairs_all", "one", 0): 1, ("pairs_all", "one", 1): 1, ("pairs_all", "two", 0): 2,
+            ("pairs_all", "two", 1): 3, ("pairs_subj", "two", 1): 4, ("pairs_subj", "one", 1): 4,
+            ("pairs_subj", "two", 0): 2,
+        }  # fmt: skip
+        assert {cell: training_of(found, *cell)["epochs"] for cell in cells} == cells
+        assert training_of(found, "pairs_all", "two", 1)["batch_size"] == 8
+        assert training_of(found, "pairs_all", "two", 1)["learning_rate"] == 0.5
+
+    def test_later_entries_win(self):
+        two = [{"match": {"seed": 0}, "training": {"epochs": n, "batch_size": 9 - n}} for n in (2, 1)]
+        found = training_of(experiment(overrides=two), "pairs_all", "one", 0)
+        assert (found["epochs"], found["batch_size"]) == (1, 8)
+
+    def test_method_options_and_sample_size_of_some_cells(self):
+        change = {"n_steps": 7, "max_examples": 20}
+        found = experiment(
+            overrides=[
+                {"match": {"dataset": "pairs_all", "method": "integrated_gradients"},
+                 "method": change}
+            ]
+        )  # fmt: skip
+        plain = experiment()
+        key = ("one", 0, "integrated_gradients")
+        options = json.loads(found.explain_options("pairs_all", *key))
+        assert options["params"]["n_steps"] == 7
+        assert options["max_examples"] == 20
+        assert found.explain_options("pairs_subj", *key) == plain.explain_options("pairs_subj", *key)
+        other = ("pairs_all", "one", 0, "gradient")
+        assert found.explain_options(*other) == plain.explain_options(*other)
+
+    def test_metric_options_of_some_cells(self):
+        found = experiment(
+            overrides=[
+                {"match": {"metric": "sparsity", "method": "gradient"},
+                 "metric": {"threshold": 0.01}}
+            ]
+        )  # fmt: skip
+        values = {
+            (method, metric): json.loads(
+                found.evaluate_options("pairs_all", "one", 0, method, metric)
+            )["params"].get("threshold")
+            for method in ("gradient", "integrated_gradients")
+            for metric in ("gini", "sparsity")
+        }
+        assert values == {
+            ("gradient", "gini"): None, ("gradient", "sparsity"): 0.01,
+            ("integrated_gradients", "gini"): None, ("integrated_gradients", "sparsity"): 0.1,
+        }  # fmt: skip
+
+    def test_statistics_of_some_cells(self):
+        found = experiment(
+            statistics={"alpha": 0.1},
+            overrides=[{"match": {"metric": "gini"}, "statistics": {"resamples": 0}}],
+        )
+        cell = ("pairs_all", "one", 0, "gradient")
+        gini, sparsity = (
+            json.loads(found.test_options(*cell, m))["statistics"] for m in ("gini", "sparsity")
+        )
+        assert (gini["resamples"], gini["alpha"]) == (0, 0.1)
+        assert sparsity["resamples"] == 2000
+
+
+def all_options(found: Experiment) -> dict[tuple, str]:
+    """What every job of a config depends on."""
+    jobs: dict[tuple, str] = {("report",): found.report_options()}
+    for dataset in found.datasets:
+        jobs["prepare", dataset] = found.prepare_options(dataset)
+    for cell in found.cells():
+        d, m, s, x, y = cell.values()
+        jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
+        jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
+        jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
+        jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
+    return jobs
+
+
+def changed(before: Experiment, after: Experiment) -> set[tuple]:
+    """Jobs of ``before`` that a change of the config touches."""
+    one, two = all_options(before), all_options(after)
+    return {job for job in one if one[job] != two.get(job)}
+
+
+def stages(jobs) -> set[str]:
+    return {job[0] for job in jobs}
+
+
+@pytest.mark.contract
+class TestWhatAChangeTouches:
+    def test_options_are_canonical_json(self):
+        for text in all_options(experiment()).values():
+            assert canonical(json.loads(text)) == text
+
+    def test_the_order_of_keys_does_not_matter(self):
+        def turned(value):
+            if isinstance(value, dict):
+                return {k: turned(v) for k, v in reversed(value.items())}
+            return value
+
+        one = {**SMALL, "training": {"epochs": 1, "batch_size": 2},
+               "methods": {"few": {"use": "integrated_gradients", "n_steps": 3}}}  # fmt: skip
+        jobs = [
+            all_options(Experiment.from_config(config, SCHEMA)) for config in (one, turned(one))
+        ]
+        for job_lists in jobs:
+            del job_lists["report",]  # its pairs are in the order of its rows
+        assert jobs[0] == jobs[1]
+
+    def test_writing_a_default_out_changes_nothing(self):
+        written = experiment(
+            methods={"gradient": {}, "integrated_gradients": {"n_steps": 50}},
+            metrics={**SMALL["metrics"], "gini": {"normalise_over": "sequence"}},
+            training={"epochs": 5},
+            statistics={"alpha": 0.05},
+            precision="fp32",
+        )
+        assert changed(experiment(), written) == set()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"engine": {"device": "cpu", "token_budget": 99, "processes": 3}},
+            {"data_dir": "elsewhere"},
+            {"download": False},
+            {"plugins": ["json"]},
+            {"results": "other"},
+        ],
+        ids=lambda c: next(iter(c)),
+    )
+    def test_how_and_where_it_runs_touches_nothing(self, changes):
+        assert changed(experiment(), experiment(**changes)) == set()
+
+    def test_one_methods_option_touches_its_explanations_only(self):
+        methods = {"gradient": {}, "integrated_gradients": {"n_steps": 7}}
+        jobs = changed(experiment(), experiment(methods=methods))
+        assert stages(jobs) == {"explain"}
+        assert {job[-1] for job in jobs} == {"integrated_gradients"}
+        assert len(jobs) == 2 * 2 * 2
+
+    def test_one_metrics_option_touches_its_scores_only(self):
+        metrics = {**SMALL["metrics"], "sparsity": {"threshold": 0.01}}
+        jobs = changed(experiment(), experiment(metrics=metrics))
+        assert stages(jobs) == {"evaluate"}
+        assert {job[-1] for job in jobs} == {"sparsity"}
+
+    def test_a_new_metric_touches_the_report_only(self):
+        metrics = {**SMALL["metrics"], "sufficiency": {}}
+        assert changed(experiment(), experiment(metrics=metrics)) == {("report",)}
+
+    def test_a_new_method_or_seed_touches_the_report_only(self):
+        methods = {**SMALL["methods"], "gradient_x_input": {}}
+        after = experiment(methods=methods, seeds=[0, 1, 2])
+        assert changed(experiment(), after) == {("report",)}
+
+    def test_the_title_touches_the_report_only(self):
+        assert changed(experiment(), experiment(title="New")) == {("report",)}
+
+    def test_statistics_touch_tests_and_report(self):
+        jobs = changed(experiment(), experiment(statistics={"threshold": 0.5}))
+        assert stages(jobs) == {"test", "report"}
+
+    def test_training_touches_checkpoints(self):
+        assert stages(changed(experiment(), experiment(training={"epochs": 9}))) == {"finetune"}
+
+    def test_one_models_shape_touches_its_checkpoints_only(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["size"] = {"n_embd": 8}
+        jobs = changed(experiment(), experiment(models=models))
+        assert stages(jobs) == {"finetune"}
+        assert {job[2] for job in jobs} == {"two"}
+
+    def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["datasets"] = ["pairs_all"]
+        jobs = changed(experiment(), experiment(models=models))
+        gone = {job for job in all_options(experiment()) if "two" in job and "pairs_subj" in job}
+        assert jobs == {("report",)} | gone
+
+    @pytest.mark.parametrize(
+        ("changes", "touched"),
+        [
+            ({"target": "predicted"}, {"explain"}),
+            ({"examples": "correct"}, {"explain"}),
+            ({"precision": "bf16"}, {"explain", "evaluate"}),
+        ],
+    )
+    def test_what_is_explained(self, changes, touched):
+        jobs = changed(experiment(), experiment(**changes))
+        assert stages(jobs) == touched
+        # metrics that do not run the model do not depend on its arithmetic
+        assert {j[-1] for j in jobs if j[0] == "evaluate"} <= {"comprehensiveness"}
+
+    def test_a_datasets_option_touches_its_data_only(self):
+        after = experiment(datasets={"pairs_all": {"n_pairs": 50}, "pairs_subj": {}})
+        assert changed(experiment(), after) == {("prepare", "pairs_all")}

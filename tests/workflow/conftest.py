@@ -1,0 +1,122 @@
+"""Real runs of the workflow in a copy of the checkout, on a tiny experiment."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import yaml
+from support import TINY
+
+
+@dataclass
+class Checkout:
+    """A copy of the project that a test may change, and a config file in it."""
+
+    root: Path
+
+    @property
+    def config_path(self) -> Path:
+        return self.root / "config" / "tiny.yaml"
+
+    @property
+    def results(self) -> Path:
+        return self.root / "results"
+
+    def configure(self, **changes) -> dict:
+        config = {**TINY, **changes}
+        self.config_path.write_text(yaml.safe_dump(config))
+        return config
+
+    def command(self, *flags: str) -> list[str]:
+        return [
+            sys.executable, "-m", "snakemake", "--cores", "2",
+            "--configfile", str(self.config_path), *flags,
+        ]  # fmt: skip
+
+    @property
+    def environment(self) -> dict[str, str]:
+        # The copy's own source, not the installed one.
+        return {**os.environ, "PYTHONPATH": str(self.root / "src"), "HF_HUB_OFFLINE": "1"}
+
+    def snakemake(self, *flags: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
+        run = subprocess.run(
+            self.command(*flags),
+            cwd=self.root,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=600,
+            check=False,
+        )
+        if check is not None:
+            assert run.returncode == check, run.stdout + run.stderr
+        return run
+
+    def start(self, *flags: str) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            self.command(*flags),
+            cwd=self.root,
+            env=self.environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
+
+    def plan(self, *flags: str) -> dict[str, int]:
+        """Jobs by rule that a dry run announces."""
+        lines = iter((self.snakemake("-n", *flags).stdout).splitlines())
+        counts: dict[str, int] = {}
+        for line in lines:
+            if line.split() == ["job", "count"]:
+                next(lines)
+                for row in lines:
+                    if not row.strip():
+                        break
+                    rule, count = row.split()
+                    counts[rule] = int(count)
+                break
+        for unasked in ("total", "all"):
+            counts.pop(unasked, None)
+        return counts
+
+
+def copy_checkout(repository: Path, target: Path) -> Checkout:
+    target.mkdir(parents=True)
+    for name in ("Snakefile", "workflow", "config", "profiles", "src"):
+        source = repository / name
+        if source.is_dir():
+            ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
+            shutil.copytree(source, target / name, ignore=ignore)
+        else:
+            shutil.copy(source, target / name)
+    checkout = Checkout(target)
+    checkout.configure()
+    return checkout
+
+
+@pytest.fixture
+def checkout(repository, tmp_path) -> Checkout:
+    """A fresh copy without results."""
+    return copy_checkout(repository, tmp_path / "checkout")
+
+
+@pytest.fixture(scope="session")
+def baseline(repository, tmp_path_factory) -> Checkout:
+    """An undisturbed, finished run; tests read it and never change it."""
+    made = copy_checkout(repository, tmp_path_factory.mktemp("baseline") / "checkout")
+    made.snakemake()
+    return made
+
+
+@pytest.fixture
+def finished(baseline, tmp_path) -> Checkout:
+    """A copy of the finished run that a test may change."""
+    # Times are kept: Snakemake decides by them too.
+    shutil.copytree(baseline.root, tmp_path / "checkout", symlinks=True)
+    return Checkout(tmp_path / "checkout")

@@ -1,0 +1,107 @@
+"""Bad input: one clear line; config errors before any job, with exit code 2."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from support import TINY
+
+pytestmark = pytest.mark.workflow
+
+
+def model(**changes):
+    return {"models": {"bert_tiny": {**TINY["models"]["bert_tiny"], **changes}}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "line"),
+    [
+        (
+            {"methods": {"gradiant": {}}},
+            "methods.gradiant: unknown method 'gradiant'; did you mean",
+        ),
+        ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'"),
+        ({"datasets": {"geco": {}}}, "datasets.geco: unknown dataset 'geco'"),
+        ({"trainning": {"epochs": 1}}, "unknown key 'trainning'; did you mean 'training'?"),
+        ({"training": {"epoch": 1}}, "unknown key 'training.epoch'; did you mean 'epochs'?"),
+        ({"seeds": [0, 0]}, "seeds"),
+        ({"results": "../elsewhere"}, "results"),
+        ({"plugins": ["nowhere.py"]}, "plugins: no file"),
+        (model(checkpoint="./nowhere", init="pretrained"), "models.bert_tiny: checkpoint"),
+        (model(init="scratch", architecture=None), "models.bert_tiny.architecture"),
+    ],
+)
+def test_config_errors_come_before_any_job(checkout, changes, line):
+    checkout.configure(**changes)
+    run = checkout.snakemake(check=2)
+    assert [x for x in run.stderr.splitlines() if x.startswith("exparity: ")] == [
+        x for x in run.stderr.splitlines() if line in x
+    ]
+    assert "Traceback" not in run.stderr
+    assert not checkout.results.exists()
+
+
+def failed_job(checkout, *flags):
+    run = checkout.snakemake(*flags, check=1)
+    text = run.stdout + run.stderr
+    assert "Traceback" not in text
+    return text
+
+
+def test_missing_data_file(checkout):
+    checkout.configure(datasets={"geco_all": {}}, download=False, data_dir="nowhere")
+    text = failed_job(checkout)
+    assert "nowhere/geco/binary_gender_all/train.jsonl is missing; get https://" in text
+    assert "SHA-256 2763003165719d26ef66503ef3943b782a77e4ef9741098a8e18ad1592ad0df9" in text
+
+
+def rows(n, label=None):
+    for i in range(n):
+        for gender in ("male", "female"):
+            target = int(gender == "male") if label is None else label
+            yield {
+                "sentence": ["He" if gender == "male" else "She", "sings", f"song{i}", "."],
+                "ground_truth": [1, 0, 0, 0],
+                "gender": gender,
+                "target": target,
+                "sentence_idx": i,
+            }
+
+
+def write_geco(folder, train, test):
+    folder.mkdir(parents=True)
+    for name, lines in (("train", train), ("test", test)):
+        (folder / f"{name}.jsonl").write_text("\n".join(lines) + "\n")
+
+
+@pytest.mark.parametrize(
+    ("fault", "line"),
+    [
+        ("digest", "train.jsonl is altered (its SHA-256 is"),
+        ("json", "train.jsonl:3: not valid JSON"),
+        ("group", "group 'female' has no test example"),
+        ("labels", "all training examples have the label 1; a classifier needs two classes"),
+    ],
+)
+def test_faulty_data(checkout, fault, line):
+    train = [json.dumps(r) for r in rows(4, label=1 if fault == "labels" else None)]
+    test = [json.dumps(r) for r in rows(2)]
+    if fault == "json":
+        train[2] = train[2][:30]
+    if fault == "group":
+        test = test[::2]
+    write_geco(checkout.root / "data/geco/binary_gender_all", train, test)
+    checkout.configure(datasets={"geco_all": {"verify": fault == "digest"}})
+    assert line in failed_job(checkout)
+
+
+def test_checkpoint_that_is_no_classifier(checkout, checkpoints, tmp_path):
+    """A model folder without weights, and an encoder without a trained head."""
+    import shutil
+
+    broken = tmp_path / "broken"
+    shutil.copytree(checkpoints["bert"], broken)
+    (broken / "model.safetensors").unlink()
+    checkout.configure(models={"mine": {"checkpoint": str(broken)}})
+    assert f"checkpoint {broken}: cannot be loaded" in failed_job(checkout)

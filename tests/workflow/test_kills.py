@@ -1,0 +1,138 @@
+"""Killed runs: the same command again completes, with the table of an undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+import exparity
+
+pytestmark = pytest.mark.workflow
+STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "report")
+
+
+def jobs_of(root: Path, stage: str) -> list[psutil.Process]:
+    """Running jobs of a stage in a checkout."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        line = process.info["cmdline"] or []
+        if process.info["cwd"] == str(root) and stage in line and "snakemake" not in line:
+            if any(part.endswith("exparity") for part in line):
+                found.append(process)
+    return found
+
+
+def wait_for_job(root: Path, stage: str, run: subprocess.Popen[bytes]) -> psutil.Process:
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        assert run.poll() is None, f"the run ended before a job of '{stage}' was seen"
+        jobs = jobs_of(root, stage)
+        if jobs:
+            return jobs[0]
+        time.sleep(0.005)
+    raise AssertionError(f"no job of '{stage}' within two minutes")
+
+
+def tables(checkout) -> dict[str, bytes]:
+    """Every tests file's content, without its metadata (times, commit)."""
+    found = {}
+    for path in sorted((checkout.results / "tests").rglob("*.parquet")):
+        table = pq.read_table(path).replace_schema_metadata(None)
+        sink = __import__("io").BytesIO()
+        pq.write_table(table, sink)
+        found[str(path.relative_to(checkout.results))] = sink.getvalue()
+    return found
+
+
+def prepare_for(stage: str, finished) -> None:
+    """Remove what a stage makes, so that the next run begins with it."""
+    import shutil
+
+    folders = {"prepare": "data", "finetune": "models", "explain": "explanations"}
+    folders |= {"evaluate": "scores", "test": "tests", "report": "report"}
+    shutil.rmtree(finished.results / folders[stage])
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_kill_a_job(finished, baseline, stage):
+    prepare_for(stage, finished)
+    run = finished.start()
+    job = wait_for_job(finished.root, stage, run)
+    time.sleep(0.2)
+    job.kill()
+    assert run.wait(timeout=300) != 0
+    finished.snakemake()
+    assert tables(finished) == tables(baseline)
+    assert finished.plan() == {}
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_kill_snakemake(finished, baseline, stage):
+    """Its jobs live on, and meet those of the next run."""
+    prepare_for(stage, finished)
+    run = finished.start()
+    wait_for_job(finished.root, stage, run)
+    run.kill()
+    run.wait(timeout=60)
+    finished.snakemake()
+    assert tables(finished) == tables(baseline)
+    assert finished.plan() == {}
+    left = [p.name for p in finished.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
+    assert left == []
+
+
+def test_kill_everything_repeatedly(checkout, baseline):
+    """From an empty folder, killed whole again and again, until it is done."""
+    for seconds in (4, 7, 6, 8):
+        run = checkout.start()
+        try:
+            run.wait(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait(timeout=60)
+    checkout.snakemake()
+    assert tables(checkout) == tables(baseline)
+    weights = "models/pairs_all/bert_tiny/0/model.safetensors"
+    one, other = (c.results / weights for c in (checkout, baseline))
+    assert one.read_bytes() == other.read_bytes()
+
+
+def test_training_continues_after_the_last_epoch(checkout, baseline):
+    """Killed between epochs: the log of the second job says where it went on."""
+    config = checkout.configure()
+    assert config["training"]["epochs"] == 3
+    run = checkout.start()
+    state = checkout.results / "models/pairs_all/bert_tiny/0.state"
+    deadline = time.monotonic() + 120
+    while not (state / "epoch-0001").exists() and time.monotonic() < deadline:
+        assert run.poll() is None
+        time.sleep(0.002)
+    os.killpg(run.pid, signal.SIGKILL)
+    run.wait(timeout=60)
+    if not state.exists():
+        pytest.fail("the training ended before it could be killed")
+    checkout.snakemake()
+    log = (checkout.results / "logs/finetune/pairs_all/bert_tiny/0.log").read_text()
+    assert "continuing after epoch" in log
+    assert not state.exists()
+    assert tables(checkout) == tables(baseline)
+
+
+def test_two_runs_in_one_folder(checkout):
+    run = checkout.start()
+    try:
+        wait_for_job(checkout.root, "finetune", run)
+        second = checkout.snakemake(check=2)
+        assert f"another run is using this folder (process {run.pid}" in second.stderr
+        assert run.wait(timeout=300) == 0
+    finally:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+    assert len(exparity.read_results(checkout.results, "tests")) == 4

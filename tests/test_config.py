@@ -5,15 +5,18 @@ from __future__ import annotations
 import copy
 import dataclasses
 import json
+import os
+import sys
 from pathlib import Path
 
 import pytest
 import yaml
 
-from exparity.config import Experiment, canonical, load_or_exit, read_schema
+from exparity.config import Experiment, canonical, load_or_exit
 from exparity.errors import InputError
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.parameters import options_of
+from exparity.schema import read_schema
 from exparity.stats import compare_groups
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -152,9 +155,7 @@ class TestSchema:
         assert set(described) == set(fields)
         for name, field in fields.items():
             default = (
-                field.default_factory()
-                if field.default is dataclasses.MISSING
-                else field.default
+                field.default_factory() if field.default is dataclasses.MISSING else field.default
             )
             assert described[name].get("default") == default, name
 
@@ -172,7 +173,7 @@ class TestSchema:
             "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000
         }  # fmt: skip
         assert found["training"]["epochs"] == TrainingSpec().epochs
-        assert found["engine"] == {"device": "auto", "token_budget": None, "processes": 1}
+        assert (found["engine"]["device"], found["engine"]["token_budget"]) == ("auto", None)
         assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
 
 
@@ -201,10 +202,10 @@ REFUSED = [
     ({"datasets": {"pair_all": {}}}, "datasets.pair_all: unknown dataset 'pair_all'; did you mean"),
     ({"methods": {"gradent": {}}}, "methods.gradent: unknown method .*did you mean 'gradient'"),
     ({"metrics": {"m": {"use": "ginni"}}}, "metrics.m: unknown metric 'ginni'; .*'gini'"),
-    ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set it on"),
+    ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set"),
     ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
-    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: normalise_over"),
-    ({"metrics": {"sparsity": {"threshold": "low"}}}, "metrics.sparsity.threshold: 'low'"),
+    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: normal"),
+    ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
     ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
     ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),
     ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
@@ -306,9 +307,21 @@ class TestGrid:
         assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
         assert options["gradient"]["digest"] == options["some"]["digest"]
 
-    def test_the_token_budget_is_a_flag_only_if_set(self):
-        assert experiment().token_budget_flags == ""
-        assert experiment(engine={"token_budget": 512}).token_budget_flags == "--token-budget 512"
+    def test_jobs_learn_from_the_environment_how_to_run(self):
+        found = experiment().environment
+        assert found["EXPARITY_DOWNLOAD"] == "1"
+        assert found["EXPARITY_TOKEN_BUDGET"] == found["EXPARITY_PLUGINS"] == ""
+        found = experiment(
+            engine={"device": "cuda:1", "token_budget": 512},
+            data_dir="raw",
+            download=False,
+            plugins=["json", "csv"],
+        ).environment
+        assert str(Path(sys.executable).parent) in found.pop("PATH").split(os.pathsep)
+        assert found == {
+            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
+        }  # fmt: skip
 
 
 def training_of(found, dataset, model, seed):
@@ -338,7 +351,9 @@ class TestOverrides:
         assert training_of(found, "pairs_all", "two", 1)["learning_rate"] == 0.5
 
     def test_later_entries_win(self):
-        two = [{"match": {"seed": 0}, "training": {"epochs": n, "batch_size": 9 - n}} for n in (2, 1)]
+        two = [
+            {"match": {"seed": 0}, "training": {"epochs": n, "batch_size": 9 - n}} for n in (2, 1)
+        ]
         found = training_of(experiment(overrides=two), "pairs_all", "one", 0)
         assert (found["epochs"], found["batch_size"]) == (1, 8)
 
@@ -355,7 +370,9 @@ class TestOverrides:
         options = json.loads(found.explain_options("pairs_all", *key))
         assert options["params"]["n_steps"] == 7
         assert options["max_examples"] == 20
-        assert found.explain_options("pairs_subj", *key) == plain.explain_options("pairs_subj", *key)
+        assert found.explain_options("pairs_subj", *key) == plain.explain_options(
+            "pairs_subj", *key
+        )
         other = ("pairs_all", "one", 0, "gradient")
         assert found.explain_options(*other) == plain.explain_options(*other)
 
@@ -363,13 +380,13 @@ class TestOverrides:
         found = experiment(
             overrides=[
                 {"match": {"metric": "sparsity", "method": "gradient"},
-                 "metric": {"threshold": 0.01}}
+                 "metric": {"tau": 0.01}}
             ]
         )  # fmt: skip
         values = {
             (method, metric): json.loads(
                 found.evaluate_options("pairs_all", "one", 0, method, metric)
-            )["params"].get("threshold")
+            )["params"].get("tau")
             for method in ("gradient", "integrated_gradients")
             for metric in ("gini", "sparsity")
         }
@@ -449,7 +466,7 @@ class TestWhatAChangeTouches:
     @pytest.mark.parametrize(
         "changes",
         [
-            {"engine": {"device": "cpu", "token_budget": 99, "processes": 3}},
+            {"engine": {"device": "cpu", "token_budget": 99}},
             {"data_dir": "elsewhere"},
             {"download": False},
             {"plugins": ["json"]},
@@ -468,7 +485,7 @@ class TestWhatAChangeTouches:
         assert len(jobs) == 2 * 2 * 2
 
     def test_one_metrics_option_touches_its_scores_only(self):
-        metrics = {**SMALL["metrics"], "sparsity": {"threshold": 0.01}}
+        metrics = {**SMALL["metrics"], "sparsity": {"tau": 0.01}}
         jobs = changed(experiment(), experiment(metrics=metrics))
         assert stages(jobs) == {"evaluate"}
         assert {job[-1] for job in jobs} == {"sparsity"}

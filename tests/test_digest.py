@@ -24,7 +24,9 @@ TREE = {
     "metrics/plain.py": "import exparity.metrics._shared as shared\n",
     "metrics/alone.py": "X = 1\n",
     "metrics/__init__.py": "from exparity.metrics._hidden import y\n",
-    "metrics/_shared.py": "from exparity.metrics._deeper import z\nfrom exparity.engine import run\n",
+    "metrics/_shared.py": (
+        "from exparity.metrics._deeper import z\nfrom exparity.engine import run\n"
+    ),
     "metrics/_deeper.py": "from exparity.metrics._shared import area  # a circle\n",
     "metrics/_hidden.py": "Y = 2\n",
     "engine.py": "from exparity.metrics._hidden import y\n",
@@ -159,7 +161,7 @@ class TestRealEntries:
         ("registry", "id", "other"),
         [
             (METRICS, "gini", "_removal.py"),
-            (METHODS, "gradient", "_quadrature.py"),
+            (METHODS, "gradient", "_removal.py"),
             (DATASETS, "pairs_all", "_geco.py"),
         ],
     )

@@ -20,7 +20,7 @@ def tunable(
     strict: bool = True,
     mode: Literal["a", "b"] = "a",
     steps: tuple[float, ...] = (0.1, 0.2),
-    words: list[str] = ("one",),  # noqa: B006
+    words: list[str] = ("one",),
     limit: int | None = None,
 ) -> None:
     """Something with one option of every kind."""

@@ -95,7 +95,9 @@ class TestRegister:
     @pytest.mark.parametrize("fact", sorted(FACTS))
     def test_missing_fact(self, fresh, fact):
         facts = {k: v for k, v in FACTS.items() if k != fact}
-        with pytest.raises(InputError, match=rf"metric 'a' in .*test_registry.py: missing .*'{fact}'"):
+        with pytest.raises(
+            InputError, match=rf"metric 'a' in .*test_registry.py: missing .*'{fact}'"
+        ):
             fresh.register("a", **facts)(example_metric)
 
     def test_unknown_fact(self, fresh):
@@ -108,7 +110,7 @@ class TestRegister:
             return scores
 
         bare.__doc__ = doc
-        with pytest.raises(InputError, match="metric 'a' in .*: needs a docstring"):
+        with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
             fresh.register("a", **FACTS)(bare)
 
     def test_a_refused_registration_leaves_nothing(self, fresh):
@@ -120,11 +122,13 @@ class TestRegister:
 @pytest.mark.contract
 class TestLookUp:
     def test_unknown_id_names_near_ones_and_the_place(self):
-        with pytest.raises(InputError, match=r"metrics.x: unknown metric 'ginni'; did you mean 'gini'"):
+        with pytest.raises(
+            InputError, match=r"metrics.x: unknown metric 'ginni'; did you mean 'gini'"
+        ):
             METRICS.get("ginni", "metrics.x")
 
     def test_unknown_id_without_near_ones_lists_all(self):
-        with pytest.raises(InputError, match="unknown metric 'q'; known: .*gini.*sparsity"):
+        with pytest.raises(InputError, match=r"unknown metric 'q'; known: .*gini.*sparsity"):
             METRICS.get("q")
 
     def test_ids_are_sorted(self):

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from exparity.seeding import derive_seed, generator
 
-PARTS = st.lists(st.text(st.characters(exclude_characters="\x1f"), max_size=5), max_size=3)
+CHARACTERS = st.characters(codec="utf-8", exclude_characters="\x1f")
+PARTS = st.lists(st.text(CHARACTERS, max_size=5), max_size=3)
 SEEDS = st.integers(0, 2**32)
 
 

@@ -5,7 +5,6 @@ Ratios of one run count; absolute times are those of one machine at one moment.
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -19,7 +18,8 @@ from exparity.errors import InputError
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
-_REPEATS = 3
+_REPEATS = 5
+_PRODUCT = 1536
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,6 @@ def bench(
     rng = np.random.default_rng(0)
     size = classifier.model.get_input_embeddings().weight.shape[0]
     ids = rng.integers(0, size, (examples, length))
-    gemm = _gemm_rate(classifier)
     flops = 2 * sum(
         p.numel() for n, p in classifier.model.named_parameters() if "embed" not in n and p.ndim > 1
     )
@@ -77,7 +76,10 @@ def bench(
         ("bare forward + backward", lambda: _bare(classifier, ids, gradient=True), 2),
         ("engine gradient", lambda: _engine_gradient(classifier, ids), 2),
     ]
-    rates = {name: _rate(run, ids.size) for name, run, _ in works}
+    runs = {name: run for name, run, _ in works}
+    seconds = _shortest({**runs, "product": lambda: _product(classifier)})
+    rates = {name: ids.size / seconds[name] for name in runs}
+    gemm = 2 * _PRODUCT**3 / seconds["product"]
     found = [
         Measurement(
             name,
@@ -117,28 +119,29 @@ def _synchronise(classifier: Classifier) -> None:
         torch.cuda.synchronize(classifier.device)
 
 
-def _rate(run: Callable[[], None], tokens: int) -> float:
-    """Return tokens a second: the median of some runs after one that warms up."""
-    run()
-    times = []
-    for _ in range(_REPEATS):
-        start = time.perf_counter()
-        run()
-        times.append(time.perf_counter() - start)
-    return tokens / statistics.median(times)
+def _shortest(runs: dict[str, Callable[[], None]]) -> dict[str, float]:
+    """Return the shortest time of each run, in seconds.
+
+    They take turns after one round that warms up, so that a machine whose speed drifts slows all
+    of them, and the ratios hold.
+    """
+    best = dict.fromkeys(runs, float("inf"))
+    for round_ in range(_REPEATS + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            if round_:
+                best[name] = min(best[name], time.perf_counter() - start)
+    return best
 
 
-def _gemm_rate(classifier: Classifier, size: int = 1536) -> float:
-    """Return the floating-point operations a second of a square float32 product."""
+def _product(classifier: Classifier) -> None:
+    """Multiply two large square matrices in float32: what the machine can do at best."""
     import torch
 
-    a = torch.ones(size, size, device=classifier.device)
-
-    def run() -> None:
-        torch.mm(a, a)
-        _synchronise(classifier)
-
-    return _rate(run, 2 * size**3)
+    a = torch.ones(_PRODUCT, _PRODUCT, device=classifier.device)
+    torch.mm(a, a)
+    _synchronise(classifier)
 
 
 def _bare(classifier: Classifier, ids: np.ndarray, *, gradient: bool) -> None:

@@ -7,9 +7,10 @@ logic and all of it can be tested without Snakemake.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from exparity.metrics import METRICS, metric_options
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.parameters import Option, complete
 from exparity.registry import Entry, load_plugin
+from exparity.schema import read_schema, validate, with_defaults
 
 _PACKAGE = Path(__file__).parent
 _RESERVED = ("use", "max_examples")
@@ -35,16 +37,6 @@ def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
-
-
-def read_schema(path: Path) -> dict[str, Any]:
-    """Read a JSON schema written in YAML."""
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    with path.open(encoding="utf-8") as file:
-        schema: dict[str, Any] = yaml.load(file, Loader=loader)
-    return schema
 
 
 def canonical(values: Mapping[str, Any]) -> str:
@@ -62,6 +54,7 @@ class Instance:
         params: its options as set, without defaults.
         max_examples: sample size, or None.
         options: all options it knows.
+        shared: source files that all implementations of its kind run through.
     """
 
     id: str
@@ -69,6 +62,7 @@ class Instance:
     params: Mapping[str, Any]
     max_examples: int | None
     options: Mapping[str, Option]
+    shared: tuple[Path, ...] = ()
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied.
@@ -81,7 +75,7 @@ class Instance:
             "use": self.entry.id,
             "params": complete(self.options, merged, where),
             "max_examples": changes.get("max_examples", self.max_examples),
-            "digest": source_digest(self.entry.source),
+            "digest": source_digest(self.entry.source, *self.shared),
         }
 
 
@@ -114,8 +108,8 @@ class Experiment:
             InputError: names the key and the remedy.
         """
         plain = json.loads(json.dumps(config))
-        _validate(plain, schema)
-        return cls(_with_defaults(plain, schema))
+        validate(plain, schema)
+        return cls(with_defaults(plain, schema))
 
     # What there is
 
@@ -125,10 +119,22 @@ class Experiment:
         return str(self.config["results"])
 
     @property
-    def token_budget_flags(self) -> str:
-        """Return the command-line flags that set the token budget, if it is set."""
-        budget = self.config["engine"]["token_budget"]
-        return "" if budget is None else f"--token-budget {budget}"
+    def environment(self) -> dict[str, str]:
+        """Return the environment variables of jobs.
+
+        They hold defaults of the command line that say how a job uses the machine and where raw
+        files lie. The path is extended so that jobs find the exparity of the Python that runs
+        Snakemake, also where its environment is not activated.
+        """
+        engine = self.config["engine"]
+        return {
+            "PATH": os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)]),
+            "EXPARITY_DATA_DIR": str(self.config["data_dir"]),
+            "EXPARITY_DOWNLOAD": "1" if self.config["download"] else "0",
+            "EXPARITY_PLUGINS": os.pathsep.join(self.config["plugins"]),
+            "EXPARITY_DEVICE": str(engine["device"]),
+            "EXPARITY_TOKEN_BUDGET": str(engine["token_budget"] or ""),
+        }
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -170,16 +176,20 @@ class Experiment:
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
-        spec = {k: v for k, v in self.models[model].items() if k not in ("training", "datasets")}
+        spec = self._model_spec(model)
         training = {
             **self.config["training"],
             **self.models[model].get("training", {}),
             **self._changes("training", cell),
         }
-        build(TrainingSpec, training, f"models.{model}.training")
-        files = [_PACKAGE / "models" / f"{name}.py" for name in ("training", "scratch")]
-        digest = source_digest(*files)
-        return canonical({"model": spec, "training": training, "digest": digest})
+        settled = build(TrainingSpec, training, f"models.{model}.training")
+        names = ("training", "scratch", "checkpoints")
+        digest = source_digest(*(_PACKAGE / "models" / f"{name}.py" for name in names))
+        return canonical({"model": asdict(spec), "training": asdict(settled), "digest": digest})
+
+    def _model_spec(self, model: str) -> ModelSpec:
+        own = {k: v for k, v in self.models[model].items() if k not in ("training", "datasets")}
+        return build(ModelSpec, own, f"models.{model}")
 
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
         """Return what explanations depend on."""
@@ -261,7 +271,8 @@ class Experiment:
             size = settings.pop("max_examples", None)
             options = metric_options(entry) if block == "metrics" else entry.options
             complete(options, settings, where)
-            found[name] = Instance(name, entry, settings, size, options)
+            shared = (_PACKAGE / "metrics" / "_arrays.py",) if block == "metrics" else ()
+            found[name] = Instance(name, entry, settings, size, options, shared)
         return found
 
     def _check_references(self) -> None:
@@ -292,9 +303,8 @@ class Experiment:
         """Resolve every distinct cell once, so that a bad override is found before any job."""
         from exparity.models.checkpoints import check_checkpoint
 
-        for model, settings in self.models.items():
-            spec = {k: v for k, v in settings.items() if k not in ("training", "datasets")}
-            built = build(ModelSpec, spec, f"models.{model}")
+        for model in self.models:
+            built = self._model_spec(model)
             if built.checkpoint is not None:
                 try:
                     check_checkpoint(built.checkpoint)
@@ -321,43 +331,3 @@ def _matches(match: Mapping[str, Any], cell: Cell) -> bool:
 def _require(value: Any, known: list[Any], where: str) -> None:
     if value not in known:
         raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
-
-
-def _validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    """Raise the most telling schema violation as one line."""
-    from jsonschema import Draft202012Validator
-    from jsonschema.exceptions import best_match
-
-    error = best_match(Draft202012Validator(schema).iter_errors(config))
-    if error is None:
-        return
-    place = ""
-    for step in error.absolute_path:
-        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
-    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
-        known = error.schema.get("properties", {})
-        for key in error.instance:
-            if key not in known:
-                full = f"{place}.{key}" if place else key
-                raise InputError(f"config: unknown key '{full}'; {did_you_mean(key, known)}")
-    if "propertyNames" in error.absolute_schema_path:
-        message = f"'{error.instance}' is not an id: use lower-case letters, digits and underscores"
-    else:
-        message = error.message
-    raise InputError(f"config: {place}: {message}" if place else f"config: {message}")
-
-
-def _with_defaults(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Fill in the schema's defaults, at the top and inside blocks that have a default themselves.
-
-    Blocks of single models and overrides stay as written: they refine what the top level says.
-    """
-    filled = dict(config)
-    for key, part in schema["properties"].items():
-        target = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
-        if key not in filled and "default" in part:
-            filled[key] = part["default"]
-        if isinstance(filled.get(key), dict) and "default" in part:
-            inner = {k: v["default"] for k, v in target["properties"].items() if "default" in v}
-            filled[key] = {**inner, **filled[key]}
-    return filled

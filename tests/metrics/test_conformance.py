@@ -89,14 +89,19 @@ def test_scale_of_the_scores_does_not_matter(classifier, explanations, metric):
     )
 
 
-def leave_one_out(classifier, targets):
-    """An oracle for faithfulness: the fall in probability without each token, by the model."""
+def single_token_effects(classifier, targets):
+    """An oracle for faithfulness, from the model: what each token takes away and what it brings.
+
+    The fall in probability without the token, and the rise from the bare frame with it alone.
+    """
 
     def scorer(encoding, index):
-        ids = encoding.token_ids
-        full = classifier.probabilities([ids])[0, targets[index]]
-        without = classifier.probabilities([np.delete(ids, i) for i in range(len(ids))])
-        return full - without[:, targets[index]]
+        ids, special = encoding.token_ids, encoding.special_mask
+        without = [np.delete(ids, i) for i in range(len(ids))]
+        alone = [ids[special | (np.arange(len(ids)) == i)] for i in range(len(ids))]
+        found = classifier.probabilities([ids, ids[special], *without, *alone])[:, targets[index]]
+        n = len(ids)
+        return (found[0] - found[2 : n + 2]) + (found[n + 2 :] - found[1])
 
     return scorer
 
@@ -120,7 +125,7 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
         texts = [t for t in texts if len(t.split()) <= 8]
         scorers = [concentrated, random_scores, spread]
     else:
-        oracle = leave_one_out(classifier, targets)
+        oracle = single_token_effects(classifier, targets)
         scorers = [oracle, random_scores, lambda e, i: -oracle(e, i)]
     means = []
     for scorer in scorers:

@@ -56,8 +56,8 @@ def test_missing_data_file(checkout):
     assert "SHA-256 2763003165719d26ef66503ef3943b782a77e4ef9741098a8e18ad1592ad0df9" in text
 
 
-def rows(n, label=None):
-    for i in range(n):
+def rows(first, last, label=None):
+    for i in range(first, last):
         for gender in ("male", "female"):
             target = int(gender == "male") if label is None else label
             yield {
@@ -85,8 +85,8 @@ def write_geco(folder, train, test):
     ],
 )
 def test_faulty_data(checkout, fault, line):
-    train = [json.dumps(r) for r in rows(4, label=1 if fault == "labels" else None)]
-    test = [json.dumps(r) for r in rows(2)]
+    train = [json.dumps(r) for r in rows(0, 4, label=1 if fault == "labels" else None)]
+    test = [json.dumps(r) for r in rows(4, 6)]
     if fault == "json":
         train[2] = train[2][:30]
     if fault == "group":

@@ -1,7 +1,6 @@
 import gc
 import os
 import re
-import sys
 
 from exparity.config import load_or_exit
 from exparity.runlock import hold
@@ -13,18 +12,10 @@ EXPERIMENT = load_or_exit(
 # garbage again and again would take a fifth of the time of planning it.
 gc.set_threshold(200_000, 50, 100)
 
-# Jobs find the exparity of the environment that Snakemake runs in, also when it is not activated.
-os.environ["PATH"] += os.pathsep + str(Path(sys.executable).parent)
+# How jobs use the machine and where raw files lie: not what results depend on, so not in params.
+os.environ.update(EXPERIMENT.environment)
 
 RESULTS = EXPERIMENT.results
-
-# How jobs use the machine and where files lie: part of the command, not of what results depend on.
-DATA_DIR = EXPERIMENT.config["data_dir"]
-DOWNLOAD = "" if EXPERIMENT.config["download"] else "--no-download"
-PLUGINS = EXPERIMENT.config["plugins"]
-DEVICE = EXPERIMENT.config["engine"]["device"]
-PROCESSES = EXPERIMENT.config["engine"]["processes"]
-BUDGET = EXPERIMENT.token_budget_flags
 
 
 wildcard_constraints:

@@ -23,5 +23,4 @@ rule evaluate:
     shell:
         "exparity evaluate --options {params.options:q} --metric-id {wildcards.metric:q}"
         " --data {input.data:q} --explanations {input.explanations:q}"
-        " --checkpoint {input.checkpoint:q} --output {output.scores:q} --device {DEVICE:q} --threads {threads} {BUDGET}"
-        " --plugins {PLUGINS:q} > {log:q} 2>&1"
+        " --checkpoint {input.checkpoint:q} --output {output.scores:q} --threads {threads} > {log:q} 2>&1"

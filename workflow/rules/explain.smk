@@ -24,5 +24,4 @@ rule explain:
         "exparity explain --options {params.options:q} --method-id {wildcards.method:q}"
         " --model-id {wildcards.model:q} --seed {wildcards.seed} --data {input.data:q}"
         " --checkpoint {input.checkpoint:q} --predictions {input.predictions:q}"
-        " --output {output.explanations:q} --device {DEVICE:q} --threads {threads} {BUDGET}"
-        " --plugins {PLUGINS:q} > {log:q} 2>&1"
+        " --output {output.explanations:q} --threads {threads} > {log:q} 2>&1"

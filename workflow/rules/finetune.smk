@@ -21,5 +21,5 @@ rule finetune:
     shell:
         "exparity finetune --options {params.options:q} --model-id {wildcards.model:q}"
         " --seed {wildcards.seed} --data {input.data:q} --output {output.checkpoint:q}"
-        " --predictions {output.predictions:q} --device {DEVICE:q} --processes {PROCESSES}"
-        " --threads {threads} {BUDGET} > {log:q} 2>&1"
+        " --predictions {output.predictions:q} --threads {threads}"
+        " > {log:q} 2>&1"

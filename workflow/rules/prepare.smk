@@ -17,5 +17,4 @@ rule prepare:
         "Preparing {wildcards.dataset}"
     shell:
         "exparity prepare --options {params.options:q} --dataset-id {wildcards.dataset:q}"
-        " --data-dir {DATA_DIR:q} {DOWNLOAD} --output {output.data:q}"
-        " --plugins {PLUGINS:q} > {log:q} 2>&1"
+        " --output {output.data:q} > {log:q} 2>&1"

@@ -3,7 +3,9 @@ rule report:
         tests=get_cells(
             f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
         ),
-        predictions=get_cells(f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet"),
+        predictions=get_cells(
+            f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet"
+        ),
     output:
         page=f"{RESULTS}/report/index.html",
         disparity=f"{RESULTS}/report/disparity.parquet",
@@ -23,5 +25,5 @@ rule report:
     message:
         "Writing the report"
     shell:
-        "exparity report --options {params.options:q} --results {RESULTS:q}"
-        " --output {RESULTS:q}/report --plugins {PLUGINS:q} > {log:q} 2>&1"
+        "exparity report --options {params.options:q} --page {output.page:q}"
+        " > {log:q} 2>&1"

@@ -88,7 +88,7 @@ def explain(
         targets: class index per text; the predicted class if None.
         method: registered id, such as ``integrated_gradients``.
         seed: seed of methods that draw random numbers.
-        **params: the method's options; ``exparity explain --help`` lists them.
+        **params: the method's options; ``exparity list methods`` shows them.
 
     Returns:
         One explanation per text, in order; raw, signed float64 scores, special tokens included.

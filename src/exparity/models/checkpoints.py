@@ -67,6 +67,23 @@ def require_classifier(name: str, config: Any) -> None:
         )
 
 
+def require_classes(name: str, revision: str | None, n_classes: int) -> None:
+    """Refuse to use a checkpoint as it is if its head would have to be a new, random one.
+
+    Raises:
+        InputError: it is not a classifier, or has another number of classes.
+    """
+    from transformers import AutoConfig
+
+    config = AutoConfig.from_pretrained(name, revision=revision)
+    require_classifier(name, config)
+    if config.num_labels != n_classes:
+        raise InputError(
+            f"checkpoint {name}: has {config.num_labels} classes and the data {n_classes}; with "
+            "0 epochs its head would be random; train it, or bring data with its classes"
+        )
+
+
 @contextlib.contextmanager
 def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
     """Turn transformers' long explanations into one line."""

@@ -66,11 +66,19 @@ def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> An
     core = Tokenizer(models.WordPiece(unk_token="[UNK]"))
     core.normalizer = normalizers.BertNormalizer(lowercase=True)
     core.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    # The trainer numbers the pieces inside words in the order of a hash table, which differs from
+    # process to process and decides ties. Given up front, in order, they have fixed numbers.
+    normal = (core.normalizer.normalize_str(text) for text in texts)
+    inside = [f"##{c}" for c in sorted({c for text in normal for c in text if not c.isspace()})]
     trainer = trainers.WordPieceTrainer(
-        vocab_size=vocab_size, special_tokens=specials, show_progress=False
+        vocab_size=vocab_size, special_tokens=specials + inside, show_progress=False
     )
     core.train_from_iterator(texts, trainer)
-    return core
+    # A fresh tokenizer, in which only the real special tokens are special.
+    clean = Tokenizer(models.WordPiece(vocab=core.get_vocab(), unk_token="[UNK]"))
+    clean.normalizer, clean.pre_tokenizer = core.normalizer, core.pre_tokenizer
+    clean.add_special_tokens(specials)
+    return clean
 
 
 def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:

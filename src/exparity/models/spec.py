@@ -62,6 +62,7 @@ class TrainingSpec:
         max_length: longest input in tokens; the model's limit if None.
         precision: arithmetic of training: ``fp32``, ``bf16`` or ``fp16``.
         validation_share: share of the training split (whole matched sets) held out.
+        processes: processes (GPUs) that train one model together.
         patience: stop after so many epochs without a better validation loss; never if None.
     """
 
@@ -76,6 +77,7 @@ class TrainingSpec:
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     validation_share: float = 0.0
     patience: int | None = None
+    processes: int = 1
 
     def __post_init__(self) -> None:
         if self.patience is not None and not self.validation_share:

@@ -16,7 +16,7 @@ from exparity.data.table import PreparedData, sample
 from exparity.errors import InputError
 from exparity.interface import Example
 from exparity.models._state import Snapshot, StateFolder
-from exparity.models.checkpoints import build_model, input_limit
+from exparity.models.checkpoints import build_model, input_limit, require_classes
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.progress import Progress
 from exparity.seeding import derive_seed, generator
@@ -112,6 +112,8 @@ def finetune(
         )
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
     model, tokenizer = build_model(model_spec, data.labels, [e.text for e in examples])
+    if training.epochs == 0 and model_spec.init == "pretrained":
+        require_classes(str(model_spec.checkpoint), model_spec.revision, len(data.labels))
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )

@@ -16,12 +16,12 @@ from exparity.report.tables import disparity_tables, write_tables
 log = logging.getLogger(__name__)
 
 
-def report(results: Path, output: Path, options: Mapping[str, Any]) -> None:
-    """Write ``disparity.parquet``, ``tables/`` and ``index.html``.
+def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
+    """Write the page, and ``disparity.parquet`` and ``tables/`` beside it.
 
     Args:
         results: folder of all results.
-        output: folder of the report.
+        page: the HTML file.
         options: what :meth:`exparity.config.Experiment.report_options` returns.
 
     Raises:
@@ -31,7 +31,7 @@ def report(results: Path, output: Path, options: Mapping[str, Any]) -> None:
     study = gather(results, options)
     tables = disparity_tables(study)
     write_artefact(
-        output / "disparity.parquet",
+        page.with_name("disparity.parquet"),
         "disparity",
         study.rows,
         {},
@@ -39,8 +39,8 @@ def report(results: Path, output: Path, options: Mapping[str, Any]) -> None:
         parameters={k: v for k, v in options.items() if k != "digest"},
         seconds=time.monotonic() - start,
     )
-    write_tables(tables, output / "tables", {t.name: render_latex(study, t) for t in tables})
-    with atomic_path(output / "index.html") as temporary:
+    write_tables(tables, page.with_name("tables"), {t.name: render_latex(study, t) for t in tables})
+    with atomic_path(page) as temporary:
         temporary.write_text(render_page(study, tables), encoding="utf-8")
     _say(study)
 

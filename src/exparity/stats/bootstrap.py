@@ -52,6 +52,8 @@ def interval_of_d(
     else:
         data = cluster_sums(values, is_first, clusters)
         paired = True
+        if len(data[0]) < 2:
+            return float("nan"), float("nan"), "none"
 
         def statistic(*sums: FloatArray, axis: int) -> Any:  # type: ignore[misc]
             return _d_of_sums(*(part.sum(axis) for part in sums), ddof=ddof)

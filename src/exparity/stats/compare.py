@@ -92,8 +92,9 @@ def compare_groups(
         values: (n,) one value per example; NaN where undefined.
         groups: (n,) group of each example.
         order: first and second group; fixes the sign.
-        pairs: (n,) matched set of each example, or None; without it the paired statistics are
-            NaN and the bootstrap resamples rows.
+        pairs: (n,) matched set of each example, None (or NaN, as data frames have it) for
+            examples without one; without any the paired statistics are NaN and the bootstrap
+            resamples rows.
         alpha: largest p-value that is significant.
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
@@ -108,7 +109,9 @@ def compare_groups(
     Raises:
         InputError: lengths disagree, a value is infinite, or a group is not one of ``order``.
     """
-    scores, is_first = _checked(values, groups, order, pairs)
+    groups = list(groups)
+    sets = None if pairs is None else [None if p is None or p != p else str(p) for p in pairs]
+    scores, is_first = _checked(values, groups, order, sets)
     defined = ~np.isnan(scores)
     a, b = scores[defined & is_first], scores[defined & ~is_first]
     flags = ["undefined_values"] if not defined.all() else []
@@ -137,7 +140,7 @@ def compare_groups(
     elif np.isinf(d):
         flags.append("no_variance")
     low = high = NAN
-    clusters = _clusters(pairs, defined)
+    clusters = _clusters(sets, defined)
     if resamples and np.isfinite(d):
         low, high, how = interval_of_d(
             scores[defined],

@@ -1,0 +1,53 @@
+# Set-up, checks and the demo. Every target makes its own environment in .venv.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test test-fast lint format bench lock clean
+
+help:  ## show this list
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
+
+$(STAMP): requirements.lock pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exparity needs Python 3.11 or newer; set PYTHON=...")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(STAMP)  ## run the default experiment on embedded data; names the report to open
+	$(BIN)/snakemake
+	@echo
+	@echo "Done. Open the report: $(CURDIR)/results/report/index.html"
+
+test: $(STAMP)  ## run all tests
+	$(BIN)/python -m pytest
+
+test-fast: $(STAMP)  ## run all tests but those that run whole workflows
+	$(BIN)/python -m pytest -m "not workflow"
+
+lint: $(STAMP)  ## check style, types, spelling and the workflow
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+	$(BIN)/codespell
+
+format: $(STAMP)  ## format Python and Snakemake files
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+bench: $(STAMP)  ## measure the engine on the demo's first model
+	$(BIN)/python benchmarks/run.py
+
+lock: $(STAMP)  ## write the versions that are installed to requirements.lock
+	$(BIN)/python -m pip freeze --all --exclude-editable --disable-pip-version-check \
+	  | grep -v '^pip==' | sed 's/+cpu$$//' > requirements.lock
+
+clean:  ## remove results and caches, and keep the environment
+	find results -mindepth 1 -not -name .gitkeep -delete
+	rm -rf .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

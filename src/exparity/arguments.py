@@ -1,0 +1,254 @@
+"""The arguments of the command line: one parser a command.
+
+Defaults may come from ``EXPARITY_`` environment variables, as the workflow sets them for its jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+Run = Callable[[argparse.Namespace], None]
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise argparse.ArgumentTypeError(f"not valid JSON: {error}") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return value
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
+    try:
+        return key, json.loads(value)
+    except json.JSONDecodeError:
+        return key, value  # a plain word
+
+
+def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
+    """Return the parser of all commands.
+
+    Args:
+        runs: what each command does with its parsed arguments.
+    """
+    from exparity import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="exparity",
+        description="Measure whether explanations of text classifiers work equally well for every "
+        "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "
+        "all.",
+    )
+    parser.add_argument("--version", action="version", version=f"exparity {__version__}")
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    _add_stages(commands, runs)
+    _add_others(commands, runs)
+    return parser
+
+
+def _command(commands: Any, name: str, run: Run, text: str) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = commands.add_parser(
+        name,
+        help=text,
+        description=text[0].upper() + text[1:] + ".",
+        formatter_class=argparse.ArgumentDefaultsHelpFormatter,
+    )
+    parser.set_defaults(run=run)
+    return parser
+
+
+def _path(parser: argparse.ArgumentParser, flag: str, text: str, required: bool = True) -> None:
+    parser.add_argument(f"--{flag}", type=Path, required=required, metavar="PATH", help=text)
+
+
+def _add_options(parser: argparse.ArgumentParser, kind: str) -> None:
+    parser.add_argument("--use", metavar="ID", help=f"registered {kind}; see `exparity list`")
+    parser.add_argument(
+        "--param",
+        action="append",
+        type=_setting,
+        metavar="KEY=VALUE",
+        help=f"option of the {kind}; repeat for several",
+    )
+    _add_json(parser)
+    _add_plugins(parser)
+
+
+def _default(name: str, otherwise: str = "") -> str:
+    """Return a default that the environment may set, as the workflow does for its jobs."""
+    return os.environ.get(f"EXPARITY_{name}", otherwise)
+
+
+def _add_plugins(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--plugins",
+        nargs="*",
+        metavar="FILE",
+        default=[part for part in _default("PLUGINS").split(os.pathsep) if part],
+        help="modules with your own additions",
+    )
+
+
+def _add_data_dir(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--data-dir",
+        type=Path,
+        metavar="PATH",
+        default=Path(_default("DATA_DIR", "data")),
+        help="folder of raw files",
+    )
+
+
+def _add_json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--options",
+        type=_json_object,
+        metavar="JSON",
+        help="all options as one object, as the workflow passes them; flags win over it",
+    )
+
+
+def _add_machine(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--device", default=_default("DEVICE", "auto"), help="auto, cpu or cuda:N")
+    parser.add_argument("--threads", type=int, metavar="N", help="CPU threads of one operation")
+    parser.add_argument(
+        "--token-budget",
+        type=int,
+        metavar="N",
+        default=_default("TOKEN_BUDGET") or None,
+        help="padded tokens per batch; by device if unset",
+    )
+
+
+def _add_precision(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--precision", choices=["fp32", "bf16"], help="arithmetic; fp32 if unset")
+
+
+def _add_sample(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--max-examples", type=int, metavar="N", help="size of a sample; all examples if unset"
+    )
+
+
+def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
+    parser = _command(commands, "prepare", runs["prepare"], "make the data artefact of a dataset")
+    _path(parser, "output", "the data artefact to write")
+    parser.add_argument(
+        "--dataset-id", metavar="ID", help="name of the instance; as --use if unset"
+    )
+    _add_data_dir(parser)
+    parser.add_argument(
+        "--no-download",
+        action="store_true",
+        default=_default("DOWNLOAD") == "0",
+        help="never use the network",
+    )
+    _add_options(parser, "dataset")
+
+    parser = _command(commands, "finetune", runs["finetune"], "fine-tune a classifier and predict")
+    _path(parser, "data", "the data artefact")
+    _path(parser, "output", "folder of the checkpoint to write")
+    _path(parser, "predictions", "the predictions artefact to write")
+    parser.add_argument("--model-id", metavar="ID", help="name of the model; by --output if unset")
+    parser.add_argument("--seed", type=int, default=0, help="of weights, order and dropout")
+    for block in ("model", "training"):
+        parser.add_argument(
+            f"--{block}",
+            action="append",
+            type=_setting,
+            metavar="KEY=VALUE",
+            help=f"entry of the config's {block} block; repeat for several",
+        )
+    _add_json(parser)
+    _add_machine(parser)
+
+    parser = _command(commands, "explain", runs["explain"], "explain test texts with one method")
+    _path(parser, "data", "the data artefact")
+    _path(parser, "checkpoint", "folder of the classifier")
+    _path(parser, "predictions", "its predictions artefact")
+    _path(parser, "output", "the explanations artefact to write")
+    parser.add_argument("--model-id", metavar="ID", help="name of the model; by folder if unset")
+    parser.add_argument("--method-id", metavar="ID", help="name of the instance; as --use if unset")
+    parser.add_argument("--seed", type=int, default=0, help="of methods that draw random numbers")
+    parser.add_argument("--target", choices=["label", "predicted"], help="class to explain")
+    parser.add_argument("--examples", choices=["all", "correct"], help="examples to explain")
+    _add_sample(parser)
+    _add_precision(parser)
+    _add_options(parser, "method")
+    _add_machine(parser)
+
+    parser = _command(commands, "evaluate", runs["evaluate"], "score explanations with one metric")
+    _path(parser, "data", "the data artefact")
+    _path(parser, "explanations", "the explanations artefact")
+    parser.add_argument(
+        "--checkpoint",
+        type=Path,
+        nargs="?",
+        metavar="PATH",
+        help="folder of the classifier, for metrics that run it",
+    )
+    _path(parser, "output", "the scores artefact to write")
+    parser.add_argument("--metric-id", metavar="ID", help="name of the instance; as --use if unset")
+    _add_sample(parser)
+    _add_precision(parser)
+    _add_options(parser, "metric")
+    _add_machine(parser)
+
+    parser = _command(commands, "test", runs["test"], "compare the groups of one scores artefact")
+    _path(parser, "scores", "the scores artefact")
+    _path(parser, "output", "the tests artefact to write")
+    parser.add_argument(
+        "--param",
+        action="append",
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="entry of the config's statistics block; repeat for several",
+    )
+    _add_json(parser)
+
+    parser = _command(commands, "report", runs["report"], "gather all tests into tables and a page")
+    _path(parser, "page", "the page to write; tables are put beside it")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="PATH",
+        help="folder of results; two above --page if unset",
+    )
+    _add_json(parser)
+    _add_plugins(parser)
+
+
+def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:
+    parser = _command(commands, "list", runs["list"], "list datasets, methods and metrics")
+    parser.add_argument(
+        "kind", nargs="?", choices=["datasets", "methods", "metrics"], help="all three if left out"
+    )
+    _add_plugins(parser)
+
+    parser = _command(commands, "data", runs["data"], "list, fetch or check raw files")
+    parser.add_argument("action", choices=["list", "fetch", "check"])
+    parser.add_argument("ids", nargs="*", metavar="DATASET", help="all with raw files if none")
+    _add_data_dir(parser)
+    _add_plugins(parser)
+
+    parser = _command(
+        commands,
+        "bench",
+        runs["bench"],
+        "measure the engine against the bare model",
+    )
+    _path(parser, "checkpoint", "folder of a classifier")
+    parser.add_argument("--length", type=int, default=32, help="tokens of each text")
+    parser.add_argument("--examples", type=int, default=512, help="number of texts")
+    _path(parser, "output", "Parquet file to write as well", required=False)
+    _add_machine(parser)

@@ -1,0 +1,63 @@
+"""The JSON schema of the config: reading it, checking against it, filling in its defaults."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exparity.errors import InputError, did_you_mean
+
+
+def read_schema(path: Path) -> dict[str, Any]:
+    """Read a JSON schema written in YAML."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    with path.open(encoding="utf-8") as file:
+        schema: dict[str, Any] = yaml.load(file, Loader=loader)
+    return schema
+
+
+def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
+    """Check a config against a schema.
+
+    Raises:
+        InputError: the most telling violation, as one line that names the key.
+    """
+    from jsonschema import Draft202012Validator
+    from jsonschema.exceptions import best_match
+
+    error = best_match(Draft202012Validator(schema).iter_errors(config))
+    if error is None:
+        return
+    place = ""
+    for step in error.absolute_path:
+        place += f"[{step}]" if isinstance(step, int) else f".{step}" if place else str(step)
+    if error.validator == "additionalProperties" and isinstance(error.instance, Mapping):
+        known = error.schema.get("properties", {})
+        for key in error.instance:
+            if key not in known:
+                full = f"{place}.{key}" if place else key
+                raise InputError(f"config: unknown key '{full}'; {did_you_mean(key, known)}")
+    if "propertyNames" in error.absolute_schema_path:
+        message = f"'{error.instance}' is not an id: use lower-case letters, digits and underscores"
+    else:
+        message = error.message
+    raise InputError(f"config: {place}: {message}" if place else f"config: {message}")
+
+
+def with_defaults(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Fill in the schema's defaults, at the top and inside blocks that have a default themselves.
+
+    Blocks of single models and overrides stay as written: they refine what the top level says.
+    """
+    filled = dict(config)
+    for key, part in schema["properties"].items():
+        target = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        if key not in filled and "default" in part:
+            filled[key] = part["default"]
+        if isinstance(filled.get(key), dict) and "default" in part:
+            inner = {k: v["default"] for k, v in target["properties"].items() if "default" in v}
+            filled[key] = {**inner, **filled[key]}
+    return filled

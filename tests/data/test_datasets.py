@@ -1,0 +1,618 @@
+"""Datasets: facts, what loading refuses, the GECO reader's oddities, and deterministic samples."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.data import DATASETS, check_examples, load_dataset
+from exparity.data._gecoformat import read_geco, report_oddities
+from exparity.data.files import DataSource, read_jsonl, sha256_of
+from exparity.data.table import read_prepared, sample
+from exparity.errors import InputError
+from exparity.interface import DatasetFacts, Example, RemoteFile
+from exparity.stages.data_command import check_data, fetch_data, list_data
+from exparity.stages.prepare import prepare
+
+EMBEDDED = [id for id in DATASETS.ids() if not DATASETS.get(id).facts.files]
+PAIRS = ("pairs_all", "pairs_subj")
+NOWHERE = DataSource(Path("nowhere"), download=False)
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+
+
+@pytest.mark.contract
+class TestFacts:
+    @pytest.mark.parametrize("id", DATASETS.ids())
+    def test_files_are_pinned_and_stay_in_the_data_folder(self, id):
+        for file in DATASETS.get(id).facts.files:
+            assert len(file.sha256) == 64
+            int(file.sha256, 16)
+            assert file.url.startswith("https://")
+            path = Path(file.path)
+            assert not path.is_absolute()
+            assert ".." not in path.parts
+            if "githubusercontent" in file.url:
+                commit = file.url.split("/")[5]
+                assert len(commit) == 40
+                int(commit, 16)
+
+    def test_no_two_files_share_path_or_digest(self):
+        files = {f for id in DATASETS.ids() for f in DATASETS.get(id).facts.files}
+        assert len({f.path for f in files}) == len({f.sha256 for f in files}) == len(files)
+
+    @pytest.mark.parametrize("id", DATASETS.ids())
+    def test_licence_and_attribute_are_said(self, id):
+        facts = DATASETS.get(id).facts
+        assert facts.licence
+        assert facts.attribute
+
+
+@pytest.mark.parametrize("id", EMBEDDED)
+class TestEmbedded:
+    def test_loads_sorted_and_keeps_its_facts(self, id):
+        facts = DATASETS.get(id).facts
+        found = load_dataset(id, NOWHERE)
+        keys = [(e.split, e.example_id) for e in found]
+        assert keys == sorted(keys)
+        assert {e.group for e in found} == set(facts.groups)
+        assert {e.label for e in found} == set(range(len(facts.labels)))
+        assert all((e.match_id is not None) == facts.matched for e in found)
+        assert all((e.rationale is not None) == facts.rationales for e in found)
+        assert {e.split for e in found} == {"train", "test"}
+
+
+@pytest.mark.parametrize("id", PAIRS)
+class TestPairs:
+    def test_matched_sets_have_one_of_each_group_and_stay_in_one_split(self, id):
+        facts = DATASETS.get(id).facts
+        sets: dict[str, list[Example]] = {}
+        for example in load_dataset(id, NOWHERE):
+            sets.setdefault(example.match_id, []).append(example)
+        for members in sets.values():
+            assert sorted(m.group for m in members) == sorted(facts.groups)
+            assert len({m.split for m in members}) == 1
+
+    def test_the_label_of_a_gender_dataset_is_the_gender(self, id):
+        facts = DATASETS.get(id).facts
+        for example in load_dataset(id, NOWHERE, {"n_pairs": 20}):
+            assert facts.labels[example.label] == example.group
+
+    def test_options_take_effect(self, id):
+        found = load_dataset(id, NOWHERE, {"n_pairs": 40, "test_share": 0.25})
+        assert Counter(e.split for e in found) == {"train": 60, "test": 20}
+        other = load_dataset(id, NOWHERE, {"n_pairs": 40, "generator_seed": 1})
+        assert [e.text for e in other] != [e.text for e in found]
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"n_pairs": 0}, "dataset pairs_"),
+            ({"n_pairs": 10**9}, "dataset pairs_"),
+            ({"test_share": 1.5}, "dataset pairs_"),
+            ({"pairs": 3}, "dataset pairs_.*: unknown option 'pairs'; did you mean 'n_pairs'"),
+        ],
+    )
+    def test_bad_options_are_refused(self, id, options, message):
+        with pytest.raises(InputError, match=message):
+            load_dataset(id, NOWHERE, options)
+
+
+def test_an_unknown_dataset_is_refused():
+    with pytest.raises(InputError, match="unknown dataset 'geco'; did you mean 'geco_"):
+        load_dataset("geco", NOWHERE)
+
+
+FACTS = DatasetFacts("gender", ("male", "female"), ("no", "yes"), True, True, "x", "y")
+
+
+def example(id="1", **changes) -> Example:
+    words = {"words": ("a", "b"), "label": 0, "group": "male", "split": "test"}
+    return Example(example_id=id, **{**words, **changes})
+
+
+GOOD = [
+    example("1"),
+    example("2", group="female", label=1),
+    example("3", split="train", rationale=(0, 1)),
+]
+
+
+class TestCheckExamples:
+    def test_good_ones_pass(self):
+        check_examples("d", GOOD, FACTS)
+
+    @pytest.mark.parametrize(
+        ("examples", "message"),
+        [
+            ([*GOOD, example("1")], "dataset d: example id '1' occurs more than once"),
+            ([*GOOD, example("9", words=())], "example '9': the text is empty; remove the row"),
+            ([*GOOD, example("9", words=(" ", "\t"))], "example '9': the text is empty"),
+            ([*GOOD, example("9", group="")], "example '9': group '' is not one of male, female"),
+            ([*GOOD, example("9", group="Male")], "group 'Male' is not one of male, female"),
+            ([*GOOD, example("9", label=2)], r"example '9': label 2 is not in 0\.\.1"),
+            ([*GOOD, example("9", label=-1)], r"example '9': label -1 is not in 0\.\.1"),
+            ([*GOOD, example("9", rationale=(1,))], "'9': 1 rationale marks for 2 words"),
+            ([GOOD[0], GOOD[2]], "dataset d: group 'female' has no test example"),
+            (GOOD[1:], "dataset d: group 'male' has no test example"),
+            ([], "dataset d: group 'male' has no test example"),
+            (GOOD[:2], "dataset d: there is no training example"),
+        ],
+    )
+    def test_others_are_refused_by_name(self, examples, message):
+        with pytest.raises(InputError, match=message):
+            check_examples("d", examples, FACTS)
+
+
+# Samples
+
+
+@st.composite
+def populations(draw):
+    """Examples in matched sets of 1 to 3, and singles of up to three groups."""
+    sizes = draw(st.lists(st.integers(1, 3), max_size=6))
+    sets = [
+        example(f"s{i}-{j}", match_id=f"m{i}", group="abc"[j])
+        for i, size in enumerate(sizes)
+        for j in range(size)
+    ]
+    groups = draw(st.lists(st.sampled_from("abc"), max_size=12))
+    return sets + [example(f"x{i}", group=group) for i, group in enumerate(groups)]
+
+
+def ids(examples):
+    return [e.example_id for e in examples]
+
+
+@pytest.mark.property
+class TestSample:
+    @given(populations(), st.integers(0, 30))
+    @settings(deadline=None)
+    def test_size_whole_sets_and_order(self, examples, size):
+        found = sample(examples, size)
+        assert len(found) <= size
+        assert len(found) > min(size, len(examples)) - 3  # the largest set has three
+        chosen = set(ids(found))
+        assert ids(found) == [i for i in ids(examples) if i in chosen]
+        for match_id in {e.match_id for e in examples} - {None}:
+            members = {e.example_id for e in examples if e.match_id == match_id}
+            assert members <= chosen or not members & chosen
+
+    @given(populations(), st.integers(0, 30), st.randoms(use_true_random=False))
+    @settings(deadline=None)
+    def test_sets_do_not_depend_on_the_order(self, examples, size, random):
+        examples = [e for e in examples if e.match_id is not None]
+        mixed = list(examples)
+        random.shuffle(mixed)
+        assert set(ids(sample(mixed, size))) == set(ids(sample(examples, size)))
+
+    @given(populations(), st.integers(0, 30), st.integers(0, 30))
+    @settings(deadline=None)
+    def test_a_larger_sample_holds_the_smaller(self, examples, one, two):
+        small, large = sorted((one, two))
+        assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
+
+    @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 40))
+    @settings(deadline=None)
+    def test_singles_are_balanced_as_far_as_groups_reach(self, males, females, size):
+        examples = [example(f"m{i}") for i in range(males)]
+        examples += [example(f"f{i}", group="female") for i in range(females)]
+        found = Counter(e.group for e in sample(examples, size))
+        assert sum(found.values()) == min(size, males + females)
+        few, many = sorted([(found["male"], males), (found["female"], females)])
+        assert many[0] - few[0] <= 1 or few[0] == few[1]
+
+    @given(st.integers(1, 10), st.integers(0, 10), st.randoms(use_true_random=False))
+    @settings(deadline=None)
+    def test_whole_rounds_of_singles_do_not_depend_on_the_order(self, each, rounds, random):
+        examples = [example(f"m{i}") for i in range(each)]
+        examples += [example(f"f{i}", group="female") for i in range(each)]
+        mixed = list(examples)
+        random.shuffle(mixed)
+        assert set(ids(sample(mixed, 2 * rounds))) == set(ids(sample(examples, 2 * rounds)))
+
+    @given(st.integers(1, 15), st.integers(0, 30))
+    @settings(deadline=None)
+    def test_pairs_are_balanced(self, pairs, size):
+        examples = [
+            example(f"{i}-{group}", match_id=str(i), group=group)
+            for i in range(pairs)
+            for group in ("male", "female")
+        ]
+        found = Counter(e.group for e in sample(examples, size))
+        assert found["male"] == found["female"] == min(size // 2, pairs)
+
+    def test_none_takes_all(self, examples):
+        assert sample(examples, None) == examples
+
+    def test_another_process_would_take_the_same(self):
+        # In the order of sha256(match_id): printf b | sha256sum is 3e…, c 2e…, a ca….
+        examples = [example(x, match_id=x) for x in "abc"]
+        assert [ids(sample(examples, n)) for n in (1, 2)] == [["c"], ["b", "c"]]
+
+    def test_it_is_not_the_first_ones(self):
+        examples = [example(f"{i:03d}", match_id=f"{i:03d}") for i in range(100)]
+        numbers = [int(i) for i in ids(sample(examples, 20))]
+        assert 25 < sum(numbers) / 20 < 75
+
+
+# GECO's format
+
+
+def row(index=1, gender="male", **changes):
+    words = ["He", "ran", "."] if gender == "male" else ["She", "ran", "."]
+    return {
+        "sentence": words, "ground_truth": [1, 0, 0], "gender": gender,
+        "target": int(gender == "male"), "sentence_idx": index, **changes,
+    }  # fmt: skip
+
+
+def jsonl(path, rows):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = [r if isinstance(r, str) else json.dumps(r) for r in rows]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def pair(index, **changes):
+    return [row(index, "male", **changes), row(index, "female", **changes)]
+
+
+def geco_folder(folder, test, train=None):
+    for variant in ("all", "subj"):
+        base = folder / "geco" / f"binary_gender_{variant}"
+        jsonl(base / "test.jsonl", test)
+        jsonl(base / "train.jsonl", pair(1) if train is None else train)
+    return DataSource(folder, download=False)
+
+
+class TestGecoReader:
+    def test_a_row(self, tmp_path):
+        (found,) = read_geco(jsonl(tmp_path / "a.jsonl", [row(7)]), "test")
+        assert found == Example(
+            "0007-male", ("He", "ran", "."), 1, "male", "test", "0007", (1, 0, 0)
+        )
+        assert found.text == "He ran ."
+
+    def test_blank_lines_and_further_keys_are_ignored(self, tmp_path):
+        path = jsonl(tmp_path / "a.jsonl", ["", row(1, more=1), "  ", row(2)])
+        assert [e.match_id for e in read_geco(path, "train")] == ["0001", "0002"]
+
+    def test_blank_words_go_with_their_marks_and_blanks_are_stripped(self, tmp_path, caplog):
+        changed = row(1, sentence=["He ", " ", "\u00a0", "\tran", ""], ground_truth=[1, 1, 0, 0, 1])
+        path = jsonl(tmp_path / "a.jsonl", [changed, row(2, sentence=["Go", " ", "!"])])
+        with caplog.at_level(logging.WARNING):
+            found = read_geco(path, "test")
+        assert [(e.words, e.rationale) for e in found] == [
+            (("He", "ran"), (1, 0)), (("Go", "!"), (1, 0))
+        ]  # fmt: skip
+        assert [r.getMessage() for r in caplog.records] == [
+            f"{path}: dropped 4 words that are only a blank"
+        ]
+
+    @pytest.mark.parametrize(
+        ("bad", "message"),
+        [
+            ("{", "not valid JSON"),
+            ("[1]", r"expected a JSON object, found \[1\]"),
+            ("null", "expected a JSON object, found null"),
+            ({k: v for k, v in row().items() if k != "gender"}, "key 'gender' is missing"),
+            (row(sentence="He ran ."), "'sentence' must be a list, found 'He ran .'"),
+            (row(ground_truth=None), "'ground_truth' must be a list, found None"),
+            (row(gender=1), "'gender' must be a str, found 1"),
+            (row(target="1"), "'target' must be a int, found '1'"),
+            (row(target=1.0), "'target' must be a int, found 1.0"),
+            (row(target=True), "'target' must be a int, found True"),
+            (row(sentence_idx="1"), "'sentence_idx' must be a int, found '1'"),
+            (row(sentence=["He", 1, "."]), "'sentence' must be a list of words"),
+            (row(ground_truth=[0, 2, 0]), "'ground_truth' must hold 0 and 1 only"),
+            (row(ground_truth=[0, "1", 0]), "'ground_truth' must hold 0 and 1 only"),
+            (row(ground_truth=[0]), "3 words but 1 marks"),
+        ],
+    )
+    def test_a_malformed_row_names_file_and_line(self, bad, message, tmp_path):
+        path = jsonl(tmp_path / "a.jsonl", [row(1), "", bad])
+        with pytest.raises(InputError, match=rf"a.jsonl:3: .*{message}"):
+            read_geco(path, "test")
+
+    def test_numbers_of_rows_are_those_of_lines(self, tmp_path):
+        path = jsonl(tmp_path / "a.jsonl", ["", '{"a": 1}', "", '{"b": 2}'])
+        assert list(read_jsonl(path)) == [(2, {"a": 1}), (4, {"b": 2})]
+
+
+class TestGecoDatasets:
+    def test_oddities_are_kept_and_reported(self, tmp_path, caplog):
+        same = [row(12, g, sentence=["They", "ran", "."], ground_truth=[0, 0, 0])
+                for g in ("male", "female")]  # fmt: skip
+        blank = pair(13, sentence=["Who ", "  ", "ran"])
+        source = geco_folder(tmp_path, [*pair(11), *same, *blank])
+        with caplog.at_level(logging.WARNING):
+            found = load_dataset("geco_all", source, {"verify": False})
+        assert len(found) == 8
+        messages = [r.getMessage() for r in caplog.records]
+        assert messages[0].endswith("test.jsonl: dropped 2 words that are only a blank")
+        assert messages[1:] == [
+            # pair 13 as well: without its blank words
+            "geco_all: 2 pairs have identical sentences, so their labels contradict; kept",
+            "geco_all: 2 rows have an empty rationale; kept",
+        ]
+
+    def test_nothing_odd_nothing_said(self, tmp_path, caplog):
+        with caplog.at_level(logging.WARNING):
+            report_oddities("x", [*read_geco(jsonl(tmp_path / "a.jsonl", pair(1)), "test")])
+        assert caplog.records == []
+
+    def test_an_example_without_a_partner_is_no_identical_pair(self, caplog):
+        with caplog.at_level(logging.WARNING):
+            report_oddities("x", [example("1", match_id="a", rationale=(1, 0))])
+        assert caplog.records == []
+
+    @pytest.mark.parametrize(
+        ("test", "message"),
+        [
+            (pair(1), "example id '0001-male' occurs more than once"),  # also in training
+            ([row(2, gender="")], "example '0002-': group '' is not one of male, female"),
+            ([row(2, target=2)], r"example '0002-male': label 2 is not in 0\.\.1"),
+            ([row(2, sentence=[" "], ground_truth=[0])], "'0002-male': the text is empty"),
+            ([row(2)], "group 'female' has no test example"),
+        ],
+    )
+    def test_rows_that_break_the_facts(self, test, message, tmp_path):
+        source = geco_folder(tmp_path, test)
+        with pytest.raises(InputError, match=rf"dataset geco_subj.*{message}"):
+            load_dataset("geco_subj", source, {"verify": False})
+
+    def test_an_altered_file_is_refused_unless_verify_is_off(self, tmp_path):
+        source = geco_folder(tmp_path, pair(11))
+        with pytest.raises(InputError, match="is altered"):
+            load_dataset("geco_all", source)
+        assert len(load_dataset("geco_all", source, {"verify": False})) == 4
+
+
+@pytest.mark.parametrize("variant", ["all", "subj"])
+class TestRealGeco:
+    @pytest.fixture
+    def found(self, variant):
+        if not (REAL / "geco" / f"binary_gender_{variant}" / "test.jsonl").is_file():
+            pytest.skip(f"GECO is not in {REAL}; name its folder in EXPARITY_DATA")
+        return load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
+
+    def test_published_numbers(self, found):
+        counts = Counter((e.split, e.group) for e in found)
+        assert counts == {
+            ("train", "male"): 1288, ("train", "female"): 1288,
+            ("test", "male"): 322, ("test", "female"): 322,
+        }  # fmt: skip
+        assert all(Counter(e.match_id for e in found)[e.match_id] == 2 for e in found[:5])
+        assert len({e.match_id for e in found}) == 1610
+
+    def test_words_are_words(self, found):
+        assert all(word and word == word.strip() for e in found for word in e.words)
+
+
+def test_oddities_of_both_variants_of_geco(caplog):
+    if not (REAL / "geco").is_dir():
+        pytest.skip(f"GECO is not in {REAL}; name its folder in EXPARITY_DATA")
+    identical = empty = 0
+    for variant in ("all", "subj"):
+        found = load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
+        texts: dict[str, set[str]] = {}
+        for e in found:
+            texts.setdefault(e.match_id, set()).add(e.text)
+        identical += sum(len(t) == 1 for t in texts.values())
+        empty += sum(not any(e.rationale) for e in found)
+    assert (identical, empty) == (13, 26)
+    said = [r.args for r in caplog.records if "identical" in r.msg]
+    assert sum(count for _, count in said) == 13
+
+
+# Raw files
+
+
+CONTENT = b'{"a": 1}\n'
+FILE = RemoteFile("some/file.jsonl", "https://example.org/file.jsonl", "")
+
+
+class Answer:
+    def __init__(self, content=CONTENT, error=None):
+        self.content, self.error = content, error
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def raise_for_status(self):
+        if self.error:
+            raise self.error
+
+    def iter_content(self, size):
+        yield self.content[:3]
+        yield self.content[3:]
+
+
+@pytest.fixture
+def web(monkeypatch):
+    """Answers in place of the network: set ``web.answer`` to an answer or an error."""
+    import requests
+
+    state = SimpleNamespace(answer=Answer(), asked=[])
+
+    def get(url, **options):
+        state.asked.append(url)
+        if isinstance(state.answer, Exception):
+            raise state.answer
+        return state.answer
+
+    monkeypatch.setattr(requests, "get", get)
+    return state
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "content"
+    path.write_bytes(CONTENT)
+    return replace(FILE, sha256=sha256_of(path))
+
+
+class TestRawFiles:
+    def test_digest_by_hand(self, tmp_path):
+        path = tmp_path / "x"
+        path.write_bytes(b"abc")  # FIPS 180-2, appendix B.1
+        assert sha256_of(path) == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    def test_a_file_that_is_there_is_not_downloaded(self, tmp_path, file, web):
+        path = tmp_path / "data" / file.path
+        path.parent.mkdir(parents=True)
+        path.write_bytes(CONTENT)
+        assert DataSource(tmp_path / "data").find(file) == path
+        assert web.asked == []
+
+    def test_a_missing_file_is_downloaded_and_verified(self, tmp_path, file, web):
+        path = DataSource(tmp_path / "data").find(file)
+        assert path.read_bytes() == CONTENT
+        assert web.asked == [file.url]
+
+    def message(self, source, file, **options):
+        with pytest.raises(InputError) as refused:
+            source.find(file, **options)
+        text = str(refused.value)
+        for part in (file.url, file.sha256, str((source.folder / file.path).absolute())):
+            assert part in text
+        return text
+
+    def test_missing_and_not_to_be_downloaded(self, tmp_path, file, web):
+        assert "is missing" in self.message(DataSource(tmp_path, download=False), file)
+        assert web.asked == []
+
+    @pytest.mark.parametrize("download", [True, False])
+    def test_altered_files_are_refused_and_kept(self, tmp_path, file, web, download):
+        path = tmp_path / file.path
+        path.parent.mkdir()
+        path.write_bytes(b"mine")
+        assert "is altered (its SHA-256 is " in self.message(DataSource(tmp_path, download), file)
+        assert path.read_bytes() == b"mine"
+        assert DataSource(tmp_path, download).find(file, verify=False) == path
+
+    def test_an_altered_download_is_refused_and_leaves_nothing(self, tmp_path, file, web):
+        web.answer = Answer(b"something else")
+        assert "was downloaded altered" in self.message(DataSource(tmp_path / "d"), file)
+        assert list((tmp_path / "d").rglob("*.*")) == []
+
+    def test_an_altered_download_is_refused_even_without_verify(self, tmp_path, file, web):
+        web.answer = Answer(b"something else")
+        assert "downloaded altered" in self.message(DataSource(tmp_path / "d"), file, verify=False)
+
+    @pytest.mark.parametrize("when", ["connect", "status"])
+    def test_a_failed_download_names_the_reason_and_leaves_nothing(self, when, tmp_path, file, web):
+        import requests
+
+        error = requests.ConnectionError("no route")
+        web.answer = error if when == "connect" else Answer(error=requests.HTTPError("404"))
+        text = self.message(DataSource(tmp_path / "d"), file)
+        reason = "ConnectionError" if when == "connect" else "HTTPError"
+        assert f"is missing and could not be downloaded ({reason})" in text
+        assert list((tmp_path / "d").rglob("*.*")) == []
+
+
+class TestDataCommand:
+    @pytest.fixture
+    def known(self, monkeypatch, file):
+        """One dataset with a file, one without, in place of the registered ones."""
+        with_file = replace(FACTS, files=(file,))
+        entries = {
+            "embedded": SimpleNamespace(facts=FACTS, summary="Generated"),
+            "remote": SimpleNamespace(facts=with_file, summary="From far away"),
+        }
+        registry = SimpleNamespace(ids=lambda: sorted(entries), get=entries.__getitem__)
+        monkeypatch.setattr("exparity.stages.data_command.DATASETS", registry)
+        return file
+
+    def put(self, folder, file, content=CONTENT):
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content)
+        return path
+
+    def test_list(self, known, tmp_path, capsys):
+        list_data(DataSource(tmp_path), [])
+        path = tmp_path / known.path
+        assert capsys.readouterr().out.splitlines() == [
+            "embedded: Generated",
+            "    gender: male, female; licence x",
+            "    embedded: needs no file",
+            "remote: From far away",
+            "    gender: male, female; licence x",
+            f"    {path} (not here)",
+        ]
+        self.put(tmp_path, known)
+        list_data(DataSource(tmp_path), ["remote"])
+        assert capsys.readouterr().out.splitlines()[-1] == f"    {path} (here)"
+
+    def test_check_says_verified(self, known, tmp_path, capsys):
+        path = self.put(tmp_path, known)
+        check_data(DataSource(tmp_path), [])
+        assert capsys.readouterr().out == f"remote: {path} verified\n"
+
+    @pytest.mark.parametrize("state", ["missing", "ALTERED"])
+    def test_check_refuses_others(self, state, known, tmp_path, capsys):
+        if state == "ALTERED":
+            self.put(tmp_path, known, b"x")
+        with pytest.raises(InputError, match=f"1 files are missing or altered below {tmp_path}"):
+            check_data(DataSource(tmp_path), ["remote"])
+        assert capsys.readouterr().out == f"remote: {tmp_path / known.path} {state}\n"
+
+    def test_check_goes_on_after_a_bad_file(self, known, tmp_path, capsys):
+        with pytest.raises(InputError, match="2 files"):
+            check_data(DataSource(tmp_path), ["remote", "remote"])
+        assert capsys.readouterr().out.count("missing") == 2
+
+    def test_fetch(self, known, tmp_path, capsys, web):
+        fetch_data(DataSource(tmp_path), [])
+        fetch_data(DataSource(tmp_path), ["embedded", "remote"])
+        path = tmp_path / known.path
+        assert capsys.readouterr().out.splitlines() == [
+            f"remote: {path} verified",
+            "embedded: embedded, nothing to fetch",
+            f"remote: {path} verified",
+        ]
+        assert len(web.asked) == 1
+
+
+class TestPrepared:
+    @pytest.mark.parametrize("id", PAIRS)
+    def test_examples_come_back_as_they_were(self, id, tmp_path):
+        path = tmp_path / "d.parquet"
+        prepare(id, {"n_pairs": 20}, NOWHERE, path, "my_name")
+        found, facts = read_prepared(path), DATASETS.get(id).facts
+        assert list(found.examples) == load_dataset(id, NOWHERE, {"n_pairs": 20})
+        assert (found.dataset, found.attribute) == ("my_name", facts.attribute)
+        assert (found.groups, found.labels) == (facts.groups, facts.labels)
+        assert {e.split for e in found.split("test")} == {"test"}
+        assert len(found.split("test")) + len(found.split("train")) == 40
+        assert read_artefact(path, "data")[1]["parameters"] == {"use": id, "n_pairs": 20}
+
+    @pytest.mark.parametrize(("rows", "extra"), [(0, {"groups": ["a", "b"]}), (1, {})])
+    def test_a_file_without_rows_or_groups_is_refused(self, rows, extra, tmp_path):
+        one = {
+            "example_id": "1", "match_id": None, "split": "test", "text": "a", "words": ["a"],
+            "label": 0, "group": "a", "rationale": None, "attributes": [],
+        }  # fmt: skip
+        path = tmp_path / "d.parquet"
+        write_artefact(
+            path, "data", [one] * rows, {"dataset": "d"}, stage="x", parameters={}, extra=extra
+        )
+        with pytest.raises(InputError, match=r"d.parquet: names no groups or has no rows"):
+            read_prepared(path)

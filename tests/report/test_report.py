@@ -1,0 +1,455 @@
+"""The report of a small made-up study: every number in it is one of the artefacts'."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from exparity import read_results
+from exparity.artifacts import write_artefact
+from exparity.config import Experiment
+from exparity.errors import InputError
+from exparity.report.render import latex_escape
+from exparity.schema import read_schema
+from exparity.stages.report import report
+
+SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+SEEDS = (0, 1, 2)
+DATASETS = ("first", "second")
+MODELS = ("bert", "gpt")
+METHODS = ("gradient", "ig_few", "ig_many")
+METRICS = ("comprehensiveness", "gini", "sufficiency")
+CONFIG = {
+    "title": "A <script>alert('x')</script> & b_1",
+    "datasets": {name: {"use": "pairs_all"} for name in DATASETS},
+    "models": {name: {"init": "scratch", "architecture": "bert"} for name in MODELS},
+    "methods": {"gradient": {}, "ig_few": {"use": "integrated_gradients", "n_steps": 5},
+                "ig_many": {"use": "integrated_gradients"}},
+    "metrics": {name: {} for name in METRICS},
+    "seeds": list(SEEDS),
+    "statistics": {"threshold": 0.3, "alpha": 0.04},
+}  # fmt: skip
+
+# What the seeds of one cell found: (significant, d) of each. By hand: the count, the mean d over
+# the significant seeds (over all if none is), bold from 0.3 on, and the group that scores higher.
+CASES = {
+    "all, first higher": ([(True, 0.5), (True, 0.3), (True, 0.7)], 3, 0.5, True, "a"),
+    "two, second higher": ([(True, -0.4), (False, 0.9), (True, -0.6)], 2, -0.5, True, "b"),
+    "one, weak": ([(False, 2.0), (True, 0.2), (False, -2.0)], 1, 0.2, False, "a"),
+    "exactly the threshold": ([(True, 0.25), (True, 0.375), (True, 0.275)], 3, 0.3, True, "a"),
+    "none": ([(False, 0.5), (False, 0.9), (False, -0.2)], 0, 0.4, False, "a"),
+    "cancel out": ([(True, 0.5), (True, -0.5), (False, 3.0)], 2, 0.0, False, ""),
+    "undefined": ([(False, math.nan)] * 3, 0, None, False, ""),
+    "partly undefined": ([(False, math.nan), (False, -0.25), (False, math.nan)], 0, -0.25, False,
+                         "b"),
+    "no variance": ([(True, -math.inf), (True, -math.inf), (True, -0.5)], 3, -math.inf, True, "b"),
+}  # fmt: skip
+CELLS = [(d, m, x, y) for d in DATASETS for m in MODELS for x in METHODS for y in METRICS]
+CASE_OF = {cell: list(CASES)[i % len(CASES)] for i, cell in enumerate(CELLS)}
+
+
+def test_row(significant, d, number):
+    flags = ["constant", "undefined_values"] if math.isnan(d) else []
+    flags = ["no_variance"] if math.isinf(d) else flags
+    return {
+        "group_a": "male", "group_b": "female", "n_a": 10 + number, "n_b": 11,
+        "mean_a": number / 7, "mean_b": 0.5, "sd_a": 0.1, "sd_b": 0.2,
+        "mean_difference": d, "U": 50.5, "p": 0.01 if significant else 0.5,
+        "significant": significant, "cohens_d": d, "d_ci_low": d - 0.1, "d_ci_high": d + 0.1,
+        "considerable": abs(d) >= 0.3, "rank_biserial": 0.25,
+        "direction": 0 if math.isnan(d) else (d > 0) - (d < 0), "n_pairs": 10, "wilcoxon_p": 0.5,
+        "d_z": 0.5, "n_undefined": 0, "n_examples": 21, "flags": flags,
+    }  # fmt: skip
+
+
+test_row.__test__ = False
+
+
+def predictions(dataset, model, seed):
+    """Ten examples; the first group loses one per seed; gpt on second, seed 2, says 1 always."""
+    collapsed = (dataset, model, seed) == ("second", "gpt", 2)
+    rows = []
+    for i in range(10):
+        group = "male" if i < 5 else "female"
+        label = i % 2
+        predicted = 1 if collapsed else 1 - label if i < seed else label
+        rows.append(
+            {
+                "example_id": str(i), "group": group, "match_id": None, "label": label,
+                "probabilities": [0.5, 0.5], "predicted": predicted,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def accuracy(rows, group=None):
+    chosen = [r for r in rows if group in (None, r["group"])]
+    return sum(r["label"] == r["predicted"] for r in chosen) / len(chosen)
+
+
+def write(path, artefact, rows, **ids):
+    write_artefact(path, artefact, rows, ids, stage="x", parameters={})
+
+
+def make_study(folder, rename=str):
+    number = 0
+    for dataset, model in ((d, m) for d in DATASETS for m in MODELS):
+        for seed in SEEDS:
+            ids = {"dataset": dataset, "model": rename(model), "seed": seed}
+            cell = Path(dataset) / rename(model) / str(seed)
+            path = (folder / "predictions" / cell).with_suffix(".parquet")
+            write(path, "predictions", predictions(dataset, model, seed), **ids)
+            for method in METHODS:
+                for metric in METRICS:
+                    outcome = CASES[CASE_OF[dataset, model, method, metric]][0][seed]
+                    path = folder / "tests" / cell / method / f"{metric}.parquet"
+                    row = test_row(*outcome, number)
+                    write(path, "tests", [row], **ids, method=method, metric=metric)
+                    number += 1
+
+
+@pytest.fixture(scope="module")
+def options():
+    found = Experiment.from_config(CONFIG, read_schema(SCHEMA))
+    return json.loads(found.report_options())
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory, options):
+    folder = tmp_path_factory.mktemp("study") / "results"
+    make_study(folder)
+    report(folder, folder / "report" / "index.html", options)
+    return folder
+
+
+class Page(HTMLParser):
+    """Tables of a page as rows of (text, attributes); spans of rows are filled in."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.tags, self.texts, self.cell = [], [], [], None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag == "table":
+            self.tables.append({"caption": "", "rows": []})
+        elif tag == "tr":
+            self.tables[-1]["rows"].append([])
+        elif tag in ("td", "th"):
+            self.cell = [[], dict(attrs)]
+            self.tables[-1]["rows"][-1].append(self.cell)
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "th"):
+            self.cell = None
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.cell is not None:
+            self.cell[0].append(data.strip())
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    def body(self, index):
+        """Rows of a table below its heading, every one of full width."""
+        rows, above = [], None
+        for row in self.tables[index]["rows"][1:]:
+            cells = [(" ".join(filter(None, text)), attrs) for text, attrs in row]
+            if "rowspan" in cells[0][1]:
+                above, left = cells[0], int(cells[0][1]["rowspan"])
+            elif above is not None and left > 1:
+                cells, left = [above, *cells], left - 1
+            rows.append(cells)
+        return rows
+
+
+@pytest.fixture(scope="module")
+def page(study):
+    return Page((study / "report" / "index.html").read_text(encoding="utf-8"))
+
+
+class TestDisparity:
+    def test_holds_every_test_row_and_what_is_added(self, study):
+        found = read_results(study, "disparity")
+        tests = read_results(study, "tests")
+        key = ["dataset", "model", "seed", "method", "metric"]
+        assert len(found) == len(CELLS) * len(SEEDS)
+        merged = found.sort_values(key).reset_index(drop=True)
+        source = tests.sort_values(key).reset_index(drop=True)
+        for name in source.columns:
+            if name == "flags":
+                assert [list(x) for x in merged[name]] == [list(x) for x in source[name]]
+            else:
+                assert merged[name].equals(source[name]), name
+
+    def test_is_sorted_by_key(self, study):
+        found = read_results(study, "disparity")
+        keys = list(found[["dataset", "model", "seed", "method", "metric"]].itertuples(index=False))
+        assert keys == sorted(keys)
+
+    def test_the_better_group_respects_the_direction_of_the_metric(self, study):
+        found = read_results(study, "disparity")
+        assert len(found)
+        for row in found.to_dict("records"):
+            lower = row["metric"] == "sufficiency"
+            assert row["metric_direction"] == ("lower" if lower else "higher")
+            if not row["cohens_d"] < 0 and not row["cohens_d"] > 0:
+                assert not isinstance(row["better_group"], str)
+            else:
+                higher = "male" if row["cohens_d"] > 0 else "female"
+                other = "female" if higher == "male" else "male"
+                assert row["better_group"] == (other if lower else higher)
+
+    def test_carries_the_accuracy_of_its_model(self, study):
+        for row in read_results(study, "disparity").to_dict("records"):
+            expected = accuracy(predictions(row["dataset"], row["model"], row["seed"]))
+            assert row["test_accuracy"] == expected
+
+
+class TestPage:
+    def test_heads_of_the_tables(self, page):
+        # ig_few and ig_many are one implementation: they go by their own ids
+        heads = [" ".join(cell[0]) for cell in page.tables[0]["rows"][0]]
+        assert heads == [
+            "Model", "Method", "Comprehensiveness ↑", "Gini index ↑", "Sufficiency ↓"
+        ]  # fmt: skip
+        names = [row[1][0] for row in page.body(0)]
+        assert names == ["Gradient", "ig_few", "ig_many"] * 2
+        assert [row[0][0] for row in page.body(0)] == ["bert"] * 3 + ["gpt"] * 3
+
+    def test_every_cell_shows_count_effect_strength_and_colour(self, page):
+        seen = 0
+        for index, dataset in enumerate(DATASETS):
+            for (model, method), row in zip(
+                ((m, x) for m in MODELS for x in METHODS), page.body(index), strict=True
+            ):
+                for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
+                    name = CASE_OF[dataset, model, method, metric]
+                    _, count, mean, bold, colour = CASES[name]
+                    shown = "undefined" if mean is None else f"d = {mean:+.2f}"
+                    star = "* " if name in ("undefined", "partly undefined", "no variance") else ""
+                    assert text == f"{count} {star}{shown}", name
+                    classes = attrs["class"].split()
+                    assert ("strong" in classes) == bold, name
+                    assert [c for c in classes if c in "ab"] == list(colour), name
+                    assert attrs["style"] == f"--strength:{0.45 * count / 3:.2f}"
+                    seen += 1
+        assert seen == len(CELLS)
+
+    def test_flags_are_shown_on_the_cell_and_counted_above(self, page):
+        titles = {c[1].get("title") for i in (0, 1) for row in page.body(i) for c in row[2:]}
+        assert titles == {None, "constant, undefined_values", "no_variance"}
+        # four cells of each case: 3 + 2 undefined seeds, 2 without variance
+        assert "Flagged tests: constant (20), no_variance (8), undefined_values (20)." in page.text
+
+    def test_totals(self, page):
+        every = [outcome for cell in CELLS for outcome in CASES[CASE_OF[cell]][0]]
+        significant = [d for yes, d in every if yes]
+        considerable = [d for d in significant if abs(d) >= 0.3]
+        assert (len(every), len(significant), len(considerable)) == (108, 56, 44)
+        assert "Tests 108" in page.text
+        assert "Significant (p ≤ 0.04) 56 51.9 %" in page.text
+        assert "considerable (|d| ≥ 0.3) 44 40.7 %" in page.text
+        assert "Models × seeds 4 × 3" in page.text
+        assert "By chance alone about 4 % of" in page.text
+
+    def test_accuracies(self, page):
+        rows = [[text for text, _ in row] for row in page.body(2)]
+        expected = []
+        for dataset, model in ((d, m) for d in DATASETS for m in MODELS):
+            for seed in SEEDS:
+                found = predictions(dataset, model, seed)
+                overall, female, male = (accuracy(found, g) for g in (None, "female", "male"))
+                expected.append(
+                    [dataset, model, str(seed), "10", f"{overall:.3f}",
+                     f"female {female:.3f}, male {male:.3f}"]
+                )  # fmt: skip
+        assert rows == expected
+
+    def test_a_collapsed_model_is_named(self, page):
+        assert page.text.count("predicts one class for every test example") == 1
+        assert "gpt on second, seed 2, predicts one class" in page.text
+
+    def test_metrics_are_explained(self, page):
+        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.body(3)}
+        assert rows["Sufficiency"][0] == "lower"
+        assert rows["Gini index"][:3] == ["higher", "0.0 to 1.0 (index)", "complexity"]
+        assert set(rows) == {"Comprehensiveness", "Sufficiency", "Gini index"}
+
+    def test_groups_and_order_are_said(self, page):
+        assert page.text.count("gender: male − female.") == 2
+        assert page.text.count("male scores higher") == 4  # "female scores higher" holds it too
+
+    def test_no_script_and_no_request(self, page):
+        tags = {tag for tag, _ in page.tags}
+        assert not tags & {"script", "img", "link", "iframe", "object", "embed"}
+        for _, attrs in page.tags:
+            assert not {"src", "href"} & set(attrs)
+            assert not any(name.startswith("on") for name in attrs)
+
+    def test_the_title_is_escaped_text(self, page, study):
+        assert CONFIG["title"] in page.text
+        source = (study / "report" / "index.html").read_text()
+        assert "<script" not in source
+        assert "&lt;script&gt;" in source
+
+
+class TestTables:
+    def rows(self, study, dataset):
+        path = study / "report" / "tables" / f"disparity_{dataset}_male_female.csv"
+        with path.open(newline="", encoding="utf-8") as file:
+            return list(csv.DictReader(file))
+
+    @pytest.mark.parametrize("dataset", DATASETS)
+    def test_csv(self, study, dataset):
+        rows = self.rows(study, dataset)
+        cells = [(m, x, y) for m in MODELS for x in METHODS for y in METRICS]
+        assert [(r["model"], r["method"], r["metric"]) for r in rows] == cells
+        for row in rows:
+            name = CASE_OF[dataset, row["model"], row["method"], row["metric"]]
+            _, count, mean, bold, colour = CASES[name]
+            assert row["dataset"] == dataset
+            assert (row["group_a"], row["group_b"]) == ("male", "female")
+            assert (int(row["significant_runs"]), int(row["total_runs"])) == (count, 3)
+            assert row["considerable"] == str(bold).lower()
+            assert row["higher_group"] == {"a": "male", "b": "female", "": ""}[colour]
+            if mean is None:
+                assert row["mean_cohens_d"] == ""
+                assert row["flags"] == "constant undefined_values"
+            else:
+                assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
+
+    @pytest.mark.parametrize("dataset", DATASETS)
+    def test_latex(self, study, dataset):
+        path = study / "report" / "tables" / f"disparity_{dataset}_male_female.tex"
+        lines = path.read_text(encoding="utf-8").splitlines()
+        assert r"\begin{tabular}{llccc}" in lines
+        head = next(line for line in lines if line.startswith("Model & Method"))
+        assert head == (
+            r"Model & Method & Comprehensiveness $\uparrow$ & Gini index $\uparrow$"
+            r" & Sufficiency $\downarrow$ \\"
+        )
+        body = [line for line in lines if line.endswith(r"\\") and line != head]
+        assert len(body) == len(MODELS) * len(METHODS)
+        starts = [line.split(" & ")[0].strip() for line in body]
+        assert starts == ["bert", "", "", "gpt", "", ""]
+        for line, (model, method) in zip(
+            body, ((m, x) for m in MODELS for x in METHODS), strict=True
+        ):
+            parts = line.removesuffix(r" \\").split(" & ")
+            assert parts[1] == {"gradient": "Gradient"}.get(method, method.replace("_", r"\_"))
+            for text, metric in zip(parts[2:], METRICS, strict=True):
+                _, count, _, bold, colour = CASES[CASE_OF[dataset, model, method, metric]]
+                assert re.sub(r"\\cellcolor\{[^}]*\}", "", text) == (
+                    rf"\textbf{{{count}}}" if bold else str(count)
+                )
+                shade = rf"\cellcolor{{{'blue' if colour == 'a' else 'red'}!"
+                assert (shade in text) == bool(count and colour)
+                if count == 3:
+                    assert "!40}" in text
+        braces = "".join(lines[2:]).replace(r"\{", "").replace(r"\}", "")
+        assert braces.count("{") == braces.count("}")
+        assert lines.count(r"\midrule") == 2
+
+    def test_one_file_of_each_kind_per_dataset(self, study):
+        names = sorted(p.name for p in (study / "report" / "tables").iterdir())
+        assert names == sorted(
+            f"disparity_{d}_male_female.{kind}" for d in DATASETS for kind in ("csv", "tex")
+        )
+
+    def test_nothing_unfinished_is_left(self, study):
+        assert not [p for p in study.rglob("*") if p.name.startswith(".")]
+
+
+@pytest.mark.parametrize(
+    ("text", "escaped"),
+    [
+        ("a_b", r"a\_b"),
+        (r"50% of $5 & #1", r"50\% of \$5 \& \#1"),
+        (r"{x}\y", r"\{x\}\textbackslash{}y"),
+        ("~^", r"\textasciitilde{}\textasciicircum{}"),
+        ("plain", "plain"),
+    ],
+)
+def test_latex_escape(text, escaped):
+    assert latex_escape(text) == escaped
+
+
+def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):
+    def rename(model):
+        return f"<b>{model}&_%"
+
+    make_study(tmp_path, rename)
+    pairs = [[dataset, rename(model)] for dataset, model in options["pairs"]]
+    report(tmp_path, tmp_path / "report" / "index.html", {**options, "pairs": pairs})
+    source = (tmp_path / "report" / "index.html").read_text()
+    assert "<b>" not in source
+    assert "&lt;b&gt;bert&amp;_%" in source
+    assert Page(source).body(0)[0][0][0] == "<b>bert&_%"
+    latex = (tmp_path / "report" / "tables" / "disparity_first_male_female.tex").read_text()
+    assert "\n<b>bert\\&\\_\\%" in latex
+
+
+class TestProblems:
+    @pytest.fixture
+    def folder(self, study, tmp_path):
+        shutil.copytree(study, tmp_path, dirs_exist_ok=True)
+        shutil.rmtree(tmp_path / "report")
+        return tmp_path
+
+    @pytest.mark.parametrize(
+        "path", ["tests/first/gpt/1/ig_few/gini.parquet", "predictions/second/bert/0.parquet"]
+    )
+    def test_a_missing_artefact_is_named_and_nothing_is_written(self, path, folder, options):
+        (folder / path).unlink()
+        with pytest.raises(InputError, match=rf"{path}: no such file; run the stage"):
+            report(folder, folder / "report" / "index.html", options)
+        assert not (folder / "report").exists()
+
+    def test_a_damaged_artefact_is_named(self, folder, options):
+        path = folder / "tests/first/gpt/1/ig_few/gini.parquet"
+        path.write_bytes(path.read_bytes()[:-20])
+        with pytest.raises(InputError, match=r"gini\.parquet: not a readable Parquet file"):
+            report(folder, folder / "report" / "index.html", options)
+
+    def test_a_grid_without_tests_is_refused(self, folder, options):
+        with pytest.raises(InputError, match="at least one test"):
+            report(folder, folder / "report" / "index.html", {**options, "metrics": {}})
+
+    def test_an_unknown_metric_is_refused(self, folder, options):
+        metrics = {**options["metrics"], "gini": "ginni"}
+        with pytest.raises(InputError, match="unknown metric 'ginni'"):
+            report(folder, folder / "report" / "index.html", {**options, "metrics": metrics})
+
+    def test_what_is_beside_the_grid_is_left_out(self, folder, options):
+        report(
+            folder,
+            folder / "report" / "index.html",
+            {**options, "seeds": [1], "metrics": {"gini": "gini"}},
+        )
+        found = read_results(folder, "disparity")
+        assert len(found) == 2 * 2 * 3
+        assert set(found["seed"]) == {1}
+
+    def test_a_second_report_replaces_the_first(self, folder, options):
+        for title in ("One", "Two"):
+            report(folder, folder / "report" / "index.html", {**options, "title": title})
+        assert "<h1>Two</h1>" in (folder / "report" / "index.html").read_text()
+
+    def test_provenance_leaves_the_digest_out(self, folder, options):
+        from exparity.artifacts import read_artefact
+
+        report(folder, folder / "report" / "index.html", options)
+        facts = read_artefact(folder / "report" / "disparity.parquet", "disparity")[1]
+        assert "digest" not in facts["parameters"]
+        assert facts["parameters"]["seeds"] == [0, 1, 2]

@@ -1,0 +1,326 @@
+"""How the comparison behaves: signs, order, scale, missing and degenerate values, error rates."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.errors import InputError
+from exparity.stats import compare_groups
+
+pytestmark = pytest.mark.property
+
+FLIPPED = ("mean_difference", "cohens_d", "rank_biserial", "direction", "d_z")
+KEPT = ("p", "significant", "considerable", "n_pairs", "wilcoxon_p", "n_undefined", "n_examples")
+
+# Eighths: sums are exact, so that equal values stay equal whatever is added to them.
+EIGHTHS = st.integers(-80, 80).map(lambda i: i / 8)
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(EIGHTHS, EIGHTHS, EIGHTHS, st.just(math.nan)),
+        st.sampled_from(["male", "female"]),
+        st.one_of(st.none(), st.integers(0, 6).map(str)),
+    ),
+    max_size=25,
+)
+
+
+def compared(rows, **options):
+    values, groups, pairs = ([row[i] for row in rows] for i in range(3))
+    return compare_groups(values, groups, pairs=pairs, **{"resamples": 0, **options})
+
+
+def same(one, two, rel=1e-9):
+    """Whether two comparisons agree up to rounding."""
+    for field in dataclasses.fields(one):
+        x, y = getattr(one, field.name), getattr(two, field.name)
+        if isinstance(x, float):
+            assert y == pytest.approx(x, rel=rel, abs=1e-12, nan_ok=True), field.name
+        else:
+            assert x == y, field.name
+
+
+@given(ROWS)
+@settings(deadline=None, max_examples=150)
+def test_swapping_the_groups_flips_signs_and_nothing_else(rows):
+    one = compared(rows)
+    two = compared(rows, order=("female", "male"))
+    for name in FLIPPED:
+        expected = -getattr(one, name)
+        assert getattr(two, name) == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True)
+    for name in KEPT:
+        assert getattr(two, name) == pytest.approx(getattr(one, name), nan_ok=True), name
+    for name in ("group", "n", "mean", "sd"):
+        assert getattr(two, f"{name}_a") == pytest.approx(getattr(one, f"{name}_b"), nan_ok=True)
+        assert getattr(two, f"{name}_b") == pytest.approx(getattr(one, f"{name}_a"), nan_ok=True)
+    assert one.flags == two.flags
+    if not math.isnan(one.U):
+        assert one.n_a * one.n_b == one.U + two.U
+
+
+@given(ROWS, st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=150)
+def test_the_order_of_rows_is_irrelevant(rows, random):
+    mixed = list(rows)
+    random.shuffle(mixed)
+    same(compared(rows), compared(mixed))
+
+
+@given(ROWS)
+@settings(deadline=None, max_examples=150)
+def test_ranges_and_counts(rows):
+    found = compared(rows)
+    assert found.n_a + found.n_b + found.n_undefined == found.n_examples == len(rows)
+    assert found.n_undefined == sum(math.isnan(row[0]) for row in rows)
+    assert ("undefined_values" in found.flags) == (found.n_undefined > 0)
+    assert found.direction in (-1, 0, 1)
+    if min(found.n_a, found.n_b) >= 2:
+        assert 0 <= found.p <= 1
+        assert -1 <= found.rank_biserial <= 1
+        assert found.significant == (found.p <= 0.05)
+    else:
+        assert "too_few" in found.flags
+        assert math.isnan(found.p)
+    if not math.isnan(found.cohens_d) and not math.isnan(found.mean_difference):
+        assert np.sign(found.cohens_d) == found.direction
+
+
+@given(ROWS, st.sampled_from([0.25, 2.0, 1024.0]), st.integers(-100, 100))
+@settings(deadline=None, max_examples=100)
+def test_scaling_and_shifting_leave_all_but_means_as_they_are(rows, scale, shift):
+    one = compared(rows)
+    two = compared([(value * scale + shift, group, pair) for value, group, pair in rows])
+    for name in (*FLIPPED[1:], *KEPT, "U"):
+        assert getattr(two, name) == pytest.approx(
+            getattr(one, name), rel=1e-9, abs=1e-12, nan_ok=True
+        ), name
+    assert two.mean_difference == pytest.approx(one.mean_difference * scale, abs=1e-9, nan_ok=True)
+    assert one.flags == two.flags
+
+
+@given(ROWS)
+@settings(deadline=None, max_examples=100)
+def test_undefined_rows_count_and_change_nothing_else(rows):
+    defined = [row for row in rows if not math.isnan(row[0])]
+    one, two = compared(rows), compared(defined)
+    changed = {"n_undefined": 0, "n_examples": len(defined), "flags": two.flags}
+    same(dataclasses.replace(one, **changed), two)
+
+
+@given(ROWS)
+@settings(deadline=None, max_examples=50)
+def test_the_input_is_left_as_it_was(rows):
+    values = np.array([row[0] for row in rows])
+    before = values.copy()
+    compare_groups(values, [row[1] for row in rows], pairs=[row[2] for row in rows], resamples=0)
+    np.testing.assert_array_equal(values, before)
+
+
+class TestDegenerate:
+    @pytest.mark.parametrize(
+        ("males", "females"), [([], []), ([1.0], []), ([], [1.0, 2.0]), ([1.0], [2.0, 3.0])]
+    )
+    def test_an_absent_or_single_group_is_flagged(self, males, females):
+        groups = ["male"] * len(males) + ["female"] * len(females)
+        found = compare_groups([*males, *females], groups, pairs=["x"] * len(groups))
+        assert found.flags == ["too_few"]
+        assert (found.n_a, found.n_b) == (len(males), len(females))
+        for name in ("U", "p", "cohens_d", "d_ci_low", "d_ci_high", "rank_biserial", "d_z"):
+            assert math.isnan(getattr(found, name)), name
+        assert not found.significant
+        assert not found.considerable
+        means = [np.mean(x) if x else math.nan for x in (males, females)]
+        assert [found.mean_a, found.mean_b] == pytest.approx(means, nan_ok=True)
+
+    def test_a_group_of_undefined_values_is_absent(self):
+        found = compare_groups([1.0, 2.0, math.nan, math.nan], ["male"] * 2 + ["female"] * 2)
+        assert found.flags == ["undefined_values", "too_few"]
+        assert (found.n_b, found.n_undefined, found.direction) == (0, 2, 0)
+
+    @pytest.mark.parametrize("pairs", [None, [*"abc", *"abc"]])
+    def test_constant_values_are_flagged_and_not_significant(self, pairs):
+        found = compare_groups([0.5] * 6, ["male"] * 3 + ["female"] * 3, pairs=pairs)
+        assert found.flags == ["constant"]
+        assert (found.U, found.p, found.rank_biserial, found.direction) == (4.5, 1.0, 0.0, 0)
+        assert math.isnan(found.cohens_d)
+        assert math.isnan(found.d_ci_low)
+        assert not found.considerable
+        if pairs:
+            assert found.wilcoxon_p == 1.0
+            assert math.isnan(found.d_z)
+
+    def test_two_constants_have_no_variance(self):
+        found = compare_groups([1.0] * 3 + [2.0] * 3, ["male"] * 3 + ["female"] * 3)
+        assert found.flags == ["no_variance"]
+        assert found.cohens_d == -math.inf
+        assert found.considerable
+        assert math.isnan(found.d_ci_low)
+
+    def test_one_pair_has_no_paired_test(self):
+        pairs = ["a", "b", "a", "c"]
+        found = compare_groups(
+            [1.0, 2.0, 4.0, 7.0], ["male"] * 2 + ["female"] * 2, pairs=pairs, resamples=0
+        )
+        assert found.n_pairs == 1
+        assert math.isnan(found.wilcoxon_p)
+        assert math.isnan(found.d_z)
+
+    @pytest.mark.parametrize(
+        "pairs",
+        [
+            ["1", "2", None, "1", "2", None],
+            [1, 2, None, 1, 2, None],
+            [1.0, 2.0, math.nan, 1.0, 2.0, math.nan],  # as a data frame has them
+        ],
+    )
+    def test_ids_of_sets_may_be_of_any_kind_and_missing(self, pairs):
+        groups = np.array(["male"] * 3 + ["female"] * 3)
+        found = compare_groups([2.0, 4.0, 9.0, 1.0, 2.0, 0.0], groups, pairs=pairs, resamples=0)
+        assert found.n_pairs == 2
+        assert found.d_z == pytest.approx(1.5 / math.sqrt(0.5))
+
+    def test_one_matched_set_cannot_be_resampled(self):
+        found = compare_groups(
+            [1.0, 2.0, 3.0, 5.0], ["male"] * 2 + ["female"] * 2, pairs=["p"] * 4, resamples=99
+        )
+        assert math.isnan(found.d_ci_low)
+        assert "interval_none" in found.flags
+        assert found.n_pairs == 1
+
+    def test_no_resamples_no_interval(self):
+        found = compare_groups([1.0, 2, 3, 5], ["male"] * 2 + ["female"] * 2, resamples=0)
+        assert math.isnan(found.d_ci_low)
+        assert found.flags == []
+
+    def test_a_pair_with_an_undefined_value_is_not_a_pair(self):
+        values = [1.0, 2.0, math.nan, 5.0, 3.0, 9.0]
+        found = compare_groups(
+            values, ["male"] * 3 + ["female"] * 3, pairs=[*"abc"] * 2, resamples=0
+        )
+        assert found.n_pairs == 2
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        ("values", "groups", "options", "message"),
+        [
+            ([1.0, math.inf], ["male", "female"], {}, "value 1 is infinite"),
+            ([-math.inf, 0.0], ["male", "female"], {}, "value 0 is infinite"),
+            ([1.0], ["male", "female"], {}, "1 values but 2 groups"),
+            ([1.0, 2.0], ["male", "female"], {"pairs": ["a"]}, "2 values but 1 pairs"),
+            ([[1.0, 2.0]], ["male"], {}, r"one number per example; got shape \(1, 2\)"),
+            ([1.0, 2.0], ["male", "other"], {}, "group 'other' is not one of male, female"),
+            ([1.0], ["a"], {"order": ("a", "a")}, "order must name two groups"),
+            ([1.0], ["a"], {"order": ("a", "b", "c")}, "order must name two groups"),
+        ],
+    )
+    def test_by_name(self, values, groups, options, message):
+        with pytest.raises(InputError, match=message):
+            compare_groups(values, groups, **options)
+
+
+def paired_sample(rng, n, effect, shared):
+    """Pairs with a common part of a given share of the variance."""
+    base = math.sqrt(shared) * rng.normal(size=n)
+    a, b = (base + math.sqrt(1 - shared) * rng.normal(size=n) for _ in range(2))
+    return a + effect, b
+
+
+class TestInterval:
+    GROUPS = ("male",) * 30 + ("female",) * 30
+    PAIRS = tuple(f"{i:02d}" for i in range(30)) * 2
+
+    def interval(self, values, **options):
+        found = compare_groups(values, self.GROUPS, **{"resamples": 200, **options})
+        return np.array([found.d_ci_low, found.d_ci_high])
+
+    @pytest.mark.parametrize("shared", [0.0, 0.9])
+    def test_contains_the_true_effect_as_often_as_it_says(self, shared):
+        # 300 simulations at 95 %: a standard error of 1.3 points; bootstraps of 30 pairs run a
+        # few points low.
+        rng = np.random.default_rng(1)
+        inside = 0
+        for seed in range(300):
+            a, b = paired_sample(rng, 30, 0.5, shared)
+            low, high = self.interval(
+                np.concatenate([a, b]), pairs=self.PAIRS, resamples=199, seed=seed
+            )
+            inside += low <= 0.5 <= high
+        assert 0.89 <= inside / 300 <= 0.985
+
+    def test_pairs_that_agree_give_a_narrower_interval_than_rows(self):
+        a, b = paired_sample(np.random.default_rng(2), 30, 0.5, 0.95)
+        values = np.concatenate([a, b])
+        pairs, rows = self.interval(values, pairs=self.PAIRS), self.interval(values)
+        assert np.ptp(pairs) < 0.6 * np.ptp(rows)
+
+    def test_a_higher_confidence_is_wider(self):
+        values = np.random.default_rng(3).normal(size=60)
+        widths = [np.ptp(self.interval(values, confidence=c)) for c in (0.5, 0.8, 0.95)]
+        assert widths == sorted(widths)
+        assert widths[0] < 0.7 * widths[1]
+
+    @pytest.mark.parametrize("pairs", [None, PAIRS])
+    def test_scaling_and_shifting_do_not_move_it(self, pairs):
+        values = np.random.default_rng(4).normal(size=60)
+        expected = self.interval(values, pairs=pairs)
+        for other in (values * 1000, values + 100, values * 1e-6 - 1):
+            np.testing.assert_allclose(self.interval(other, pairs=pairs), expected, rtol=1e-6)
+
+    def test_swapping_the_groups_mirrors_it(self):
+        values = np.random.default_rng(5).normal(size=60) + np.arange(60) / 40
+        low, high = self.interval(values, pairs=self.PAIRS)
+        flipped = self.interval(values, pairs=self.PAIRS, order=("female", "male"))
+        np.testing.assert_allclose(flipped, [-high, -low], rtol=1e-6)
+
+    def test_with_pairs_the_order_of_rows_does_not_move_it(self):
+        rng = np.random.default_rng(6)
+        values, order = rng.normal(size=60), rng.permutation(60)
+        found = compare_groups(
+            values[order],
+            [self.GROUPS[i] for i in order],
+            pairs=[self.PAIRS[i] for i in order],
+            resamples=200,
+        )
+        expected = self.interval(values, pairs=self.PAIRS)
+        np.testing.assert_allclose([found.d_ci_low, found.d_ci_high], expected, rtol=1e-6)
+
+    def test_the_seed_decides_it(self):
+        values = np.random.default_rng(7).normal(size=60)
+        one, again, other = (self.interval(values, seed=s) for s in (1, 1, 2))
+        np.testing.assert_array_equal(one, again)
+        assert not np.array_equal(one, other)
+
+
+class TestUnderTheNull:
+    def test_p_is_uniform(self):
+        # 2,000 comparisons of equal groups: the rate at 5 % has a standard error of 0.5 points.
+        rng = np.random.default_rng(0)
+        groups = ["male"] * 20 + ["female"] * 20
+        found = [compare_groups(rng.normal(size=40), groups, resamples=0) for _ in range(2000)]
+        assert np.mean([f.significant for f in found]) == pytest.approx(0.05, abs=0.015)
+        assert np.mean([f.p for f in found]) == pytest.approx(0.5, abs=0.03)
+        assert np.mean([f.direction for f in found]) == pytest.approx(0, abs=0.07)
+
+    def test_the_paired_p_is_uniform_also_where_pairs_agree(self):
+        rng = np.random.default_rng(1)
+        groups = ["male"] * 20 + ["female"] * 20
+        pairs = [str(i) for i in range(20)] * 2
+        p = []
+        for _ in range(1000):
+            values = np.concatenate(paired_sample(rng, 20, 0.0, 0.9))
+            p.append(compare_groups(values, groups, pairs=pairs, resamples=0).wilcoxon_p)
+        assert np.mean(np.array(p) <= 0.05) == pytest.approx(0.05, abs=0.02)
+
+    def test_a_real_difference_is_found(self):
+        rng = np.random.default_rng(2)
+        values = np.concatenate([rng.normal(size=100) + 1, rng.normal(size=100)])
+        found = compare_groups(values, ["male"] * 100 + ["female"] * 100, resamples=200)
+        assert found.significant
+        assert found.considerable
+        assert found.d_ci_low > 0.5

@@ -1,0 +1,309 @@
+"""Group statistics against loops in float64, numbers by hand, and scipy called directly."""
+
+from __future__ import annotations
+
+import math
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from exparity.stats import compare_groups
+from exparity.stats.bootstrap import cluster_sums, interval_of_d
+from exparity.stats.effect import cohens_d, d_z, rank_biserial
+
+pytestmark = pytest.mark.reference
+
+# Dyadic numbers, whose sums are exact; the last are tied, tiny and degenerate.
+SAMPLES = {
+    "untied": ([1.5, 2.25, 7.0, -3.5], [0.5, 9.25, 4.75, 8.0, -1.0]),
+    "apart": ([1.0, 2.0, 3.0], [4.0, 5.0, 6.0]),
+    "tied": ([1.0, 1.0, 2.0, 3.0, 3.0], [1.0, 3.0, 3.0, 3.0]),
+    "tiny": ([1.0, 2.0], [1.0, 4.0]),
+    "two values": ([0.0, 1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0]),
+    "one group constant": ([2.0, 2.0, 2.0], [1.0, 2.0, 5.0]),
+    "equal groups": ([1.0, 2.0, 3.0], [1.0, 2.0, 3.0]),
+    "small scale": ([1e-9, 3e-9, 2e-9], [5e-9, 2.5e-9, 1e-8]),
+    "far from zero": ([1e6 + 1, 1e6 + 2, 1e6 + 4], [1e6 + 2.5, 1e6 + 8, 1e6 + 16]),
+}
+NAMES = sorted(SAMPLES)
+
+
+def groups_of(a, b):
+    return ["male"] * len(a) + ["female"] * len(b)
+
+
+def compared(a, b, **options):
+    return compare_groups([*a, *b], groups_of(a, b), **{"resamples": 0, **options})
+
+
+def naive_moments(values, ddof):
+    mean = math.fsum(values) / len(values)
+    return mean, math.fsum((v - mean) ** 2 for v in values) / (len(values) - ddof)
+
+
+def naive_d(a, b, ddof):
+    (mean_a, var_a), (mean_b, var_b) = naive_moments(a, ddof), naive_moments(b, ddof)
+    return (mean_a - mean_b) / math.sqrt((var_a + var_b) / 2)
+
+
+def naive_u(a, b):
+    """How often a value of a beats one of b, a tie counting one half."""
+    return sum(1.0 if x > y else 0.5 if x == y else 0.0 for x in a for y in b)
+
+
+def naive_p(a, b):
+    """Two-sided p of U: all splits into groups where nothing is tied, else the normal tail."""
+    n, m, pooled = len(a), len(b), [*a, *b]
+    u = max(naive_u(a, b), n * m - naive_u(a, b))
+    ties = [pooled.count(v) for v in set(pooled)]
+    if max(ties) == 1:
+        splits = list(combinations(range(n + m), n))
+        extreme = 0
+        for chosen in splits:
+            first = [pooled[i] for i in chosen]
+            second = [pooled[i] for i in range(n + m) if i not in chosen]
+            extreme += naive_u(first, second) >= u
+        return min(1.0, 2 * extreme / len(splits))
+    size = n + m
+    correction = sum(t**3 - t for t in ties) / (size * (size - 1))
+    spread = math.sqrt(n * m / 12 * (size + 1 - correction))
+    z = (u - n * m / 2 - 0.5) / spread  # continuity
+    return min(1.0, math.erfc(z / math.sqrt(2)))
+
+
+class TestByHand:
+    def test_three_against_three(self):
+        # Means 2 and 5, variances 1 and 1: d = −3/1. No value of the first beats any of the
+        # second: U = 0, r = −1, and 2 of the 20 splits are as extreme: p = 0.1.
+        found = compared([1.0, 2.0, 3.0], [4.0, 5.0, 6.0])
+        assert (found.mean_a, found.mean_b, found.mean_difference) == (2.0, 5.0, -3.0)
+        assert (found.sd_a, found.sd_b) == (1.0, 1.0)
+        assert (found.n_a, found.n_b, found.n_examples, found.n_undefined) == (3, 3, 6, 0)
+        assert (found.U, found.rank_biserial, found.direction) == (0.0, -1.0, -1)
+        assert found.p == pytest.approx(0.1, rel=1e-12)
+        assert found.cohens_d == -3.0
+        assert (found.significant, found.considerable, found.flags) == (False, True, [])
+
+    def test_population_variances(self):
+        # Variances 2/3 and 2/3: d = −3/√(2/3).
+        found = compared([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], ddof=0)
+        assert found.cohens_d == pytest.approx(-3 / math.sqrt(2 / 3), rel=1e-15)
+        assert found.sd_a == 1.0  # of the sample, always
+
+    def test_unequal_variances_are_averaged_not_pooled(self):
+        # Means 8 and 2, variances 2 (n = 2) and 4 (n = 3): 6/√3; pooled it would be 6/√(10/3).
+        found = compared([7.0, 9.0], [0.0, 4.0, 2.0])
+        assert found.cohens_d == pytest.approx(6 / math.sqrt(3), rel=1e-15)
+
+    @pytest.mark.parametrize(("alpha", "significant"), [(0.09, False), (0.1, True), (0.11, True)])
+    def test_significant_from_alpha_on(self, alpha, significant):
+        assert compared([1.0, 2.0, 3.0], [4.0, 5.0, 6.0], alpha=alpha).significant is significant
+
+    @pytest.mark.parametrize(
+        ("threshold", "considerable"), [(2.99, True), (3.0, True), (3.01, False)]
+    )
+    def test_considerable_from_the_threshold_on_in_either_direction(self, threshold, considerable):
+        a, b = [1.0, 2.0, 3.0], [4.0, 5.0, 6.0]
+        assert compared(a, b, threshold=threshold).considerable is considerable
+        assert compared(b, a, threshold=threshold).considerable is considerable
+
+    def test_pairs(self):
+        # Differences 1, 2, 3: mean 2, sd 1, d_z = 2; all positive: p = 2/2³.
+        found = compared([2.0, 4.0, 6.0], [1.0, 2.0, 3.0], pairs=[*"abc", *"abc"])
+        assert (found.n_pairs, found.d_z) == (3, 2.0)
+        assert found.wilcoxon_p == pytest.approx(0.25, rel=1e-12)
+
+    def test_pairs_are_matched_by_id_not_by_place(self):
+        found = compared([2.0, 4.0, 6.0], [3.0, 1.0, 2.0], pairs=[*"abc", *"cab"])
+        assert (found.n_pairs, found.d_z) == (3, 2.0)
+
+    def test_a_set_with_several_values_of_a_group_counts_once_with_its_mean(self):
+        # a: (1+3)/2 − 1 = 1; b: 4 − (1+3)/2 = 2; c: 3 − 0 = 3; d has one group only.
+        values = [1.0, 3.0, 4.0, 3.0, 1.0, 1.0, 3.0, 0.0, 9.0]
+        groups = ["male"] * 4 + ["female"] * 5
+        found = compare_groups(values, groups, pairs=[*"aabc", *"abbcd"], resamples=0)
+        assert (found.n_pairs, found.d_z) == (3, 2.0)
+
+    def test_examples_without_a_set_take_no_part_in_the_pairs(self):
+        pairs = ["a", "b", None, "a", "b", None]
+        found = compared([2.0, 4.0, 50.0], [1.0, 2.0, -50.0], pairs=pairs)
+        # differences 1 and 2: mean 1.5, sd √½
+        assert found.n_pairs == 2
+        assert found.d_z == pytest.approx(1.5 / math.sqrt(0.5), rel=1e-15)
+
+    def test_cluster_sums(self):
+        # mean 3, population sd 2: centred and scaled (1, 3, 5, 3) is (−1, 0, 1, 0)
+        values = np.array([1.0, 3.0, 5.0, 3.0]) * math.sqrt(2) + (3 - 3 * math.sqrt(2))
+        first = np.array([True, True, False, False])
+        n_a, sum_a, square_a, n_b, sum_b, square_b = cluster_sums(values, first, [*"xyyx"])
+        assert n_a.tolist() == [1, 1]
+        assert n_b.tolist() == [1, 1]
+        scale = math.sqrt(2)
+        np.testing.assert_allclose(sum_a, [-scale, 0], atol=1e-12)
+        np.testing.assert_allclose(sum_b, [0, scale], atol=1e-12)
+        np.testing.assert_allclose(square_a, [2, 0], atol=1e-12)
+        np.testing.assert_allclose(square_b, [0, 2], atol=1e-12)
+
+    def test_rank_biserial(self):
+        assert [rank_biserial(u, 2, 4) for u in (0, 2, 4, 8)] == [-1.0, -0.5, 0.0, 1.0]
+
+
+class TestLoops:
+    @pytest.mark.parametrize("name", NAMES)
+    @pytest.mark.parametrize("ddof", [0, 1])
+    def test_d(self, name, ddof):
+        a, b = SAMPLES[name]
+        # Two-pass sums of a dozen numbers differ by a few units in the last place; values near
+        # 1e6 with spread 10 lose five more digits.
+        expected = naive_d(a, b, ddof)
+        assert compared(a, b, ddof=ddof).cohens_d == pytest.approx(expected, rel=1e-9, abs=1e-15)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_u_rank_biserial_and_p(self, name):
+        a, b = SAMPLES[name]
+        found = compared(a, b)
+        u = naive_u(a, b)
+        assert u == found.U  # halves are exact
+        above = sum(x > y for x in a for y in b) / (len(a) * len(b))
+        below = sum(x < y for x in a for y in b) / (len(a) * len(b))
+        assert found.rank_biserial == pytest.approx(above - below, abs=1e-15)
+        assert found.p == pytest.approx(naive_p(a, b), rel=1e-10)
+
+    @pytest.mark.parametrize("name", NAMES)
+    def test_moments(self, name):
+        a, b = SAMPLES[name]
+        found = compared(a, b)
+        for values, mean, sd in ((a, found.mean_a, found.sd_a), (b, found.mean_b, found.sd_b)):
+            expected_mean, variance = naive_moments(values, 1)
+            assert mean == pytest.approx(expected_mean, rel=1e-14)
+            assert sd == pytest.approx(math.sqrt(variance), rel=1e-9, abs=1e-15)
+        assert found.mean_difference == found.mean_a - found.mean_b
+
+    def test_signed_rank_over_all_signs(self):
+        # 2^8 sign patterns of eight untied differences; as extreme as found, both tails.
+        a = np.array([0.5, 4.0, 1.0, 8.0, 3.0, 9.0, 2.5, 7.0])
+        b = np.array([1.5, 2.0, 4.0, 4.0, 8.0, 3.0, -4.5, -1.0])
+        differences = a - b
+        ranks = [1 + sum(abs(other) < abs(x) for other in differences) for x in differences]
+        total = sum(ranks)
+        observed = abs(sum(r for r, x in zip(ranks, differences, strict=True) if x > 0) - total / 2)
+        patterns = list(product([0, 1], repeat=8))
+        extreme = sum(
+            abs(sum(r for r, s in zip(ranks, signs, strict=True) if s) - total / 2) >= observed
+            for signs in patterns
+        )
+        found = compared(a, b, pairs=[*"abcdefgh"] * 2)
+        assert found.wilcoxon_p == pytest.approx(extreme / len(patterns), rel=1e-12)
+
+    @pytest.mark.parametrize("ddof", [0, 1])
+    def test_d_along_an_axis(self, ddof):
+        rng = np.random.default_rng(0)
+        a, b = rng.normal(size=(3, 5)), rng.normal(size=(3, 7))
+        found = cohens_d(a, b, ddof=ddof, axis=-1)
+        expected = [naive_d(x, y, ddof) for x, y in zip(a, b, strict=True)]
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+class TestScipy:
+    @pytest.mark.parametrize("size", [(2, 2), (5, 40), (30, 30), (200, 150)])
+    @pytest.mark.parametrize("decimals", [1, 12])
+    def test_mann_whitney(self, size, decimals):
+        rng = np.random.default_rng(size[0])
+        a, b = (np.round(rng.normal(size=n), decimals) for n in size)
+        expected = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
+        found = compared(a, b)
+        assert (found.U, found.p) == (expected.statistic, expected.pvalue)
+
+    @pytest.mark.parametrize("n", [2, 6, 12, 40, 100])
+    @pytest.mark.parametrize("decimals", [0, 1, 12])
+    def test_wilcoxon_on_the_differences(self, n, decimals):
+        rng = np.random.default_rng(n)
+        a, b = (np.round(rng.normal(size=n), decimals) for _ in range(2))
+        a[0] += 5  # not all zero
+        found = compared(a, b, pairs=[str(i) for i in range(n)] * 2)
+        assert found.wilcoxon_p == scipy.stats.wilcoxon(a - b).pvalue
+        assert found.n_pairs == n
+        assert found.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1), rel=1e-12)
+
+    @pytest.mark.parametrize("ddof", [0, 1])
+    @pytest.mark.parametrize("n", [12, 40])  # of fewer, resamples repeat the sample: d ties with d
+    def test_resampling_pairs_is_scipys_paired_bootstrap(self, n, ddof):
+        # The same draws give the same resamples, so that only the arithmetic differs: sums of
+        # squares here, two passes there.
+        rng = np.random.default_rng(3)
+        base = rng.normal(size=n)
+        a, b = base + rng.normal(size=n) + 0.4, base + rng.normal(size=n)
+        pairs = [f"{i:03d}" for i in range(n)] * 2
+        found = compared(a, b, pairs=pairs, resamples=300, seed=11, ddof=ddof, confidence=0.9)
+        expected = scipy.stats.bootstrap(
+            (a, b), lambda x, y, axis: cohens_d(x, y, ddof=ddof, axis=axis), paired=True,
+            vectorized=True, n_resamples=300, batch=200, confidence_level=0.9, method="BCa",
+            rng=np.random.default_rng(11),
+        ).confidence_interval  # fmt: skip
+        assert found.d_ci_low == pytest.approx(expected.low, rel=1e-9)
+        assert found.d_ci_high == pytest.approx(expected.high, rel=1e-9)
+        assert found.d_ci_low < found.cohens_d < found.d_ci_high
+        assert found.flags == []
+
+    def test_resampling_rows_is_scipys_bootstrap_of_two_samples(self):
+        rng = np.random.default_rng(4)
+        a, b = rng.normal(size=15), rng.normal(size=25)
+        found = compared(a, b, resamples=300, seed=2)
+        expected = scipy.stats.bootstrap(
+            (a, b), lambda x, y, axis: cohens_d(x, y, axis=axis), vectorized=True,
+            n_resamples=300, batch=200, method="BCa", rng=np.random.default_rng(2),
+        ).confidence_interval  # fmt: skip
+        assert (found.d_ci_low, found.d_ci_high) == (expected.low, expected.high)
+
+    def test_sets_without_ids_resample_rows(self):
+        rng = np.random.default_rng(4)
+        a, b = rng.normal(size=15), rng.normal(size=25)
+        one, two = (compared(a, b, resamples=99, pairs=p) for p in (None, [None] * 40))
+        assert (one.d_ci_low, one.d_ci_high) == (two.d_ci_low, two.d_ci_high)
+        assert two.n_pairs == 0
+        assert math.isnan(two.wilcoxon_p)
+
+
+class TestBootstrapByLoops:
+    def test_percentile_interval_of_clusters(self):
+        # An interval made with loops and other random numbers lies close: 4,000 resamples leave
+        # a standard error of about 0.02 in each end of an interval 0.9 wide.
+        rng = np.random.default_rng(8)
+        n = 60
+        base = rng.normal(size=n)
+        a, b = base + 0.3 + rng.normal(size=n) * 0.5, base + rng.normal(size=n) * 0.5
+        draws = np.random.default_rng(99)
+        resampled = []
+        for _ in range(4000):
+            chosen = draws.integers(0, n, size=n)
+            resampled.append(naive_d(a[chosen].tolist(), b[chosen].tolist(), 1))
+        low, high = np.quantile(resampled, [0.025, 0.975])
+        found = compared(a, b, pairs=[str(i) for i in range(n)] * 2, resamples=4000)
+        assert found.d_ci_low == pytest.approx(low, abs=0.05)
+        assert found.d_ci_high == pytest.approx(high, abs=0.05)
+
+    def test_falls_back_to_percentiles_and_says_so(self):
+        # Leaving the only 1 out leaves no variance: the acceleration of BCa is undefined.
+        values = np.array([0.0] * 6 + [0.0] * 5 + [1.0])
+        first = np.arange(12) < 6
+        low, high, how = interval_of_d(
+            values, first, None, ddof=1, confidence=0.95, resamples=200,
+            rng=np.random.default_rng(0),
+        )  # fmt: skip
+        assert how in ("percentile", "none")
+        assert (how == "none") == math.isnan(low) == math.isnan(high)
+
+
+class TestEdges:
+    def test_d_without_variance(self):
+        a, b = np.array([1.0, 1.0]), np.array([2.0, 2.0])
+        assert float(cohens_d(a, b)) == -math.inf
+        assert float(cohens_d(b, a)) == math.inf
+        assert math.isnan(float(cohens_d(a, a)))
+
+    def test_d_z_without_variance(self):
+        assert d_z(np.array([1.0, 1.0])) == math.inf
+        assert d_z(np.array([-1.0, -1.0])) == -math.inf
+        assert math.isnan(d_z(np.array([0.0, 0.0])))

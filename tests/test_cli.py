@@ -1,0 +1,528 @@
+"""The command line: help, exit codes, one clear line on bad input, and light start-up."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import logging
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exparity import cli
+from exparity.arguments import build_parser
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.data import DATASETS
+from exparity.stats import compare_groups
+
+COMMANDS = ["prepare", "finetune", "explain", "evaluate", "test", "report", "list", "data", "bench"]
+CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before():
+    """``main`` sets up logging for a process of its own; put pytest's back."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    logging.captureWarnings(False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+@pytest.fixture(autouse=True)
+def _no_settings_from_outside(monkeypatch):
+    for name in [name for name in os.environ if name.startswith("EXPARITY_")]:
+        monkeypatch.delenv(name)
+
+
+@pytest.fixture
+def run(capsys):
+    """Run a command in this process: (exit code, stdout, last lines of stderr without the log)."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        try:
+            code = cli.main([str(a) for a in arguments])
+        except SystemExit as stop:  # argparse
+            code = stop.code
+        out, err = capsys.readouterr()
+        return code, out, [line for line in err.splitlines() if line[2:3] != ":"]
+
+    return call
+
+
+def refused(result, *parts):
+    """Check that a command ended with 2 and one line that holds every part."""
+    code, out, err = result
+    assert code == 2, err
+    assert out == ""
+    assert len(err) == 1, err
+    assert err[0].startswith("exparity: ")
+    for part in parts:
+        assert str(part) in err[0]
+
+
+def process(*arguments, **options):
+    return subprocess.run(
+        [sys.executable, *map(str, arguments)], capture_output=True, text=True, **options
+    )
+
+
+def scores_file(path, groups=("male", "female"), n=40, **extra):
+    rng = np.random.default_rng(0)
+    rows = [
+        {
+            "example_id": f"{i:03d}-{group}", "group": group, "match_id": f"{i:03d}",
+            "score": float(rng.normal() + (group == groups[0])),
+        }
+        for i in range(n)
+        for group in groups
+    ]  # fmt: skip
+    write_artefact(
+        path, "scores", rows, CELL, stage="evaluate", parameters={},
+        extra={"groups": list(groups), "attribute": "gender", **extra},
+    )  # fmt: skip
+    return path
+
+
+def subparsers():
+    parser = build_parser(cli.COMMANDS)
+    (action,) = [a for a in parser._actions if isinstance(a, argparse._SubParsersAction)]
+    return action.choices
+
+
+@pytest.mark.contract
+class TestHelp:
+    def test_of_the_whole_lists_every_command(self, run):
+        code, out, _ = run("--help")
+        assert code == 0
+        for command in COMMANDS:
+            assert f"\n    {command} " in out
+
+    def test_there_are_no_other_commands(self):
+        assert set(COMMANDS) <= set(subparsers())
+
+    @pytest.mark.parametrize("command", sorted(subparsers()))
+    def test_of_a_command_lists_every_option(self, command, run):
+        code, out, _ = run(command, "--help")
+        assert code == 0
+        for action in subparsers()[command]._actions:
+            assert action.help or action.choices, action.dest
+            for flag in action.option_strings:
+                assert flag in out
+
+    def test_version(self, run):
+        import exparity
+
+        assert run("--version")[:2] == (0, f"exparity {exparity.__version__}\n")
+
+    @pytest.mark.parametrize("arguments", [(), ("explian",), ("prepare",), ("data", "lsit")])
+    def test_bad_usage_exits_with_2(self, arguments, run):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert err[0].startswith("usage: exparity")
+
+
+class TestList:
+    def test_all(self, run):
+        code, out, _ = run("list")
+        assert code == 0
+        for word in ("datasets", "methods", "metrics", "  pairs_all", "  gradient", "  gini ↑"):
+            assert f"\n{word}" in f"\n{out}"
+        assert "  sufficiency ↓" in out
+        assert 'options: normalise_over="sequence", tau=0.1' in out
+        assert "Hurley and Rickard 2009" in out
+
+    @pytest.mark.parametrize("kind", ["datasets", "methods", "metrics"])
+    def test_one_kind(self, kind, run):
+        code, out, _ = run("list", kind)
+        assert code == 0
+        assert [line for line in out.splitlines() if not line.startswith(" ")] == [kind]
+
+    def test_a_plugin_is_listed(self, tmp_path):
+        path = tmp_path / "mine.py"
+        path.write_text(
+            "from exparity.metrics import metric\n"
+            "@metric('mine', direction='lower', bounds=(0, 1), unit='u', kind='k',\n"
+            "        needs='attributions', stochastic=False, reference='nowhere')\n"
+            "def mine(scores, content_mask, *, power: int = 2):\n    'My own.'\n"
+        )
+        done = process("-m", "exparity", "list", "metrics", "--plugins", path)
+        assert done.returncode == 0, done.stderr
+        assert "  mine ↓\n      My own.\n      nowhere\n      options:" in done.stdout
+
+    def test_a_missing_plugin(self, run):
+        refused(run("list", "--plugins", "gone.py"), "plugins: no file", "gone.py")
+
+    def test_a_closed_pipe_is_no_error(self):
+        command = f"{sys.executable} -m exparity list | head -n 1"
+        done = subprocess.run(command, shell=True, capture_output=True, text=True)
+        assert (done.stdout, done.stderr) == ("datasets\n", "")
+
+
+class TestData:
+    def test_list(self, run, tmp_path):
+        code, out, _ = run("data", "list", "--data-dir", tmp_path)
+        assert code == 0
+        assert f"{tmp_path}/geco/binary_gender_all/test.jsonl (not here)" in out
+        assert "embedded: needs no file" in out
+
+    def test_check_of_an_empty_folder(self, run, tmp_path):
+        code, out, err = run("data", "check", "geco_all", "--data-dir", tmp_path)
+        assert code == 2
+        assert out.count(" missing\n") == 2
+        assert len(err) == 1
+        assert str(tmp_path) in err[0]
+
+    def test_check_of_an_altered_file(self, run, tmp_path):
+        path = tmp_path / DATASETS.get("geco_all").facts.files[0].path
+        path.parent.mkdir(parents=True)
+        path.write_text("{}")
+        code, out, _ = run("data", "check", "geco_all", "--data-dir", tmp_path)
+        assert code == 2
+        assert f"geco_all: {path} ALTERED\n" in out
+
+    def test_check_of_embedded_data(self, run, tmp_path):
+        assert run("data", "check", "pairs_all", "--data-dir", tmp_path) == (0, "", [])
+
+    def test_unknown_dataset(self, run):
+        refused(run("data", "check", "pairs_al"), "unknown dataset 'pairs_al'", "'pairs_all'")
+
+
+class TestPrepare:
+    def test_embedded(self, run, tmp_path):
+        path = tmp_path / "d.parquet"
+        code, _, err = run(
+            "prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", path
+        )
+        assert (code, err) == (0, [])
+        table, facts = read_artefact(path, "data")
+        assert table.num_rows == 40
+        assert set(table.column("dataset").to_pylist()) == {"pairs_all"}
+        assert facts["groups"] == ["male", "female"]
+
+    def test_flags_win_over_options(self, run, tmp_path):
+        options = json.dumps(
+            {"use": "pairs_all", "params": {"n_pairs": 50, "test_share": 0.5}, "digest": "x"}
+        )
+        path = tmp_path / "d.parquet"
+        code, *_ = run(
+            "prepare", "--options", options, "--use", "pairs_subj", "--param", "n_pairs=20",
+            "--dataset-id", "mine", "--output", path,
+        )  # fmt: skip
+        assert code == 0
+        table, facts = read_artefact(path, "data")
+        assert facts["parameters"] == {"use": "pairs_subj", "n_pairs": 20, "test_share": 0.5}
+        assert set(table.column("dataset").to_pylist()) == {"mine"}
+        assert table.column("split").to_pylist().count("test") == 20
+
+    @pytest.mark.parametrize(
+        ("arguments", "parts"),
+        [
+            ([], ["name the dataset: `--use ID`"]),
+            (["--use", "pair_all"], ["unknown dataset 'pair_all'", "did you mean 'pairs_all'"]),
+            (["--use", "pairs_all", "--param", "pairs=3"], ["unknown option 'pairs'", "n_pairs"]),
+            (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: 'many' is not of type"]),
+            (["--use", "pairs_all", "--param", "n_pairs=-1"], ["dataset pairs_all: "]),
+        ],
+    )
+    def test_bad_options(self, arguments, parts, run, tmp_path):
+        refused(run("prepare", "--output", tmp_path / "d.parquet", *arguments), *parts)
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        ("arguments", "part"),
+        [
+            (["--options", "{"], "--options: not valid JSON"),
+            (["--options", "[1]"], "--options: must be a JSON object"),
+            (["--param", "n_pairs"], "--param: 'n_pairs' is not KEY=VALUE"),
+        ],
+    )
+    def test_bad_values_of_flags(self, arguments, part, run, tmp_path):
+        code, _, err = run("prepare", "--output", tmp_path / "d.parquet", *arguments)
+        assert code == 2
+        assert part in err[-1]
+
+    def test_a_folder_that_cannot_be_written(self, run, tmp_path):
+        (tmp_path / "file").write_text("")
+        output = tmp_path / "file" / "d.parquet"
+        code, out, err = run(
+            "prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", output
+        )
+        assert (code, out, len(err)) == (1, "", 1)
+        assert str(tmp_path / "file") in err[0]
+
+
+def geco(folder, split, lines):
+    path = folder / "geco" / "binary_gender_all" / f"{split}.jsonl"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def geco_row(index, gender, **changes):
+    row = {
+        "sentence": ["He" if gender == "male" else "She", "ran", "."], "ground_truth": [1, 0, 0],
+        "gender": gender, "target": int(gender == "male"), "sentence_idx": index, **changes,
+    }  # fmt: skip
+    return json.dumps(row)
+
+
+GOOD = [geco_row(2, "male"), geco_row(2, "female")]
+
+
+class TestEnvironment:
+    def test_settles_where_files_lie_and_that_none_is_downloaded(self, run, tmp_path, monkeypatch):
+        monkeypatch.setenv("EXPARITY_DATA_DIR", str(tmp_path / "raw"))
+        monkeypatch.setenv("EXPARITY_DOWNLOAD", "0")
+        result = run("prepare", "--use", "geco_all", "--output", tmp_path / "d.parquet")
+        refused(result, f"{tmp_path / 'raw'}/geco/binary_gender_all/train.jsonl is missing")
+
+    def test_flags_win(self, run, tmp_path, monkeypatch):
+        monkeypatch.setenv("EXPARITY_DATA_DIR", str(tmp_path / "raw"))
+        _, out, _ = run("data", "list", "geco_all", "--data-dir", tmp_path / "other")
+        assert str(tmp_path / "other") in out
+        assert str(tmp_path / "raw") not in out
+
+    def test_names_plugins(self, run, monkeypatch):
+        monkeypatch.setenv("EXPARITY_PLUGINS", os.pathsep.join(["json", "gone.py"]))
+        refused(run("list"), "plugins: no file", "gone.py")
+
+    def test_a_token_budget_is_a_number(self, run, tmp_path, monkeypatch):
+        monkeypatch.setenv("EXPARITY_TOKEN_BUDGET", "many")
+        code, _, err = run("bench", "--checkpoint", tmp_path)
+        assert code == 2
+        assert "--token-budget: invalid int value: 'many'" in err[-1]
+
+
+class TestPrepareFromFiles:
+    @pytest.fixture
+    def prepare(self, run, tmp_path):
+        geco(tmp_path, "train", [geco_row(1, "male"), geco_row(1, "female")])
+
+        def call(*more, verify="false"):
+            return run(
+                "prepare", "--use", "geco_all", "--data-dir", tmp_path, "--no-download",
+                "--param", f"verify={verify}", "--output", tmp_path / "out" / "d.parquet", *more,
+            )  # fmt: skip
+
+        return call
+
+    def test_good_files(self, prepare, tmp_path):
+        geco(tmp_path, "test", GOOD)
+        code, _, err = prepare()
+        assert (code, err) == (0, [])
+        table, facts = read_artefact(tmp_path / "out" / "d.parquet", "data")
+        assert table.column("text").to_pylist()[:2] == ["She ran .", "He ran ."]
+        assert facts["labels"] == ["female", "male"]
+
+    def test_a_missing_file_names_address_digest_and_path(self, prepare, tmp_path):
+        wanted = DATASETS.get("geco_all").facts.files[1]
+        path = tmp_path / wanted.path
+        refused(prepare(), f"{path} is missing", wanted.url, wanted.sha256, "data_dir")
+
+    def test_an_altered_file_names_address_digest_and_path(self, prepare, tmp_path):
+        path = geco(tmp_path, "test", GOOD)
+        wanted = DATASETS.get("geco_all").facts.files[0]
+        train = path.with_name("train.jsonl")
+        refused(prepare(verify="true"), f"{train} is altered", wanted.url, wanted.sha256)
+
+    @pytest.mark.parametrize(
+        ("line", "parts"),
+        [
+            ('{"sentence": [', ["test.jsonl:3: not valid JSON"]),
+            ('"text"', ["test.jsonl:3: expected a JSON object"]),
+            (geco_row(3, "male", target="1"), ["test.jsonl:3: 'target' must be a int, found '1'"]),
+            (geco_row(3, "male", sentence="He"), ["test.jsonl:3: 'sentence' must be a list"]),
+            (geco_row(3, ""), ["example '0003-'", "group '' is not one of male, female"]),
+            (geco_row(3, "male", target=2), ["example '0003-male'", "label 2 is not in 0..1"]),
+            (geco_row(2, "male"), ["example id '0002-male' occurs more than once"]),
+        ],
+    )
+    def test_a_bad_row(self, line, parts, prepare, tmp_path):
+        geco(tmp_path, "test", [*GOOD, line])
+        refused(prepare(), *parts)
+        assert not (tmp_path / "out").exists()
+
+    def test_a_group_without_test_examples(self, prepare, tmp_path):
+        geco(tmp_path, "test", GOOD[:1])
+        refused(prepare(), "group 'female' has no test example")
+
+
+class TestOtherStages:
+    @pytest.mark.parametrize(
+        ("arguments", "parts"),
+        [
+            (["evaluate", "--use", "ginni"], ["unknown metric 'ginni'", "'gini'"]),
+            (["evaluate"], ["name the metric"]),
+            (["evaluate", "--use", "gini"], ["d.parquet: no such file", "'data'"]),
+            (["evaluate", "--use", "gini", "--param", "x=1"], ["metric gini: unknown option 'x'"]),
+        ],
+    )
+    def test_evaluate(self, arguments, parts, run, tmp_path):
+        files = ["--data", tmp_path / "d.parquet", "--explanations", tmp_path / "e.parquet"]
+        refused(run(*arguments, *files, "--output", tmp_path / "o.parquet"), *parts)
+
+    def test_an_unknown_method_in_a_process_of_its_own(self, tmp_path):
+        write = ["--predictions", tmp_path / "p", "--output", tmp_path / "o"]
+        done = process(
+            "-m", "exparity", "explain", "--use", "gradent", "--data", tmp_path / "d",
+            "--checkpoint", tmp_path, *write,
+        )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stdout == ""
+        assert "Traceback" not in done.stderr
+        assert "exparity: unknown method 'gradent'; did you mean 'gradient'" in done.stderr
+        assert done.stderr.count("\n") == 1
+
+    def test_report_without_results(self, run, tmp_path):
+        options = json.dumps(
+            {
+                "title": "t", "pairs": [["pairs_all", "m"]], "seeds": [0],
+                "methods": {"gradient": "gradient"}, "metrics": {"gini": "gini"},
+                "datasets": {"pairs_all": "pairs_all"}, "statistics": {},
+            }
+        )  # fmt: skip
+        result = run(
+            "report", "--results", tmp_path, "--page", tmp_path / "r" / "p", "--options", options
+        )
+        refused(result, "predictions/pairs_all/m/0.parquet: no such file")
+
+
+class TestTest:
+    def test_a_scores_artefact(self, run, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet")
+        code, _, err = run(
+            "test", "--scores", scores, "--output", tmp_path / "t.parquet",
+            "--options", '{"statistics": {"alpha": 0.5, "resamples": 300}, "digest": "x"}',
+            "--param", "alpha=0.01",
+        )  # fmt: skip
+        assert (code, err) == (0, [])
+        table, facts = read_artefact(tmp_path / "t.parquet", "tests")
+        (row,) = table.to_pylist()
+        assert {name: row[name] for name in CELL} == CELL
+        assert facts["parameters"] == {
+            "alpha": 0.01, "confidence": 0.95, "ddof": 1, "resamples": 300, "threshold": 0.2
+        }  # fmt: skip
+        given = read_artefact(scores, "scores")[0].to_pydict()
+        expected = compare_groups(
+            given["score"], given["group"], pairs=given["match_id"], resamples=0, alpha=0.01
+        )
+        for name in ("p", "U", "cohens_d", "mean_a", "n_pairs", "wilcoxon_p", "significant"):
+            assert row[name] == getattr(expected, name), name
+        assert row["d_ci_low"] < row["cohens_d"] < row["d_ci_high"]
+        assert (row["group_a"], row["group_b"]) == ("male", "female")
+
+    def test_twice_gives_the_same_numbers(self, run, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet")
+        for name in ("a", "b"):
+            run("test", "--scores", scores, "--output", tmp_path / name, "--param", "resamples=99")
+        one, two = (read_artefact(tmp_path / name, "tests")[0].to_pylist() for name in ("a", "b"))
+        assert one == two
+
+    def test_three_groups_give_all_pairs_in_the_declared_order(self, run, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet", ("c", "a", "b"))
+        code, *_ = run("test", "--scores", scores, "--output", tmp_path / "t.parquet")
+        assert code == 0
+        rows = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
+        found = {(row["group_a"], row["group_b"]): row for row in rows}
+        assert set(found) == {("a", "b"), ("c", "a"), ("c", "b")}
+        assert found["c", "a"]["direction"] == found["c", "b"]["direction"] == 1
+        assert all(row["n_a"] == row["n_b"] == 40 for row in rows)
+
+    @pytest.mark.parametrize(
+        ("arguments", "parts"),
+        [
+            (["--param", "alhpa=0.1"], ["statistics: unknown option 'alhpa'", "'alpha'"]),
+            (["--param", "alpha=low"], ["statistics.alpha: 'low' is not of type 'number'"]),
+            (["--param", "seed=1"], ["unknown option 'seed'"]),
+        ],
+    )
+    def test_bad_options(self, arguments, parts, run, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet")
+        refused(run("test", "--scores", scores, "--output", tmp_path / "t", *arguments), *parts)
+
+    def test_missing_scores(self, run, tmp_path):
+        scores = tmp_path / "s.parquet"
+        refused(run("test", "--scores", scores, "--output", tmp_path / "t"), scores, "no such file")
+
+    def test_scores_without_groups(self, run, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet", groups=("a", "b"))
+        write_artefact(scores, "scores", [], CELL, stage="x", parameters={})
+        refused(
+            run("test", "--scores", scores, "--output", tmp_path / "t"),
+            "s.parquet: names no groups to compare",
+        )
+
+    def test_another_artefact(self, run, tmp_path):
+        path = tmp_path / "p.parquet"
+        write_artefact(path, "predictions", [], CELL, stage="x", parameters={})
+        refused(run("test", "--scores", path, "--output", tmp_path / "t"), "column 'method'")
+
+    def test_an_interrupt_is_one_line(self, run, tmp_path, monkeypatch):
+        def stop(*_, **__):
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr("exparity.stages.test.test_cell", stop)
+        result = run("test", "--scores", tmp_path / "s", "--output", tmp_path / "t")
+        assert result == (130, "", ["exparity: interrupted"])
+
+
+HEAVY = ("torch", "transformers", "tokenizers", "pandas", "snakemake", "matplotlib")
+
+
+class TestStartUp:
+    def test_a_test_job_imports_nothing_heavy(self, tmp_path):
+        scores = scores_file(tmp_path / "s.parquet")
+        code = (
+            "import sys; from exparity.cli import main\n"
+            f"sys.argv = ['exparity', 'test', '--scores', {str(scores)!r},\n"
+            f"            '--output', {str(tmp_path / 't.parquet')!r}]\n"
+            "code = main()\n"
+            f"print(code, [name for name in {HEAVY!r} if name in sys.modules])"
+        )
+        done = process("-c", code)
+        assert done.stdout == "0 []\n", done.stderr
+
+    @pytest.mark.parametrize("module", ["exparity", "exparity.stats", "exparity.cli"])
+    def test_imports_that_must_stay_light(self, module):
+        code = (
+            f"import sys, {module}\n"
+            f"print([name for name in {(*HEAVY, 'pyarrow', 'scipy')!r} if name in sys.modules])"
+        )
+        assert process("-c", code).stdout == "[]\n"
+
+    def test_listing_does_not_import_torch(self):
+        code = (
+            "import sys; from exparity.cli import main; main(['list'])\n"
+            f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
+        )
+        assert process("-c", code).stderr == "[]\n"
+
+    def test_a_test_job_starts_quickly(self, tmp_path, capsys):
+        scores = scores_file(tmp_path / "s.parquet", n=322)
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            done = process(
+                "-m", "exparity", "test", "--scores", scores, "--output", tmp_path / "t.parquet"
+            )
+            times.append(time.perf_counter() - start)
+            assert done.returncode == 0, done.stderr
+        with capsys.disabled():
+            print(f"\n[exparity test, 644 scores: {min(times):.2f} s, best of 3]", file=sys.stderr)
+        if os.getloadavg()[0] > 2 * (os.cpu_count() or 1):
+            pytest.skip("the machine is too busy to time anything")
+        assert min(times) < 1.5
+
+
+def test_the_package_runs_as_a_module():
+    done = process("-m", "exparity", "--version", cwd=Path(__file__).parent)
+    assert done.returncode == 0
+    assert done.stdout.startswith("exparity ")

@@ -494,3 +494,21 @@ class TestReadResults:
         found = read_tables([], "scores")
         assert found.num_rows == 0
         assert found.column_names == schema_of("scores").names
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"macth_id": "1"}, "'macth_id' is not a column of the artefact 'scores'"),
+        ({"example_id": None}, "rows do not fit|has empty cells"),
+        ({"score": "high"}, "rows do not fit"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused(tmp_path, change, message):
+    row = {"example_id": "1", "group": "male", "match_id": None, "score": 0.5}
+    with pytest.raises(InputError, match=message):
+        write_artefact(
+            tmp_path / "x.parquet", "scores", [{**row, **change}, {**row, **change}], CELL,
+            stage="evaluate", parameters={},
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []

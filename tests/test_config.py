@@ -114,7 +114,8 @@ class TestSchema:
         with_keys = [s for s in parts(SCHEMA) if "properties" in s and "type" in s]
         unclosed = [s for s in with_keys if s.get("additionalProperties") is not False]
         instance = SCHEMA["$defs"]["instances"]["additionalProperties"]
-        assert unclosed == [instance]
+        changes = SCHEMA["$defs"]["changes"]
+        assert unclosed == [instance, changes]
 
     @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
     def test_a_misspelt_key_is_refused_at_every_level(self, path, name):
@@ -179,6 +180,22 @@ class TestSchema:
 
 REFUSED = [
     ({"datasets": {}}, "config: datasets: .*non-empty"),
+    ({"seeds": [0.0]}, r"config: seeds\[0\]: 0.0"),
+    ({"training": {"epochs": 5.0}}, "config: training.epochs: 5.0"),
+    ({"results": "a\n/../../x"}, "config: results"),
+    ({"results": "a{b}"}, "config: results"),
+    (
+        {"overrides": [{"match": {"seed": 0}, "method": {"max_examples": "many"}}]},
+        r"config: overrides\[0\].method.max_examples: 'many'",
+    ),
+    (
+        {"overrides": [{"match": {"seed": 0}, "metric": {"max_examples": -4}}]},
+        r"config: overrides\[0\].metric.max_examples: -4",
+    ),
+    (
+        {"overrides": [{"match": {"seed": 0}, "method": {"use": "gradient"}}]},
+        r"config: overrides\[0\].method.use",
+    ),
     ({"seeds": []}, r"config: seeds: \[\]"),
     ({"seeds": [0, 0]}, "config: seeds: .*non-unique"),
     ({"seeds": [-1]}, r"config: seeds\[0\]: -1"),
@@ -540,3 +557,18 @@ class TestWhatAChangeTouches:
     def test_a_datasets_option_touches_its_data_only(self):
         after = experiment(datasets={"pairs_all": {"n_pairs": 50}, "pairs_subj": {}})
         assert changed(experiment(), after) == {("prepare", "pairs_all")}
+
+
+def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_path, repository):
+    """Bytecode appears when a module is first used, and must not make the report stale."""
+    from exparity.config import _sources
+
+    found = _sources("report")
+    assert {path.suffix for path in found} == {".py", ".j2"}
+    assert not any("__pycache__" in path.parts for path in found)
+
+
+def test_the_report_keeps_the_order_of_the_config():
+    metrics = {"sparsity": {}, "comprehensiveness": {}, "gini": {}}
+    options = json.loads(experiment(metrics=metrics).report_options())
+    assert [id for id, _ in options["metrics"]] == list(metrics)

@@ -301,3 +301,28 @@ class TestFactsOfKinds:
         for field in dataclasses.fields(facts):
             assert f"{field.name}: " in facts.__doc__
         assert facts.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"direction": "up"}, "direction must be one of higher, lower"),
+        ({"needs": "logits"}, "needs must be one of attributions, probabilities"),
+    ],
+)
+def test_a_fact_has_one_of_its_values(facts, message):
+    registry = Registry("metric", "exparity.metrics", MetricFacts)
+    sound = {
+        "direction": "higher", "bounds": (0, 1), "unit": "share", "kind": "complexity",
+        "needs": "attributions", "stochastic": False, "reference": "here",
+    }  # fmt: skip
+    with pytest.raises(InputError, match=message):
+        registry.register("mine", **{**sound, **facts})(example_metric)
+
+
+def test_a_plugin_module_that_fails_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken_plugin.py").write_text("def (")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("broken_plugin", ".foo", ""):
+        with pytest.raises(InputError, match="plugins: cannot import module"):
+            load_plugin(name)

@@ -236,7 +236,7 @@ def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:
     _add_plugins(parser)
 
     parser = _command(commands, "data", runs["data"], "list, fetch or check raw files")
-    parser.add_argument("action", choices=["list", "fetch", "check"])
+    parser.add_argument("action", choices=["list", "fetch", "check"], help="what to do")
     parser.add_argument("ids", nargs="*", metavar="DATASET", help="all with raw files if none")
     _add_data_dir(parser)
     _add_plugins(parser)

@@ -108,14 +108,17 @@ def write_artefact(
     _, id_names, _, keys = layout_of(artefact)
     schema = schema_of(artefact)
     full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
-    full.sort(key=lambda row: tuple(row[key] for key in keys))
+    unknown = {name for row in full for name in row} - set(schema.names)
+    if unknown:
+        raise InputError(f"{path}: '{min(unknown)}' is not a column of the artefact '{artefact}'")
     try:
+        full.sort(key=lambda row: tuple(row[key] for key in keys))
         table = pa.Table.from_pylist(full, schema=schema)
         table.validate(full=True)
         for field in schema:
             if not field.nullable and table.column(field.name).null_count:
                 raise InputError(f"{path}: column '{field.name}' has empty cells")
-    except (pa.ArrowInvalid, pa.ArrowTypeError, KeyError) as error:
+    except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
         raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
     provenance = {
         "artefact": artefact,

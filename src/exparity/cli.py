@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from exparity.arguments import build_parser
-from exparity.errors import ExparityError, InputError
+from exparity.errors import ExparityError, InputError, did_you_mean
 
 log = logging.getLogger("exparity")
 
@@ -119,9 +119,12 @@ def _options(arguments: argparse.Namespace, flags: Sequence[str]) -> dict[str, A
     return merged
 
 
-def _use(options: dict[str, Any], kind: str) -> dict[str, Any]:
+def _use(options: dict[str, Any], kind: str, known: Sequence[str]) -> dict[str, Any]:
     if "use" not in options:
         raise InputError(f"name the {kind}: `--use ID` (`exparity list` shows them)")
+    for key in options:
+        if key not in (*known, "params"):
+            raise InputError(f"--options: unknown key '{key}'; {did_you_mean(key, known)}")
     return {"params": {}, **options}
 
 
@@ -132,7 +135,8 @@ def _prepare(arguments: argparse.Namespace) -> None:
     from exparity.data.files import DataSource
     from exparity.stages.prepare import prepare
 
-    options = _use(_options(arguments, ["use"]), "dataset")
+    flags = ["use"]
+    options = _use(_options(arguments, flags), "dataset", flags)
     source = DataSource(arguments.data_dir, download=not arguments.no_download)
     prepare(
         source=source,
@@ -185,7 +189,7 @@ def _relaunch(processes: int, device: str) -> None:
 
 def _explain(arguments: argparse.Namespace) -> None:
     flags = ["use", "target", "examples", "max_examples", "precision"]
-    options = _use(_options(arguments, flags), "method")
+    options = _use(_options(arguments, flags), "method", flags)
     _threads(arguments)
     from exparity.stages.explain import explain_cell
 
@@ -204,7 +208,8 @@ def _explain(arguments: argparse.Namespace) -> None:
 
 
 def _evaluate(arguments: argparse.Namespace) -> None:
-    options = _use(_options(arguments, ["use", "max_examples", "precision"]), "metric")
+    flags = ["use", "max_examples", "precision"]
+    options = _use(_options(arguments, flags), "metric", flags)
     from exparity.metrics import METRICS
     from exparity.stages.evaluate import evaluate_cell
 

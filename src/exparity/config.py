@@ -224,21 +224,17 @@ class Experiment:
                 "title": self.config["title"],
                 "pairs": self.pairs,
                 "seeds": self.seeds,
-                "methods": {i.id: i.entry.id for i in self.methods.values()},
-                "metrics": {i.id: i.entry.id for i in self.metrics.values()},
-                "datasets": {i.id: i.entry.id for i in self.datasets.values()},
+                "methods": [[i.id, i.entry.id] for i in self.methods.values()],
+                "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
+                "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
                 "statistics": self.config["statistics"],
-                "digest": source_digest(
-                    *sorted((_PACKAGE / "report").glob("**/*.*")), _PACKAGE / "stages" / "report.py"
-                ),
+                "digest": source_digest(*_sources("report"), _PACKAGE / "stages" / "report.py"),
             }
         )
 
     @cached_property
     def _statistics_digest(self) -> str:
-        return source_digest(
-            *sorted((_PACKAGE / "stats").glob("*.py")), _PACKAGE / "stages" / "test.py"
-        )
+        return source_digest(*_sources("stats"), _PACKAGE / "stages" / "test.py")
 
     def _cached(
         self, instance: Instance, where: str, changes: Mapping[str, Any], shared: Mapping[str, Any]
@@ -319,6 +315,12 @@ class Experiment:
                 self.evaluate_options(**key)
                 del key["metric"]
                 self.explain_options(**key)
+
+
+def _sources(package: str) -> list[Path]:
+    """Return the source files of a subpackage: modules and templates, nothing compiled."""
+    files = (_PACKAGE / package).glob("**/*")
+    return sorted(path for path in files if path.suffix in (".py", ".j2"))
 
 
 def _matches(match: Mapping[str, Any], cell: Cell) -> bool:

@@ -44,6 +44,17 @@ def _schema(annotation: Any) -> dict[str, Any]:
     raise TypeError(f"an option cannot be annotated {annotation!r}")
 
 
+def validator(schema: Mapping[str, Any]) -> Any:
+    """Return a JSON schema validator for which 3.0 is no integer, as it is none in Python."""
+    from jsonschema import Draft202012Validator, validators
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine(
+        "integer", lambda _, value: isinstance(value, int) and not isinstance(value, bool)
+    )
+    extended: Any = validators.extend  # without types upstream
+    return extended(Draft202012Validator, type_checker=checker)(schema)
+
+
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     """Return the keyword-only options of ``function`` by name.
 
@@ -77,12 +88,10 @@ def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: st
     Raises:
         InputError: an unknown option or a value of the wrong type.
     """
-    from jsonschema import Draft202012Validator
-
     for name, value in values.items():
         if name not in options:
             raise InputError(f"{where}: unknown option '{name}'; {did_you_mean(name, options)}")
-        error = next(iter(Draft202012Validator(options[name].schema).iter_errors(value)), None)
+        error = next(iter(validator(options[name].schema).iter_errors(value)), None)
         if error is not None:
             raise InputError(f"{where}.{name}: {error.message}")
     return {name: values.get(name, options[name].default) for name in sorted(options)}

@@ -12,6 +12,7 @@ import importlib.util
 import pkgutil
 import re
 import sys
+import typing
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
@@ -75,7 +76,8 @@ class Registry(Generic[Facts]):
         """
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-            source = Path(sys.modules[function.__module__].__file__ or "")
+            module = sys.modules.get(function.__module__)
+            source = Path(getattr(module, "__file__", None) or "interactive")
             where = f"{self.kind} '{id}' in {source}"
             if not SLUG.fullmatch(id):
                 raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
@@ -84,10 +86,14 @@ class Registry(Generic[Facts]):
             except TypeError as error:
                 reason = str(error).replace(f"{self.facts_type.__name__}.__init__() ", "")
                 raise InputError(f"{where}: {reason}") from None
+            for name, allowed in _closed_facts(self.facts_type).items():
+                if getattr(settled, name) not in allowed:
+                    raise InputError(f"{where}: {name} must be one of {', '.join(allowed)}")
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
             known = self._entries.get(id)
-            if known is not None and known.source != source:
+            again = known is not None and known.function.__qualname__ == function.__qualname__
+            if known is not None and not (again and known.source == source):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
             self._entries[id] = Entry(id, function, settled, source)
             return function
@@ -125,6 +131,16 @@ class Registry(Generic[Facts]):
         return self._entries[id]
 
 
+def _closed_facts(facts_type: type[Any]) -> dict[str, tuple[str, ...]]:
+    """Return the facts that take one of few values, with these."""
+    hints = typing.get_type_hints(facts_type)
+    return {
+        name: typing.get_args(hint)
+        for name, hint in hints.items()
+        if typing.get_origin(hint) is typing.Literal
+    }
+
+
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name.
 
@@ -135,8 +151,10 @@ def load_plugin(name: str) -> None:
     if not name.endswith(".py"):
         try:
             importlib.import_module(name)
-        except ImportError as error:
-            raise InputError(f"plugins: cannot import module '{name}': {error}") from None
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"plugins: cannot import module '{name}': {error}") from error
         return
     if not path.is_file():
         raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")

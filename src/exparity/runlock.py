@@ -28,13 +28,21 @@ def hold(folder: Path = Path(".snakemake")) -> None:
     except BlockingIOError:
         file.seek(0)
         print(f"exparity: {_who(file.read())}; wait for it or stop it", file=sys.stderr)
+        file.close()
         raise SystemExit(2) from None
     file.seek(0)
     file.truncate()
-    owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": getpass.getuser()}
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": _user()}
     file.write(json.dumps(owner))
     file.flush()
     _held.append(file)
+
+
+def _user() -> str:
+    try:
+        return getpass.getuser()
+    except (OSError, KeyError):  # a container's user may have no name
+        return str(os.getuid())
 
 
 def _who(text: str) -> str:

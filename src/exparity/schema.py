@@ -25,10 +25,11 @@ def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     Raises:
         InputError: the most telling violation, as one line that names the key.
     """
-    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import best_match
 
-    error = best_match(Draft202012Validator(schema).iter_errors(config))
+    from exparity.parameters import validator
+
+    error = best_match(validator(schema).iter_errors(config))
     if error is None:
         return
     place = ""

@@ -22,7 +22,10 @@ def derive_seed(seed: int, *key: str | int) -> int:
         An integer in [0, 2**63), the same on every machine.
     """
     text = "\x1f".join([str(seed), *map(str, key)])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big") >> 1
+    return (
+        int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")
+        >> 1
+    )
 
 
 def generator(seed: int, *key: str | int) -> np.random.Generator:

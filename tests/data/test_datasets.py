@@ -616,3 +616,19 @@ class TestPrepared:
         )
         with pytest.raises(InputError, match=r"d.parquet: names no groups or has no rows"):
             read_prepared(path)
+
+
+def test_text_that_is_not_utf8_is_named(tmp_path):
+    from exparity.data.files import read_jsonl
+
+    path = tmp_path / "latin.jsonl"
+    path.write_bytes(b'{"a": 1}\n{"a": "caf\xe9"}\n')
+    with pytest.raises(InputError, match=r"latin.jsonl:2: not UTF-8 text"):
+        list(read_jsonl(path))
+
+
+def test_a_sample_of_singles_does_not_depend_on_their_order():
+    singles = [example(str(i), group=("male", "female")[i % 2]) for i in range(8)]
+    one = {e.example_id for e in sample(singles, 3)}
+    other = {e.example_id for e in sample(singles[1:] + singles[:1], 3)}
+    assert one == other

@@ -427,7 +427,7 @@ class TestProblems:
             report(folder, folder / "report" / "index.html", {**options, "metrics": {}})
 
     def test_an_unknown_metric_is_refused(self, folder, options):
-        metrics = {**options["metrics"], "gini": "ginni"}
+        metrics = [[id, "ginni" if id == "gini" else use] for id, use in options["metrics"]]
         with pytest.raises(InputError, match="unknown metric 'ginni'"):
             report(folder, folder / "report" / "index.html", {**options, "metrics": metrics})
 
@@ -435,7 +435,7 @@ class TestProblems:
         report(
             folder,
             folder / "report" / "index.html",
-            {**options, "seeds": [1], "metrics": {"gini": "gini"}},
+            {**options, "seeds": [1], "metrics": [["gini", "gini"]]},
         )
         found = read_results(folder, "disparity")
         assert len(found) == 2 * 2 * 3

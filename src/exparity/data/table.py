@@ -93,7 +93,7 @@ def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
             singles[example.group].append(example)
         else:
             sets[example.match_id].append(example)
-    queues = [sorted(group, key=_draw_key) for group in singles.values()]
+    queues = [sorted(group, key=_draw_key) for _, group in sorted(singles.items())]
     turns = [[e] for rank in range(max(map(len, queues), default=0)) for e in _nth(queues, rank)]
     units = [sets[key] for key in sorted(sets, key=_hash)] + turns
     chosen: set[str] = set()

@@ -89,30 +89,37 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     """
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
     accuracies = [_accuracy(results, d, m, s) for d, m in pairs for s in options["seeds"]]
+    metrics = dict(options["metrics"])
     paths = [
         results / "tests" / d / m / str(s) / method / f"{metric}.parquet"
         for d, m in pairs
         for s in options["seeds"]
-        for method in options["methods"]
-        for metric in options["metrics"]
+        for method, _ in options["methods"]
+        for metric in metrics
     ]
     if not paths:
         raise InputError("the report needs at least one test")
     by_model = {(a.dataset, a.model, a.seed): a.overall for a in accuracies}
     rows = []
     for row in read_tables(paths, "tests").to_pylist():
-        direction = METRICS.get(options["metrics"][row["metric"]]).facts.direction
+        cell = row["dataset"], row["model"], row["seed"]
+        if cell not in by_model or row["metric"] not in metrics:
+            raise InputError(
+                f"{results / 'tests'}: a file holds {row['metric']} of {cell}, which is not the "
+                "cell that its path names; delete it and run again"
+            )
+        direction = METRICS.get(metrics[row["metric"]]).facts.direction
         row["metric_direction"] = direction
         row["better_group"] = _better(row, direction)
-        row["test_accuracy"] = by_model[row["dataset"], row["model"], row["seed"]]
+        row["test_accuracy"] = by_model[cell]
         rows.append(row)
     return Study(
         title=options["title"],
         pairs=pairs,
         seeds=options["seeds"],
-        methods=options["methods"],
-        metrics=options["metrics"],
-        datasets=options["datasets"],
+        methods=dict(options["methods"]),
+        metrics=metrics,
+        datasets=dict(options["datasets"]),
         statistics=options["statistics"],
         rows=rows,
         accuracies=accuracies,

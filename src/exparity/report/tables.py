@@ -7,6 +7,7 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 import csv
+import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -82,6 +83,8 @@ def _cell(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
     effects = [row["cohens_d"] for row in significant or rows]
     effects = [d for d in effects if d == d]
     mean_d = sum(effects) / len(effects) if effects else None
+    if mean_d is not None and mean_d != mean_d:  # infinite effects of both signs
+        mean_d = None
     return Cell(
         significant=len(significant),
         total=len(rows),
@@ -137,15 +140,19 @@ def write_csv(table: Table, file: TextIO) -> None:
 
 
 def write_tables(tables: Sequence[Table], folder: Path, latex: Mapping[str, str]) -> None:
-    """Write every table as CSV and LaTeX into a folder.
+    """Write every table as CSV and LaTeX into a folder, in place of what it held.
 
     Args:
         tables: the tables.
         folder: where to.
         latex: LaTeX source by table name.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    temporary = folder.with_name(f".{folder.name}.tmp")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
     for table in tables:
-        with (folder / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
+        with (temporary / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
             write_csv(table, file)
-        (folder / f"{table.name}.tex").write_text(latex[table.name], encoding="utf-8")
+        (temporary / f"{table.name}.tex").write_text(latex[table.name], encoding="utf-8")
+    shutil.rmtree(folder, ignore_errors=True)
+    temporary.replace(folder)

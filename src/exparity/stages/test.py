@@ -33,6 +33,9 @@ def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> N
     if len(order) < 2:
         raise InputError(f"{scores}: names no groups to compare; make it with `exparity evaluate`")
     columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
+    strangers = set(columns["group"]) - set(order)
+    if strangers:
+        raise InputError(f"{scores}: group '{min(strangers)}' is not one of {', '.join(order)}")
     ids = metadata["wildcards"]
     rows = []
     for pair in combinations(order, 2):

@@ -11,7 +11,7 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray
 from exparity.stats.bootstrap import interval_of_d
-from exparity.stats.effect import cohens_d, d_z, rank_biserial
+from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 
 NAN = float("nan")
 
@@ -107,18 +107,19 @@ def compare_groups(
         with flags and NaN where a number would mean nothing.
 
     Raises:
-        InputError: lengths disagree, a value is infinite, or a group is not one of ``order``.
+        InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
+            option is out of range.
     """
+    _check_options(alpha, threshold, ddof, confidence, resamples)
     groups = list(groups)
     sets = None if pairs is None else [None if p is None or p != p else str(p) for p in pairs]
     scores, is_first = _checked(values, groups, order, sets)
     defined = ~np.isnan(scores)
     a, b = scores[defined & is_first], scores[defined & ~is_first]
     flags = ["undefined_values"] if not defined.all() else []
-    facts: dict[str, float] = {
-        "mean_a": _mean(a), "mean_b": _mean(b), "sd_a": _sd(a), "sd_b": _sd(b)
-    }  # fmt: skip
-    difference = facts["mean_a"] - facts["mean_b"]
+    mean_a, sd_a = _mean_and_sd(a)
+    mean_b, sd_b = _mean_and_sd(b)
+    difference = mean_a - mean_b
     base = {
         "group_a": order[0],
         "group_b": order[1],
@@ -128,7 +129,10 @@ def compare_groups(
         "direction": 0 if np.isnan(difference) else int(np.sign(difference)),
         "n_undefined": int((~defined).sum()),
         "n_examples": len(scores),
-        **facts,
+        "mean_a": mean_a,
+        "mean_b": mean_b,
+        "sd_a": sd_a,
+        "sd_b": sd_b,
     }
     if min(len(a), len(b)) < 2:
         return GroupComparison(**base, flags=[*flags, "too_few"])  # type: ignore[arg-type]
@@ -169,6 +173,20 @@ def compare_groups(
     )
 
 
+def _check_options(
+    alpha: float, threshold: float, ddof: int, confidence: float, resamples: int
+) -> None:
+    for name, value, sound, range_ in (
+        ("alpha", alpha, 0 < alpha < 1, "between 0 and 1"),
+        ("confidence", confidence, 0 < confidence < 1, "between 0 and 1"),
+        ("threshold", threshold, threshold >= 0, "0 or more"),
+        ("ddof", ddof, ddof in (0, 1), "0 or 1"),
+        ("resamples", resamples, resamples >= 0, "0 or more"),
+    ):
+        if not sound:
+            raise InputError(f"statistics.{name} must be {range_}, not {value}")
+
+
 def _checked(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
@@ -187,16 +205,15 @@ def _checked(
         raise InputError(f"order must name two groups, not {order!r}")
     strangers = set(groups) - set(order)
     if strangers:
-        raise InputError(f"group '{min(strangers)}' is not one of {', '.join(order)}")
+        raise InputError(f"group '{min(map(str, strangers))}' is not one of {', '.join(order)}")
     return scores, np.array([g == order[0] for g in groups], dtype=bool)
 
 
-def _mean(values: FloatArray) -> float:
-    return float(values.mean()) if len(values) else NAN
-
-
-def _sd(values: FloatArray) -> float:
-    return float(values.std(ddof=1)) if len(values) > 1 else NAN
+def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
+    if len(values) < 2:
+        return (float(values[0]), NAN) if len(values) else (NAN, NAN)
+    mean, variance = mean_and_variance(values)
+    return float(mean), float(np.sqrt(variance))
 
 
 def _mann_whitney(a: FloatArray, b: FloatArray) -> tuple[float, float]:

@@ -43,7 +43,34 @@ def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = 1, axis: int = -1) -> 
     Returns:
         d, without ``axis``; positive if the first mean is higher.
     """
-    return standardised(a.mean(axis), b.mean(axis), a.var(axis, ddof=ddof), b.var(axis, ddof=ddof))
+    (mean_a, variance_a), (mean_b, variance_b) = (
+        mean_and_variance(sample, ddof=ddof, axis=axis) for sample in (a, b)
+    )
+    return standardised(mean_a, mean_b, variance_a, variance_b)
+
+
+def mean_and_variance(
+    sample: FloatArray, *, ddof: int = 1, axis: int = -1
+) -> tuple[FloatArray, FloatArray]:
+    """Return mean and variance, exact where all values are equal.
+
+    The mean of ten times 0.1 is not 0.1 in floating point, so that a constant sample would have a
+    tiny variance, and two constant groups a huge effect.
+
+    Args:
+        sample: values along ``axis``.
+        ddof: degrees of freedom taken off in the variance.
+        axis: axis of the sample.
+
+    Returns:
+        Mean and variance, without ``axis``.
+    """
+    constant = np.ptp(sample, axis=axis) == 0
+    first = np.take(sample, 0, axis=axis)
+    with np.errstate(over="ignore"):
+        mean = np.where(constant, first, sample.mean(axis))
+        variance = np.where(constant, 0.0, sample.var(axis, ddof=ddof))
+    return mean, variance
 
 
 def rank_biserial(u: float, n_a: int, n_b: int) -> float:

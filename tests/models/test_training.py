@@ -1,0 +1,253 @@
+"""Fine-tuning: learns, repeats itself, continues where it stopped, stops early."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exparity import InputError, load_classifier, read_results
+from exparity.artifacts import read_artefact
+from exparity.data.files import DataSource
+from exparity.data.table import PreparedData, read_prepared
+from exparity.models._state import Snapshot, StateFolder
+from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.models.training import finetune, linear_schedule, split_validation
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+MODEL = ModelSpec(
+    init="scratch",
+    architecture="bert",
+    size={
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    },
+)
+TRAINING = TrainingSpec(epochs=4, batch_size=16, learning_rate=5e-3)
+
+
+@pytest.fixture(scope="module")
+def data_path(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "data.parquet"
+    prepare("pairs_all", {"n_pairs": 60}, DataSource(path.parent), path, "pairs")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(data_path) -> PreparedData:
+    return read_prepared(data_path)
+
+
+def train(data, tmp_path, training=TRAINING, model=MODEL, seed=0, fingerprint="x"):
+    return finetune(
+        data, model, training, seed=seed, state=StateFolder(tmp_path / "state", fingerprint),
+        device="cpu",
+    )  # fmt: skip
+
+
+def weights(trained):
+    return {k: v.numpy() for k, v in trained.model.state_dict().items()}
+
+
+def same(one, other):
+    return all(np.array_equal(one[k], other[k]) for k in one)
+
+
+def test_schedule_by_hand():
+    found = [linear_schedule(step, 10, 2) for step in range(11)]
+    assert found == pytest.approx([0, 0.5, 1, 7 / 8, 6 / 8, 5 / 8, 4 / 8, 3 / 8, 2 / 8, 1 / 8, 0])
+    assert linear_schedule(0, 4, 0) == 1.0
+
+
+def test_it_learns_and_keeps_its_history(data, tmp_path):
+    history = train(data, tmp_path).history
+    assert [r.epoch for r in history] == [1, 2, 3, 4]
+    assert history[-1].train_loss < history[0].train_loss
+    assert history[-1].step == 4 * 6  # 96 examples in batches of 16
+    assert all(np.isnan(r.validation_loss) for r in history)
+
+
+def test_equal_seeds_give_equal_weights_and_others_do_not(data, tmp_path):
+    one, other = (weights(train(data, tmp_path / str(i))) for i in range(2))
+    assert same(one, other)
+    assert not same(one, weights(train(data, tmp_path / "s", seed=1)))
+
+
+@pytest.mark.parametrize("stop_after", [1, 3])
+def test_continued_training_ends_with_the_same_weights(data, tmp_path, monkeypatch, stop_after):
+    whole = weights(train(data, tmp_path / "whole"))
+    inner = StateFolder.save
+
+    def save_then_die(self, snapshot):
+        inner(self, snapshot)
+        if snapshot.facts["epoch"] == stop_after:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(StateFolder, "save", save_then_die)
+    with pytest.raises(KeyboardInterrupt):
+        train(data, tmp_path / "cut")
+    monkeypatch.setattr(StateFolder, "save", inner)
+    continued = train(data, tmp_path / "cut")
+    assert len(continued.history) == 4
+    assert same(whole, weights(continued))
+
+
+def test_stale_state_is_discarded(data, tmp_path, caplog):
+    caplog.set_level("INFO")
+    train(data, tmp_path, replace(TRAINING, epochs=1), fingerprint="old")
+    assert (tmp_path / "state" / "epoch-0001").is_dir()
+    found = train(data, tmp_path, replace(TRAINING, epochs=1), fingerprint="new")
+    assert "starting afresh" in caplog.text
+    assert same(weights(found), weights(train(data, tmp_path / "b", replace(TRAINING, epochs=1))))
+
+
+def test_a_half_written_snapshot_is_ignored(tmp_path):
+    import torch
+
+    state = StateFolder(tmp_path / "state", "x")
+    assert state.load() is None
+    state.save(Snapshot({"w": torch.ones(2)}, {"w/step": torch.tensor(1.0)}, {}, {"epoch": 1}))
+    (tmp_path / "state" / "epoch-0002.tmp").mkdir()
+    found = state.load()
+    assert found is not None
+    assert found.facts["epoch"] == 1
+    assert not list((tmp_path / "state").glob("**/*.pkl"))
+
+
+def test_early_stopping_keeps_the_best_epoch(data, tmp_path, monkeypatch):
+    from exparity.models import training as module
+
+    losses = iter([0.9, 0.5, 0.6, 0.7, 0.1, 0.1])
+    seen = []
+
+    def validate(self, items):
+        seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
+        return next(losses), 0.5
+
+    monkeypatch.setattr(module._Run, "_validate", validate)
+    spec = replace(TRAINING, epochs=6, validation_share=0.2, patience=2)
+    found = train(data, tmp_path, spec)
+    assert [r.validation_loss for r in found.history] == [0.9, 0.5, 0.6, 0.7]
+    assert same(weights(found), {k: v.numpy() for k, v in seen[1].items()})
+
+
+def test_validation_holds_out_whole_pairs(data, tmp_path):
+    train_part, held_out = split_validation(data.split("train"), 0.25)
+    assert len(held_out) == 24
+    assert {e.match_id for e in train_part}.isdisjoint(e.match_id for e in held_out)
+    spec = replace(TRAINING, epochs=1, validation_share=0.25)
+    record = train(data, tmp_path, spec).history[0]
+    assert 0 < record.validation_loss < 5
+    assert 0 <= record.validation_accuracy <= 1
+
+
+@pytest.mark.parametrize("family", ["bert", "roberta", "gpt2"])
+def test_local_checkpoints_of_every_family_are_fine_tuned(data, tmp_path, checkpoints, family):
+    spec = ModelSpec(checkpoint=checkpoints[family])
+    found = train(data, tmp_path, replace(TRAINING, epochs=1), spec)
+    assert found.model.config.id2label == {0: "female", 1: "male"}
+    assert np.isfinite(found.history[0].train_loss)
+
+
+def test_bf16_training_runs(data, tmp_path):
+    found = train(data, tmp_path, replace(TRAINING, epochs=2, precision="bf16"))
+    assert np.isfinite(found.history[-1].train_loss)
+
+
+def test_max_length_is_kept_with_the_checkpoint(data_path, tmp_path):
+    finetune_cell(
+        data_path, tmp_path / "m" / "0", tmp_path / "p.parquet",
+        model={"init": "scratch", "architecture": "gpt2", "size": {"n_embd": 16, "n_layer": 1,
+               "n_head": 2}},
+        training={"epochs": 1, "max_length": 8}, model_id="m", seed=0, device="cpu",
+    )  # fmt: skip
+    assert load_classifier(str(tmp_path / "m" / "0"), "cpu").max_length == 8
+
+
+def test_a_cell_leaves_checkpoint_history_and_predictions(data_path, data, tmp_path):
+    output, predictions = tmp_path / "models/pairs/m/0", tmp_path / "predictions/pairs/m/0.parquet"
+    finetune_cell(
+        data_path, output, predictions,
+        model={"init": "scratch", "architecture": "bert", "size": dict(MODEL.size)},
+        training={"epochs": 2}, model_id="m", seed=0, device="cpu",
+    )  # fmt: skip
+    names = {path.name for path in output.iterdir()}
+    assert {"model.safetensors", "config.json", "tokenizer.json", "history.parquet"} <= names
+    assert not any(name.endswith((".bin", ".pt", ".pkl")) for name in names)
+    assert json.loads((output / "exparity.json").read_text())["seed"] == 0
+    assert len(read_results(tmp_path, "history")) == 2
+    rows = read_artefact(predictions, "predictions")[0].to_pylist()
+    assert [r["example_id"] for r in rows] == sorted(e.example_id for e in data.split("test"))
+    for row in rows:
+        assert sum(row["probabilities"]) == pytest.approx(1, abs=1e-6)
+        assert row["predicted"] == int(np.argmax(row["probabilities"]))
+    assert not output.with_name("0.state").exists()
+
+
+def test_one_class_is_refused(data, tmp_path):
+    examples = tuple(replace(e, label=1) if e.split == "train" else e for e in data.examples)
+    with pytest.raises(InputError, match="all training examples have the label 1"):
+        train(replace(data, examples=examples), tmp_path)
+
+
+def test_fp16_without_a_gpu_is_refused(data, tmp_path):
+    with pytest.raises(InputError, match="fp16 needs a GPU"):
+        train(data, tmp_path, replace(TRAINING, precision="fp16"))
+
+
+def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
+    from exparity.models.checkpoints import load_model, load_tokenizer
+
+    spec = ModelSpec(checkpoint=checkpoints["bert"])
+    found = train(data, tmp_path, replace(TRAINING, epochs=0), spec)
+    before = {k: v.numpy() for k, v in load_model(checkpoints["bert"]).state_dict().items()}
+    assert found.history == []
+    assert same(weights(found), before)
+    three = tmp_path / "three"
+    model = load_model(checkpoints["bert"], labels=["a", "b", "c"])
+    model.save_pretrained(three)
+    load_tokenizer(checkpoints["bert"]).save_pretrained(three)
+    with pytest.raises(InputError, match="has 3 classes and the data 2"):
+        train(data, tmp_path / "x", replace(TRAINING, epochs=0), ModelSpec(checkpoint=str(three)))
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        (
+            {"init": "scratch", "architecture": "bertt"},
+            "unknown architecture 'bertt'; did you",
+        ),
+        (
+            {"init": "scratch", "architecture": "bert", "size": {"hidden": 3}},
+            "'bert' has no setting 'hidden'; did you mean .*'hidden_size'",
+        ),
+        (
+            {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 30}},
+            "cannot build a 'bert' classifier",
+        ),
+    ],
+)
+def test_models_that_cannot_be_built_are_named(data, tmp_path, spec, message):
+    with pytest.raises(InputError, match=message):
+        train(data, tmp_path, model=ModelSpec(**spec))
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "message"),
+    [
+        (TrainingSpec, {"epoch": 1}, "unknown key 'epoch'; did you mean 'epochs'"),
+        (TrainingSpec, {"patience": 1}, "patience needs training.validation_share"),
+        (ModelSpec, {}, "needs 'checkpoint'"),
+        (ModelSpec, {"init": "scratch"}, "needs 'architecture'"),
+    ],
+)
+def test_specs_that_contradict_themselves_are_named(kind, values, message):
+    with pytest.raises(InputError, match=message):
+        build(kind, values, "here")

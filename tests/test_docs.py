@@ -1,0 +1,94 @@
+"""The docs name what exists, and nothing in the project names what it should not."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+
+import pytest
+import yaml
+
+from exparity.artefact_schemas import ARTEFACTS, schema_of
+from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS, metric_options
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.mark.parametrize(
+    ("page", "registry"), [("methods", METHODS), ("metrics", METRICS), ("datasets", DATASETS)]
+)
+def test_every_id_and_option_is_documented(repository, page, registry):
+    text = (repository / "docs" / f"{page}.md").read_text()
+    for id in registry.ids():
+        assert f"`{id}`" in text, id
+        entry = registry.get(id)
+        options = metric_options(entry) if page == "metrics" else entry.options
+        for option in options:
+            assert f"`{option}`" in text, f"{id}: {option}"
+
+
+def test_every_column_is_documented(repository):
+    text = (repository / "docs" / "artefacts.md").read_text()
+    for artefact in ARTEFACTS:
+        for name in schema_of(artefact).names:
+            assert f"`{name}`" in text, f"{artefact}.{name}"
+
+
+def test_every_config_key_is_explained(repository):
+    schema = yaml.safe_load((repository / "workflow/schemas/config.schema.yaml").read_text())
+    text = (repository / "config" / "README.md").read_text()
+    blocks = [schema, *(schema["$defs"][name] for name in ("model", "training", "statistics"))]
+    for block in blocks:
+        for key in block["properties"]:
+            assert f"`{key}`" in text, key
+
+
+def test_links_between_pages_lead_somewhere(repository):
+    pages = [
+        *repository.glob("*.md"),
+        *(repository / "docs").glob("*.md"),
+        repository / "config/README.md",
+    ]
+    for page in pages:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target:
+                assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_the_badge_tells_the_required_snakemake(repository):
+    required = re.search(r'min_version\("([\d.]+)"\)', (repository / "Snakefile").read_text())
+    assert required
+    assert f"snakemake-≥{required[1]}" in (repository / "README.md").read_text()
+
+
+def test_the_readme_names_both_commands(repository):
+    text = (repository / "README.md").read_text()
+    assert "make demo" in text
+    assert "make test" in text
+    targets = (repository / "Makefile").read_text()
+    for target in ("demo", "test", "lint", "format", "bench", "clean"):
+        assert re.search(rf"^{target}:", targets, re.M)
+
+
+def test_versions_agree(repository):
+    version = re.search(r'^version = "(.*)"', (repository / "pyproject.toml").read_text(), re.M)
+    assert version
+    assert f"version: {version[1]}" in (repository / "CITATION.cff").read_text()
+
+
+def test_the_lock_file_names_no_host_and_pins_everything(repository):
+    for line in (repository / "requirements.lock").read_text().splitlines():
+        assert re.fullmatch(r"[A-Za-z0-9_.-]+==[A-Za-z0-9_.!]+", line), line
+
+
+def test_the_workflow_is_formatted_and_sound(repository):
+    import sys
+
+    for command in (["snakefmt", "--check", "Snakefile", "workflow"], ["snakemake", "--lint"]):
+        run = subprocess.run(
+            [sys.executable, "-m", *command], cwd=repository, capture_output=True, text=True,
+            check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stdout + run.stderr

@@ -47,9 +47,7 @@ def test_every_config_key_is_explained(repository):
 
 def test_links_between_pages_lead_somewhere(repository):
     pages = [
-        *repository.glob("*.md"),
-        *(repository / "docs").glob("*.md"),
-        repository / "config/README.md",
+        path for where in ("*.md", "docs/*.md", "config/*.md") for path in repository.glob(where)
     ]
     for page in pages:
         for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):

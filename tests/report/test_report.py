@@ -16,6 +16,7 @@ from exparity import read_results
 from exparity.artifacts import write_artefact
 from exparity.config import Experiment
 from exparity.errors import InputError
+from exparity.report.flags import meaning_of
 from exparity.report.render import latex_escape
 from exparity.schema import read_schema
 from exparity.stages.report import report
@@ -250,7 +251,10 @@ class TestPage:
         titles = {c[1].get("title") for i in (0, 1) for row in page.body(i) for c in row[2:]}
         assert titles == {None, "constant, undefined_values", "no_variance"}
         # four cells of each case: 3 + 2 undefined seeds, 2 without variance
-        assert "Flagged tests: constant (20), no_variance (8), undefined_values (20)." in page.text
+        for flag, count in (("constant", 20), ("no_variance", 8), ("undefined_values", 20)):
+            assert f"{flag} ( {count} ): {meaning_of(flag)}" in page.text.replace(
+                f"({count})", f"( {count} )"
+            )
 
     def test_totals(self, page):
         every = [outcome for cell in CELLS for outcome in CASES[CASE_OF[cell]][0]]
@@ -453,3 +457,17 @@ class TestProblems:
         facts = read_artefact(folder / "report" / "disparity.parquet", "disparity")[1]
         assert "digest" not in facts["parameters"]
         assert facts["parameters"]["seeds"] == [0, 1, 2]
+
+
+def test_every_flag_that_is_set_somewhere_has_a_meaning(repository):
+    """Flags are set by name in stats and methods; readers of the page need words."""
+    import re
+
+    from exparity.methods._gradients import ROUNDING_NOISE
+    from exparity.report.flags import MEANINGS
+
+    source = (repository / "src/exparity/stats/compare.py").read_text()
+    named = set(re.findall(r'flags(?:\.append\(|, |\[\*flags, |.*?\[)"([a-z_]+)"', source))
+    named |= {"too_few", "undefined_values", "interval_none", "interval_percentile", ROUNDING_NOISE}
+    assert {"constant", "no_variance"} <= named
+    assert named <= set(MEANINGS)

@@ -9,6 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exparity.catalogue import ARROWS
+from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.tables import Table
 
@@ -68,5 +69,10 @@ def render_page(study: Study, tables: Sequence[Table]) -> str:
         "collapsed": [a for a in study.accuracies if a.collapsed],
     }
     return template.render(
-        study=study, tables=tables, facts=facts, arrow=arrow, version=version("exparity")
+        study=study,
+        tables=tables,
+        facts=facts,
+        arrow=arrow,
+        meaning_of=meaning_of,
+        version=version("exparity"),
     )

@@ -19,6 +19,7 @@ from exparity.arguments import build_parser
 from exparity.errors import ExparityError, InputError, did_you_mean
 
 log = logging.getLogger("exparity")
+_LAUNCHED = "EXPARITY_LAUNCHED"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -152,7 +153,9 @@ def _finetune(arguments: argparse.Namespace) -> None:
     training = {**options.get("training", {}), **dict(arguments.training or [])}
     processes = training.get("processes", 1)
     if processes > 1 and "LOCAL_RANK" not in os.environ:
-        _relaunch(processes, arguments.device)
+        if _LAUNCHED in os.environ:
+            raise ExparityError("a training process was started without a rank")
+        _relaunch(processes)
         return
     _threads(arguments)
     from exparity.stages.finetune import finetune_cell
@@ -171,18 +174,20 @@ def _finetune(arguments: argparse.Namespace) -> None:
     )
 
 
-def _relaunch(processes: int, device: str) -> None:
-    """Start one process per GPU through accelerate, each running this same command."""
+def _relaunch(processes: int) -> None:
+    """Run this same command in several processes that train together.
+
+    Each finds its place in the environment (``LOCAL_RANK``), as accelerate expects.
+    """
     import subprocess
 
-    where = ["--cpu"] if device == "cpu" else ["--multi_gpu"]
     command = [
-        sys.executable, "-m", "accelerate.commands.launch", *where,
-        "--num_processes", str(processes), "--num_machines", "1",
-        "--mixed_precision", "no", "--dynamo_backend", "no",
-        "-m", "exparity", *sys.argv[1:],
+        sys.executable, "-m", "torch.distributed.run", "--standalone",
+        "--nproc-per-node", str(processes), "-m", "exparity", *sys.argv[1:],
     ]  # fmt: skip
-    code = subprocess.run(command, check=False).returncode
+    # Should a launcher not tell a process its place, it must fail and not launch others in turn.
+    environment = {**os.environ, _LAUNCHED: "1"}
+    code = subprocess.run(command, env=environment, check=False).returncode
     if code:
         raise ExparityError(f"training with {processes} processes failed; see above")
 

@@ -10,7 +10,7 @@ import json
 import os
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,15 +18,15 @@ from typing import Any
 from exparity.data import DATASETS
 from exparity.digest import source_digest
 from exparity.errors import InputError, did_you_mean
+from exparity.instances import Instance, canonical
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.parameters import Option, complete
-from exparity.registry import Entry, load_plugin
+from exparity.parameters import complete
+from exparity.registry import load_plugin
 from exparity.schema import read_schema, validate, with_defaults
 
 _PACKAGE = Path(__file__).parent
-_RESERVED = ("use", "max_examples")
 Cell = Mapping[str, str | int]
 
 
@@ -37,46 +37,6 @@ def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
-
-
-def canonical(values: Mapping[str, Any]) -> str:
-    """Return the one JSON text of a mapping: what Snakemake compares to decide on reruns."""
-    return json.dumps(values, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-
-
-@dataclass(frozen=True)
-class Instance:
-    """A named use of a registered implementation.
-
-    Attributes:
-        id: name in the config.
-        entry: the implementation.
-        params: its options as set, without defaults.
-        max_examples: sample size, or None.
-        options: all options it knows.
-        shared: source files that all implementations of its kind run through.
-    """
-
-    id: str
-    entry: Entry[Any]
-    params: Mapping[str, Any]
-    max_examples: int | None
-    options: Mapping[str, Option]
-    shared: tuple[Path, ...] = ()
-
-    def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a job of this instance depends on, with overrides applied.
-
-        Raises:
-            InputError: an override sets an unknown option or a bad value.
-        """
-        merged = {**self.params, **{k: v for k, v in changes.items() if k not in _RESERVED}}
-        return {
-            "use": self.entry.id,
-            "params": complete(self.options, merged, where),
-            "max_examples": changes.get("max_examples", self.max_examples),
-            "digest": source_digest(self.entry.source, *self.shared),
-        }
 
 
 class Experiment:

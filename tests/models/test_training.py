@@ -13,9 +13,10 @@ from exparity import InputError, load_classifier, read_results
 from exparity.artifacts import read_artefact
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
+from exparity.models._loop import TrainingLoop, linear_schedule
 from exparity.models._state import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.models.training import finetune, linear_schedule, split_validation
+from exparity.models.training import finetune, split_validation
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
@@ -121,8 +122,6 @@ def test_a_half_written_snapshot_is_ignored(tmp_path):
 
 
 def test_early_stopping_keeps_the_best_epoch(data, tmp_path, monkeypatch):
-    from exparity.models import training as module
-
     losses = iter([0.9, 0.5, 0.6, 0.7, 0.1, 0.1])
     seen = []
 
@@ -130,7 +129,7 @@ def test_early_stopping_keeps_the_best_epoch(data, tmp_path, monkeypatch):
         seen.append({k: v.clone() for k, v in self.model.state_dict().items()})
         return next(losses), 0.5
 
-    monkeypatch.setattr(module._Run, "_validate", validate)
+    monkeypatch.setattr(TrainingLoop, "_validate", validate)
     spec = replace(TRAINING, epochs=6, validation_share=0.2, patience=2)
     found = train(data, tmp_path, spec)
     assert [r.validation_loss for r in found.history] == [0.9, 0.5, 0.6, 0.7]

@@ -71,6 +71,8 @@ def finetune_cell(
     key = [sha256_of(data), parameters, seed, digest]
     fingerprint = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
     state = output.with_name(f"{output.name}.state")
+    if _finished(output, predictions, fingerprint):
+        return
     if _rank() > 0:
         finetune(
             prepared, model_spec, training_spec,

@@ -1,0 +1,283 @@
+"""The training loop: AdamW, linear schedule, and what is kept between epochs."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from exparity.errors import InputError
+from exparity.models._state import Snapshot, StateFolder
+from exparity.models.spec import TrainingSpec
+from exparity.progress import Progress
+from exparity.seeding import derive_seed, generator
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+log = logging.getLogger(__name__)
+
+Item = tuple[list[int], int]
+"""Token ids and label of one example."""
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One row of the training history; losses in nats, NaN where nothing was held out."""
+
+    epoch: int
+    step: int
+    learning_rate: float
+    train_loss: float
+    train_accuracy: float
+    validation_loss: float
+    validation_accuracy: float
+    seconds: float
+
+
+def linear_schedule(step: int, total: int, warmup: int) -> float:
+    """Return the factor on the peak learning rate: up over the warm-up, then down to 0.
+
+    Args:
+        step: optimiser steps already taken.
+        total: steps in the whole training.
+        warmup: steps of warm-up.
+    """
+    if step < warmup:
+        return step / max(1, warmup)
+    return max(0.0, (total - step) / max(1, total - warmup))
+
+
+class _EpochOrder:
+    """A sampler whose order is a function of (seed, epoch)."""
+
+    def __init__(self, size: int, seed: int) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __iter__(self) -> Iterator[int]:
+        order = generator(self.seed, "finetune", "order", self.epoch).permutation(self.size)
+        return iter(order.tolist())
+
+
+class TrainingLoop:
+    """One training: the loop and what it keeps between epochs."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        training: TrainingSpec,
+        seed: int,
+        state: StateFolder,
+        device: str,
+    ) -> None:
+        import torch
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState
+        from accelerate.utils import DataLoaderConfiguration
+
+        from exparity.engine.device import resolve_device
+
+        target = resolve_device(device)
+        if training.precision == "fp16" and target.type != "cuda":
+            raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
+        AcceleratorState._reset_state(reset_partial_state=True)
+        self.accelerator = Accelerator(
+            cpu=target.type == "cpu",
+            mixed_precision="no" if training.precision == "fp32" else training.precision,
+            # batch_size counts over all processes
+            dataloader_config=DataLoaderConfiguration(split_batches=True),
+        )
+        self.pad_id = tokenizer.pad_token_id
+        self.training, self.seed, self.state = training, seed, state
+        self.names = [name for name, _ in model.named_parameters()]
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in model.parameters() if p.ndim >= 2]},
+            {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(
+            groups, lr=training.learning_rate, weight_decay=training.weight_decay
+        )
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.best: Mapping[str, torch.Tensor] = {}
+
+    def fit(self, items: list[Item], held_out: list[Item]) -> list[EpochRecord]:
+        """Train to the last epoch, or until validation stops improving."""
+        import torch
+
+        order = _EpochOrder(len(items), self.seed)
+        loader = self.accelerator.prepare(
+            torch.utils.data.DataLoader(
+                items,  # type: ignore[arg-type]
+                batch_size=self.training.batch_size,
+                sampler=order,
+                collate_fn=self._collate,
+            )
+        )
+        total = self.training.epochs * len(loader)
+        warmup = self.training.warmup_steps
+        warmup = round(self.training.warmup_share * total) if warmup is None else warmup
+        history = self._resume()
+        with Progress(total, "fine-tuning", "steps") as progress:
+            progress.advance(len(history) * len(loader))
+            for epoch in range(len(history), self.training.epochs):
+                if self._should_stop(history):
+                    log.info("no better validation loss for %s epochs", self.training.patience)
+                    break
+                order.epoch = epoch
+                history.append(self._epoch(epoch, loader, held_out, total, warmup, progress))
+                self._keep(history)
+        return history
+
+    def _epoch(
+        self,
+        epoch: int,
+        loader: Any,
+        held_out: list[Item],
+        total: int,
+        warmup: int,
+        progress: Progress,
+    ) -> EpochRecord:
+        import torch
+
+        start = time.monotonic()
+        rank = self.accelerator.process_index
+        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, rank))
+        self.model.train()
+        step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
+        for batch in loader:
+            rate = self.training.learning_rate * linear_schedule(step, total, warmup)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            output = self.model(**batch)
+            self.accelerator.backward(output.loss)
+            self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+            self.optimizer.step()
+            self.optimizer.zero_grad()
+            size = len(batch["labels"])
+            loss_sum += output.loss.item() * size
+            correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
+            seen += size
+            step += 1
+            progress.advance()
+        validation_loss, validation_accuracy = self._validate(held_out)
+        record = EpochRecord(
+            epoch=epoch + 1,
+            step=step,
+            learning_rate=rate,
+            train_loss=loss_sum / seen,
+            train_accuracy=correct / seen,
+            validation_loss=validation_loss,
+            validation_accuracy=validation_accuracy,
+            seconds=time.monotonic() - start,
+        )
+        log.info(
+            "epoch %d of %d: training loss %.4f, accuracy %.3f",
+            record.epoch, self.training.epochs, record.train_loss, record.train_accuracy,
+        )  # fmt: skip
+        return record
+
+    def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
+        import torch
+
+        width = max(len(ids) for ids, _ in items)
+        rows = [ids + [self.pad_id] * (width - len(ids)) for ids, _ in items]
+        mask = [[1] * len(ids) + [0] * (width - len(ids)) for ids, _ in items]
+        return {
+            "input_ids": torch.tensor(rows),
+            "attention_mask": torch.tensor(mask),
+            "labels": torch.tensor([label for _, label in items]),
+        }
+
+    def _validate(self, items: list[Item]) -> tuple[float, float]:
+        import torch
+
+        if not items:
+            return float("nan"), float("nan")
+        self.model.eval()
+        loss, correct = 0.0, 0
+        with torch.no_grad():
+            for first in range(0, len(items), self.training.batch_size):
+                part = items[first : first + self.training.batch_size]
+                batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
+                output = self.model(**batch)
+                loss += output.loss.item() * len(part)
+                correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
+        return loss / len(items), correct / len(items)
+
+    def _should_stop(self, history: list[EpochRecord]) -> bool:
+        if self.training.patience is None or not history:
+            return False
+        losses = [record.validation_loss for record in history]
+        return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
+
+    def _bare(self) -> torch.nn.Module:
+        module: torch.nn.Module = self.accelerator.unwrap_model(self.model)
+        return module
+
+    def _keep(self, history: list[EpochRecord]) -> None:
+        """Snapshot a finished epoch, on the main process."""
+        weights = {k: v for k, v in self._bare().state_dict().items()}
+        losses = [record.validation_loss for record in history]
+        if self.training.patience is not None and losses[-1] == min(losses):
+            self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
+        if self.accelerator.is_main_process:
+            scaler = self.accelerator.scaler
+            facts = {
+                "epoch": len(history),
+                "history": [asdict(record) for record in history],
+                "scaler": scaler.state_dict() if scaler is not None else None,
+            }
+            self.state.save(Snapshot(weights, self._moments(), self.best, facts))
+        self.accelerator.wait_for_everyone()
+
+    def _moments(self) -> dict[str, torch.Tensor]:
+        entries = {}
+        for name, parameter in self._bare().named_parameters():
+            for key, value in self.optimizer.state[parameter].items():
+                entries[f"{name}/{key}"] = value
+        return entries
+
+    def _resume(self) -> list[EpochRecord]:
+        """Load the latest snapshot; returns the history so far."""
+        snapshot = self.state.load()
+        if snapshot is None:
+            return []
+        module = self._bare()
+        module.load_state_dict(dict(snapshot.weights))
+        for name, parameter in module.named_parameters():
+            entries = {
+                key.rpartition("/")[2]: value
+                for key, value in snapshot.moments.items()
+                if key.rpartition("/")[0] == name
+            }
+            # AdamW keeps its step count on the CPU and its moments beside the weights.
+            self.optimizer.state[parameter] = {
+                key: value if key == "step" else value.to(parameter.device)
+                for key, value in entries.items()
+            }
+        if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
+            self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
+        self.best = snapshot.best
+        history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
+        return history
+
+    def finished_model(self) -> Any:
+        """Return the trained model (the best epoch's with early stopping) on the CPU."""
+        module = self._bare()
+        if self.best:
+            module.load_state_dict(dict(self.best))
+        module.eval()
+        return module.to("cpu")
+
+    @property
+    def is_main(self) -> bool:
+        """True in the process that writes files."""
+        return bool(self.accelerator.is_main_process)

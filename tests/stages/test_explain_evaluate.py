@@ -1,0 +1,243 @@
+"""The stages explain and evaluate: what they select, what they write, what they refuse."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import exparity
+from exparity import ExparityError, InputError
+from exparity.artifacts import read_artefact
+from exparity.data.files import DataSource
+from exparity.data.table import read_prepared
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory) -> Path:
+    """Data, checkpoint and predictions of a classifier that is right for some examples only."""
+    folder = tmp_path_factory.mktemp("cell")
+    prepare("pairs_all", {"n_pairs": 60}, DataSource(folder), folder / "data.parquet", "pairs")
+    finetune_cell(
+        folder / "data.parquet",
+        folder / "mine" / "3",
+        folder / "predictions.parquet",
+        model={
+            "init": "scratch",
+            "architecture": "bert",
+            "size": {
+                "hidden_size": 16,
+                "num_hidden_layers": 1,
+                "num_attention_heads": 2,
+                "intermediate_size": 32,
+            },
+        },
+        training={"epochs": 3, "learning_rate": 0.003},
+        model_id="mine",
+        seed=3,
+        device="cpu",
+    )
+    return folder
+
+
+def explain(cell, output, use="gradient", **changes):
+    options = {
+        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
+    }  # fmt: skip
+    explain_cell(
+        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", output,
+        **{**options, **changes},
+    )  # fmt: skip
+    return read_artefact(output, "explanations")[0].to_pylist()
+
+
+def evaluate(cell, explanations, output, use="gini", **changes):
+    options = {"use": use, "params": {}, "metric_id": use, "device": "cpu"}
+    evaluate_cell(
+        cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
+    )
+    return read_artefact(output, "scores")[0].to_pylist()
+
+
+def predictions_of(cell):
+    rows = read_artefact(cell / "predictions.parquet", "predictions")[0].to_pylist()
+    return {row["example_id"]: row for row in rows}
+
+
+def test_true_labels_are_explained_by_default(cell, tmp_path):
+    predicted = predictions_of(cell)
+    rows = explain(cell, tmp_path / "x.parquet")
+    assert len(rows) == len(predicted) == 24
+    assert all(row["target"] == predicted[row["example_id"]]["label"] for row in rows)
+
+
+def test_the_predicted_class_may_be_explained(cell, tmp_path):
+    predicted = predictions_of(cell)
+    rows = explain(cell, tmp_path / "x.parquet", target="predicted")
+    assert [row["target"] for row in rows] == [
+        predicted[row["example_id"]]["predicted"] for row in rows
+    ]
+
+
+def test_only_correct_examples_may_be_explained(cell, tmp_path):
+    predicted = predictions_of(cell)
+    right = {key for key, row in predicted.items() if row["label"] == row["predicted"]}
+    rows = explain(cell, tmp_path / "x.parquet", examples="correct")
+    assert {row["example_id"] for row in rows} == right
+
+
+def test_artefact_equals_the_python_function(cell, tmp_path):
+    rows = explain(cell, tmp_path / "x.parquet", use="gradient_x_input")
+    texts = {e.example_id: e.words for e in read_prepared(cell / "data.parquet").examples}
+    classifier = exparity.load_classifier(str(cell / "mine" / "3"), "cpu")
+    found = exparity.explain(
+        classifier,
+        [texts[row["example_id"]] for row in rows],
+        [row["target"] for row in rows],
+        method="gradient_x_input",
+        seed=3,
+    )
+    for row, one in zip(rows, found, strict=True):
+        np.testing.assert_allclose(row["scores"], one.scores, rtol=1e-5, atol=1e-7)
+        assert row["tokens"] == list(one.tokens)
+        assert row["word_ids"] == one.word_ids.tolist()
+
+
+@pytest.mark.parametrize("use", ["gini", "comprehensiveness"])
+def test_scores_equal_the_python_function(cell, tmp_path, use):
+    rows = explain(cell, tmp_path / "x.parquet", use="gradient_x_input")
+    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", use)
+    classifier = exparity.load_classifier(str(cell / "mine" / "3"), "cpu")
+    explanations = [
+        exparity.Explanation(
+            text="", target=row["target"], token_ids=row["token_ids"], tokens=row["tokens"],
+            scores=row["scores"], special_mask=np.array(row["word_ids"]) == -1,
+        )
+        for row in rows
+    ]  # fmt: skip
+    expected = exparity.evaluate(classifier, explanations, use)
+    np.testing.assert_allclose([row["score"] for row in scores], expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("chunk", [1, 7])
+def test_chunks_do_not_matter(cell, tmp_path, monkeypatch, chunk):
+    whole = explain(cell, tmp_path / "a.parquet")
+    scored = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
+    monkeypatch.setattr("exparity.stages.explain.CHUNK", chunk)
+    monkeypatch.setattr("exparity.stages.evaluate.CHUNK", chunk)
+    parts = explain(cell, tmp_path / "b.parquet")
+    for one, other in zip(whole, parts, strict=True):
+        np.testing.assert_allclose(one["scores"], other["scores"], rtol=1e-4)
+    again = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sb.parquet", "sufficiency")
+    for one, other in zip(scored, again, strict=True):
+        assert one["score"] == pytest.approx(other["score"], abs=1e-5)
+
+
+def test_samples_are_whole_pairs_and_scored_as_such(cell, tmp_path):
+    rows = explain(cell, tmp_path / "x.parquet", max_examples=9)
+    assert len(rows) == 8
+    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=4)
+    assert len({row["match_id"] for row in scores}) == 2
+    assert sorted(row["group"] for row in scores) == ["female"] * 2 + ["male"] * 2
+    assert {row["example_id"] for row in scores} <= {row["example_id"] for row in rows}
+
+
+def test_flags_travel_from_method_to_test(cell, tmp_path):
+    from exparity.stages.test import test_cell
+
+    explain(cell, tmp_path / "x.parquet", use="integrated_gradients", params={"n_steps": 3})
+    evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet")
+    test_cell(tmp_path / "s.parquet", tmp_path / "t.parquet", statistics={"resamples": 0})
+    row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
+    assert row["flags"] == ["rounding_noise"]
+    assert (row["dataset"], row["model"], row["seed"], row["metric"]) == (
+        "pairs",
+        "mine",
+        3,
+        "gini",
+    )
+
+
+def test_predictions_of_other_data_are_refused(cell, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(cell, other)
+    prepare("pairs_all", {"n_pairs": 61}, DataSource(other), other / "data.parquet", "pairs")
+    with pytest.raises(InputError, match="has no prediction for example"):
+        explain(other, tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_explanations_of_other_data_are_refused(cell, tmp_path):
+    explain(cell, tmp_path / "x.parquet")
+    other = tmp_path / "other"
+    shutil.copytree(cell, other)
+    prepare("pairs_all", {"n_pairs": 30}, DataSource(other), other / "data.parquet", "pairs")
+    with pytest.raises(InputError, match=r"is not in .*data.parquet; explain this data again"):
+        evaluate(other, tmp_path / "x.parquet", tmp_path / "s.parquet")
+
+
+def test_no_correct_example_is_an_error(cell, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(cell, other)
+    path = other / "predictions.parquet"
+    table = pq.read_table(path)
+    wrong = pa.array([1 - label for label in table["label"].to_pylist()], pa.int8())
+    index = table.schema.get_field_index("predicted")
+    pq.write_table(table.set_column(index, table.schema.field(index), wrong), path)
+    with pytest.raises(InputError, match="no test example is classified correctly"):
+        explain(other, tmp_path / "x.parquet", examples="correct")
+
+
+def test_an_untrained_constant_model_is_found_in_the_preflight(cell, tmp_path):
+    from exparity.models.checkpoints import load_model
+
+    other = tmp_path / "other"
+    shutil.copytree(cell, other)
+    model = load_model(str(other / "mine" / "3"))
+    model.classifier.weight.data.zero_()
+    model.save_pretrained(other / "mine" / "3")
+    with pytest.raises(ExparityError, match="zero attributions for all 8 probe texts"):
+        explain(other, tmp_path / "x.parquet")
+
+
+def test_a_metric_that_runs_the_model_needs_it(cell, tmp_path):
+    explain(cell, tmp_path / "x.parquet")
+    with pytest.raises(InputError, match="runs the model; name its --checkpoint"):
+        evaluate_cell(
+            cell / "data.parquet", tmp_path / "x.parquet", None, tmp_path / "s.parquet",
+            use="sufficiency", params={}, metric_id="s",
+        )  # fmt: skip
+
+
+def test_two_processes_train_one_model(cell, tmp_path):
+    """Through accelerate on the CPU, as several GPUs would."""
+    import subprocess
+    import sys
+
+    command = [
+        sys.executable, "-m", "exparity", "finetune", "--data", str(cell / "data.parquet"),
+        "--output", str(tmp_path / "m" / "0"), "--predictions", str(tmp_path / "p.parquet"),
+        "--model", "init=scratch", "--model", "architecture=bert",
+        "--model", 'size={"hidden_size":16,"num_hidden_layers":1,"num_attention_heads":2}',
+        "--training", "epochs=2", "--training", "processes=2", "--device", "cpu", "--threads", "1",
+    ]  # fmt: skip
+    run = subprocess.run(
+        command,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert run.returncode == 0, run.stderr
+    assert (tmp_path / "m" / "0" / "model.safetensors").is_file()
+    history = pq.read_table(tmp_path / "m" / "0" / "history.parquet").to_pylist()
+    assert [row["step"] for row in history] == [3, 6]  # 96 examples in batches of 32, together
+    assert len(pq.read_table(tmp_path / "p.parquet")) == 24

@@ -6,7 +6,7 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -64,6 +64,7 @@ class Encoding:
         word_ids: (t,) index of the word each token starts in; −1 for special tokens.
         special_mask: (t,) True for special tokens.
         truncated: True if the text was longer than the model's limit.
+        offsets: (t, 2) span of each token in the text, in characters.
     """
 
     text: str
@@ -72,9 +73,27 @@ class Encoding:
     word_ids: IntArray
     special_mask: BoolArray
     truncated: bool = False
+    offsets: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.token_ids)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """What made an explanation, so that a metric can make another in the same way.
+
+    Attributes:
+        method: registered id.
+        params: its options.
+        seed: the run's seed.
+        key: what the text's random draws are keyed by.
+    """
+
+    method: str
+    params: Mapping[str, Any]
+    seed: int
+    key: str
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +111,7 @@ class Explanation:
         scores: (t,) raw, signed attributions, as given.
         special_mask: (t,) True for special tokens; none are special if None.
         word_ids: (t,) word index per token, −1 for special tokens; derived if None.
+        origin: what made it; None if it was built by hand.
 
     Raises:
         InputError: the lengths disagree, or there is no token.
@@ -104,6 +124,7 @@ class Explanation:
     scores: FloatArray = field(default_factory=lambda: np.zeros(0))
     special_mask: BoolArray | None = None
     word_ids: IntArray | None = None
+    origin: Origin | None = None
 
     def __post_init__(self) -> None:
         scores = np.array(self.scores, dtype=np.float64)
@@ -149,7 +170,7 @@ class Explanation:
 
 
 Direction = Literal["higher", "lower"]
-Needs = Literal["attributions", "probabilities"]
+Needs = Literal["attributions", "probabilities", "explainer"]
 
 
 @dataclass(frozen=True)
@@ -161,10 +182,12 @@ class MetricFacts:
         bounds: smallest and largest possible value.
         unit: what the value counts (probability, share, ...).
         kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
-        needs: ``attributions`` (scores alone) or ``probabilities`` (it runs the model).
+        needs: ``attributions`` (scores alone), ``probabilities`` (it runs the model) or
+            ``explainer`` (it runs the explanation method again).
         stochastic: True if it draws random numbers.
         reference: where it is defined.
         display: name for tables; the id with blanks if None.
+        passes: model passes per text, roughly; sizes the parts that a job saves.
     """
 
     direction: Direction
@@ -175,6 +198,7 @@ class MetricFacts:
     stochastic: bool
     reference: str
     display: str | None = None
+    passes: int = 1
 
 
 @dataclass(frozen=True)
@@ -189,6 +213,9 @@ class MethodFacts:
         stochastic: True if it draws random numbers.
         reference: where it is defined.
         display: name for tables; the id with blanks if None.
+        adaptive: True if what it asks the model depends on what the model answered.
+        pooling: how it pools the target logit's gradient at the input, if that is all it does.
+        passes: model passes per text, roughly; sizes the parts that a job saves.
     """
 
     signed: bool
@@ -198,6 +225,9 @@ class MethodFacts:
     stochastic: bool
     reference: str
     display: str | None = None
+    adaptive: bool = False
+    pooling: Literal["l1", "times_input"] | None = None
+    passes: int = 1
 
 
 @dataclass(frozen=True)

@@ -100,9 +100,9 @@ def gradients_of(classifier, ids, targets):
     inputs = [classifier.embed(i) for i in ids]
     found = {}
 
-    def consume(rows, gradients):
+    def consume(rows, gradients, logits):
         for place, row in enumerate(rows):
-            found[row] = gradients[place].clone()
+            found[row] = gradients[0][place].clone()
 
     lengths = [len(i) for i in ids]
     classifier.input_gradients(lengths, padded(inputs), np.array(targets), consume)

@@ -1,4 +1,4 @@
-"""Planning batches: sorted by length, packed by token budget, halved when memory runs out."""
+"""Planning batches: by length, packed by token budget, halved when memory runs out."""
 
 from __future__ import annotations
 
@@ -8,13 +8,16 @@ from collections.abc import Callable, Iterator, Sequence
 log = logging.getLogger(__name__)
 
 
-def plan_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[int]]:
+def plan_batches(
+    lengths: Sequence[int], token_budget: int, *, exact: bool = False
+) -> Iterator[list[int]]:
     """Pack items into batches of similar length.
 
     Args:
         lengths: tokens of each item.
         token_budget: most padded tokens (items × longest) of a batch; an item longer than that
             gets a batch of its own.
+        exact: only items of one length share a batch, so that none is padded.
 
     Yields:
         Positions in ``lengths``, longest items first, so that too large a batch fails at once.
@@ -22,9 +25,12 @@ def plan_batches(lengths: Sequence[int], token_budget: int) -> Iterator[list[int
     order = sorted(range(len(lengths)), key=lambda i: -lengths[i])
     batch: list[int] = []
     for index in order:
-        if batch and (len(batch) + 1) * lengths[batch[0]] > token_budget:
-            yield batch
-            batch = []
+        if batch:
+            longest = lengths[batch[0]]
+            full = (len(batch) + 1) * longest > token_budget
+            if full or (exact and lengths[index] != longest):
+                yield batch
+                batch = []
         batch.append(index)
     if batch:
         yield batch
@@ -37,13 +43,20 @@ def _out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
 
 
-def run_batches(lengths: Sequence[int], token_budget: int, run: Callable[[list[int]], None]) -> int:
+def run_batches(
+    lengths: Sequence[int],
+    token_budget: int,
+    run: Callable[[list[int]], None],
+    *,
+    exact: bool = False,
+) -> int:
     """Run work batch by batch; halve a batch that does not fit into memory.
 
     Args:
         lengths: tokens of each item.
         token_budget: see :func:`plan_batches`.
         run: runs the items at the given positions and stores what comes out.
+        exact: see :func:`plan_batches`.
 
     Returns:
         The budget that fitted, not above ``token_budget``.
@@ -53,7 +66,7 @@ def run_batches(lengths: Sequence[int], token_budget: int, run: Callable[[list[i
     """
     import torch
 
-    queue = list(plan_batches(lengths, token_budget))[::-1]
+    queue = list(plan_batches(lengths, token_budget, exact=exact))[::-1]
     while queue:
         batch = queue.pop()
         try:
@@ -73,6 +86,6 @@ def run_batches(lengths: Sequence[int], token_budget: int, run: Callable[[list[i
         rest = [index for part in reversed(queue) for index in part]
         queue = [
             [rest[i] for i in part]
-            for part in plan_batches([lengths[i] for i in rest], token_budget)
+            for part in plan_batches([lengths[i] for i in rest], token_budget, exact=exact)
         ][::-1]
     return token_budget

@@ -23,11 +23,31 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
     Build = Callable[[list[int], int], torch.Tensor]
+    Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+    Consume = Callable[[list[int], tuple[torch.Tensor, ...], torch.Tensor], None]
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
 _TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 GRADIENT_SHARE = 4
+
+# Matrix products of fewer rows take another route through the CPU's libraries and round otherwise.
+_FEWEST_ROWS = 4
+
+
+def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the (b,) logit of each target class."""
+    return logits.gather(1, targets[:, None])[:, 0]
+
+
+def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the (b,) cross entropy of each target class.
+
+    In float64: a prediction that is certain in float32 would have no gradient left.
+    """
+    import torch
+
+    return torch.nn.functional.cross_entropy(logits.double(), targets, reduction="none")
 
 
 class Classifier:
@@ -57,6 +77,9 @@ class Classifier:
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 4096)
         self.n_classes = int(model.config.num_labels or 0)
+        # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
+        # same bits in any batch. A GPU is better served by fewer, padded ones.
+        self.exact = device.type == "cpu"
         # transformers names the head of models that pool the last token `score`.
         self.pools_last_token = hasattr(model, "score")
 
@@ -79,6 +102,17 @@ class Classifier:
             if value is not None:
                 return [int(value)]
         return [self.pad_id]
+
+    @property
+    def mask_id(self) -> int:
+        """Token id of an absent token: the mask token, or what stands in for it.
+
+        Models without a mask token (GPT-2) get their unknown token, or else padding.
+        """
+        for value in (self.tokenizer.mask_token_id, self.tokenizer.unk_token_id):
+            if value is not None:
+                return int(value)
+        return self.pad_id
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
         """Return the (t, h) input embeddings of token ids, detached, on the device."""
@@ -109,7 +143,7 @@ class Classifier:
             rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
             return self.embed(np.array(rows))
 
-        found = self._forward([len(key) for key in ids], build)
+        found = self.forward([len(key) for key in ids], build)
         return found[[unique[key] for key in keys]]
 
     def probabilities_from_embeddings(self, embeddings: Sequence[torch.Tensor]) -> FloatArray:
@@ -121,9 +155,19 @@ class Classifier:
         Returns:
             (n, c) float64, rows sum to 1.
         """
-        return self._forward([len(e) for e in embeddings], padded(embeddings))
+        return self.forward([len(e) for e in embeddings], padded(embeddings))
 
-    def _forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
+    def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
+        """Return class probabilities of inputs that are made batch by batch.
+
+        Args:
+            lengths: (n,) rows of each input.
+            build: makes the (b, width, h) embeddings of the inputs at the given positions; rows
+                beyond an input's length are padding.
+
+        Returns:
+            (n, c) float64, rows sum to 1.
+        """
         import torch
 
         result = np.empty((len(lengths), self.n_classes))
@@ -131,11 +175,11 @@ class Classifier:
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
             with torch.inference_mode():
-                logits = self.logits(build(batch, max(sizes)), sizes)
+                logits = self._batch_logits(build(batch, max(sizes)), sizes)
                 result[batch] = logits.softmax(-1).cpu().numpy()
 
         with self._evaluating():
-            self.token_budget = run_batches(lengths, self.token_budget, run)
+            self.token_budget = run_batches(lengths, self.token_budget, run, exact=self.exact)
         return result
 
     def input_gradients(
@@ -143,18 +187,21 @@ class Classifier:
         lengths: Sequence[int],
         build: Build,
         targets: IntArray,
-        consume: Callable[[list[int], torch.Tensor], None],
+        consume: Consume,
+        objectives: Sequence[Objective] = (target_logit,),
     ) -> None:
-        """Differentiate target logits with respect to input embeddings, batch by batch.
+        """Differentiate functions of the logits with respect to input embeddings, batch by batch.
 
-        Nothing but one batch is held, so that a caller decides what to keep of it.
+        Nothing but one batch is held, so that a caller decides what to keep of it. Several
+        objectives share one forward pass.
 
         Args:
             lengths: (n,) rows of each input.
-            build: makes the (b, width, h) embeddings of the inputs at the given positions; rows
-                beyond an input's length are padding.
+            build: see :meth:`forward`.
             targets: (n,) class index of each input.
-            consume: receives positions and (b, width, h) gradients; padding rows are zero.
+            consume: receives positions, the (b, width, h) gradient of each objective, whose padding
+                rows are zero, and (b, c) logits.
+            objectives: functions of (b, c) logits and (b,) targets to (b,) numbers.
         """
         import torch
 
@@ -162,17 +209,35 @@ class Classifier:
             sizes = [lengths[i] for i in batch]
             inputs = build(batch, max(sizes)).detach().requires_grad_(True)
             with torch.enable_grad():
-                logits = self.logits(inputs, sizes)
-                chosen = logits[torch.arange(len(batch)), torch.as_tensor(targets[batch])]
-                (gradients,) = torch.autograd.grad(chosen.sum(), inputs)
-            mask = self._mask(sizes, gradients.shape[1])
-            consume(batch, gradients.masked_fill(~mask[..., None], 0))
+                logits = self._batch_logits(inputs, sizes)
+                wanted = torch.as_tensor(targets[batch], device=self.device)
+                gradients = []
+                for position, objective in enumerate(objectives):
+                    keep = position + 1 < len(objectives)
+                    total = objective(logits, wanted).sum()
+                    (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
+                    gradients.append(gradient)
+            if min(sizes) < max(sizes):
+                padding = ~self._mask(sizes, max(sizes))[..., None]
+                gradients = [gradient.masked_fill(padding, 0) for gradient in gradients]
+            consume(batch, tuple(gradients), logits.detach())
 
         with self._evaluating(), self._frozen():
             budget = max(1, self.token_budget // GRADIENT_SHARE)
-            fitted = run_batches(lengths, budget, run)
+            fitted = run_batches(lengths, budget, run, exact=self.exact)
             if fitted < budget:
                 self.token_budget = fitted * GRADIENT_SHARE
+
+    def _batch_logits(self, inputs: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
+        """Return (b, c) logits; where bits must not depend on the batch, never of a tiny one."""
+        count = len(inputs)
+        if not self.exact or count >= _FEWEST_ROWS:
+            return self.logits(inputs, sizes)
+        import torch
+
+        extra = inputs[:1].expand(_FEWEST_ROWS - count, -1, -1)
+        more = [*sizes, *[sizes[0]] * len(extra)]
+        return self.logits(torch.cat([inputs, extra]), more)[:count]
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Run the model on one padded batch.
@@ -186,13 +251,15 @@ class Classifier:
         """
         import torch
 
-        mask = self._mask(lengths, embeddings.shape[1])
+        width = embeddings.shape[1]
+        # Without padding there is nothing to mask, and attention is faster for it.
+        mask = None if min(lengths) == width else self._mask(lengths, width).long()
         if not self.pools_last_token:
-            output = self.model(inputs_embeds=embeddings, attention_mask=mask.long())
+            output = self.model(inputs_embeds=embeddings, attention_mask=mask)
             return output.logits.float()  # type: ignore[no-any-return]
         # Heads of decoders look for the last token in token ids, which embeddings do not have.
         hidden = self.model.base_model(
-            inputs_embeds=embeddings, attention_mask=mask.long(), use_cache=False
+            inputs_embeds=embeddings, attention_mask=mask, use_cache=False
         ).last_hidden_state
         last = torch.as_tensor(lengths, device=self.device) - 1
         pooled = hidden[torch.arange(len(lengths), device=self.device), last]

@@ -105,6 +105,7 @@ def encode_texts(
                 ),
                 special_mask=np.array(special, dtype=bool),
                 truncated=bool(windows[position] > 1),
+                offsets=np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2),
             )
         )
     cut = sum(encoding.truncated for encoding in encodings)

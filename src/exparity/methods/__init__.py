@@ -7,19 +7,30 @@ registered with :func:`method` in a module of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from exparity.errors import ExparityError, InputError
-from exparity.interface import BoolArray, Encoding, Explanation, FloatArray, IntArray, MethodFacts
+from exparity.interface import (
+    BoolArray,
+    Encoding,
+    Explanation,
+    FloatArray,
+    IntArray,
+    MethodFacts,
+    Origin,
+)
 from exparity.parameters import complete
 from exparity.registry import Registry
 from exparity.seeding import generator
 
 if TYPE_CHECKING:
+    import torch
+
     from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
@@ -41,31 +52,48 @@ class MethodBatch:
 
     Attributes:
         classifier: the model, behind the engine.
-        token_ids: (t,) ids of each text, special tokens included.
-        special_masks: (t,) True for special tokens, for each text.
+        encodings: the texts as the model sees them.
         targets: (n,) class index to explain.
         keys: identity of each text, for random draws.
         seed: the run's seed.
         method: id of the method.
+        rows: (t, h) input embeddings of each text. A metric may have moved them away from the
+            embeddings of the token ids, so that methods work on these and never look ids up.
+        leaders: (n,) index of the item whose choices each item follows, its own as a rule. The
+            moved copies of a text follow the text, so that their scores differ by what was moved
+            and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
         flags: what a method finds out that readers of its scores must know; it may add to it.
+        memo: work that methods of the same texts share; see :func:`explain_many`.
     """
 
     classifier: Classifier
-    token_ids: tuple[IntArray, ...]
-    special_masks: tuple[BoolArray, ...]
+    encodings: tuple[Encoding, ...]
     targets: IntArray
     keys: tuple[str, ...]
     seed: int
     method: str
+    rows: tuple[torch.Tensor, ...]
+    leaders: IntArray
     flags: set[str] = field(default_factory=set)
+    memo: dict[Any, Any] = field(default_factory=dict)
 
     def __len__(self) -> int:
-        return len(self.token_ids)
+        return len(self.encodings)
 
     @property
+    def token_ids(self) -> tuple[IntArray, ...]:
+        """(t,) ids of each text, special tokens included."""
+        return tuple(encoding.token_ids for encoding in self.encodings)
+
+    @property
+    def special_masks(self) -> tuple[BoolArray, ...]:
+        """(t,) True for special tokens, for each text."""
+        return tuple(encoding.special_mask for encoding in self.encodings)
+
+    @cached_property
     def lengths(self) -> list[int]:
         """Tokens of each text."""
-        return [len(ids) for ids in self.token_ids]
+        return [len(encoding) for encoding in self.encodings]
 
     def generator(self, index: int) -> np.random.Generator:
         """Return the random generator of one text; the same whatever it is batched with."""
@@ -96,6 +124,35 @@ def explain(
     Raises:
         InputError: unknown method or option, an empty text, or a target that is not a class.
     """
+    (found,) = explain_many(classifier, texts, targets, {method: params}, seed).values()
+    return found
+
+
+def explain_many(
+    classifier: Classifier,
+    texts: Sequence[str | Sequence[str]],
+    targets: Sequence[int] | IntArray | None,
+    methods: Mapping[str, Mapping[str, Any]],
+    seed: int = 0,
+) -> dict[str, list[Explanation]]:
+    """Explain texts with several methods that share what they can.
+
+    One gradient serves ``gradient`` and ``gradient_x_input``, and one path of gradients both forms
+    of integrated gradients. Scores are those of :func:`explain`.
+
+    Args:
+        classifier: from :func:`exparity.load_classifier`.
+        texts: strings or lists of words.
+        targets: class index per text; the predicted class if None.
+        methods: options by registered id.
+        seed: seed of methods that draw random numbers.
+
+    Returns:
+        Explanations of every text, in order, by method.
+
+    Raises:
+        InputError: see :func:`explain`.
+    """
     encodings = classifier.encode(texts)
     if targets is None:
         found = classifier.probabilities([e.token_ids for e in encodings])
@@ -105,7 +162,13 @@ def explain(
     if settled.shape != (len(encodings),):
         raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
     keys = [encoding.text for encoding in encodings]
-    return explain_encodings(classifier, encodings, settled, keys, method, seed, params)
+    memo: dict[Any, Any] = {}
+    return {
+        id: explain_encodings(
+            classifier, encodings, settled, keys, id, seed, dict(params), memo=memo
+        )
+        for id, params in methods.items()
+    }
 
 
 def explain_encodings(
@@ -117,6 +180,7 @@ def explain_encodings(
     seed: int,
     params: dict[str, Any],
     flags: set[str] | None = None,
+    memo: dict[Any, Any] | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; see :func:`explain`.
 
@@ -129,6 +193,62 @@ def explain_encodings(
         seed: the run's seed.
         params: the method's options.
         flags: receives what readers of the scores must know, such as ``rounding_noise``.
+        memo: work to share with other methods of the same encodings.
+
+    Raises:
+        InputError: unknown method or option, or a target that is not a class.
+        ExparityError: the method broke its contract.
+    """
+    if not encodings:
+        complete(METHODS.get(method).options, params, f"method {method}")
+        return []
+    noticed: set[str] = set()
+    origins = [Origin(method, params, seed, key) for key in keys]
+    scores = attribute(classifier, encodings, targets, origins, flags=noticed, memo=memo)
+    if flags is not None:
+        flags |= noticed
+    elif noticed:
+        log.warning("%s: the scores are flagged %s", method, ", ".join(sorted(noticed)))
+    return [
+        Explanation(
+            text=encoding.text,
+            target=int(target),
+            token_ids=encoding.token_ids,
+            tokens=encoding.tokens,
+            scores=score,
+            special_mask=encoding.special_mask,
+            word_ids=encoding.word_ids,
+            origin=origin,
+        )
+        for encoding, target, score, origin in zip(encodings, targets, scores, origins, strict=True)
+    ]
+
+
+def attribute(
+    classifier: Classifier,
+    encodings: Sequence[Encoding],
+    targets: IntArray,
+    origins: Sequence[Origin],
+    *,
+    rows: Sequence[torch.Tensor] | None = None,
+    leaders: IntArray | None = None,
+    flags: set[str] | None = None,
+    memo: dict[Any, Any] | None = None,
+) -> list[FloatArray]:
+    """Return the scores that a method gives to texts, or to moved copies of them.
+
+    Args:
+        classifier: the model.
+        encodings: the texts, at least one.
+        targets: (n,) class indices.
+        origins: how each is explained; all alike but for their keys.
+        rows: (t, h) embeddings to explain instead of those of the token ids.
+        leaders: (n,) see :class:`MethodBatch`; each item leads itself if None.
+        flags: receives what readers of the scores must know.
+        memo: work to share with other methods of the same encodings and rows.
+
+    Returns:
+        (t,) float64 scores of each text, special tokens included.
 
     Raises:
         InputError: unknown method or option, or a target that is not a class.
@@ -136,36 +256,23 @@ def explain_encodings(
     """
     from exparity.engine.preflight import check_targets
 
-    entry = METHODS.get(method)
-    options = complete(entry.options, params, f"method {method}")
+    call = origins[0]
+    entry = METHODS.get(call.method)
+    options = complete(entry.options, call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
-    if not encodings:
-        return []
     batch = MethodBatch(
         classifier=classifier,
-        token_ids=tuple(e.token_ids for e in encodings),
-        special_masks=tuple(e.special_mask for e in encodings),
+        encodings=tuple(encodings),
         targets=targets,
-        keys=tuple(keys),
-        seed=seed,
-        method=method,
+        keys=tuple(origin.key for origin in origins),
+        seed=call.seed,
+        method=call.method,
+        rows=tuple(rows or [classifier.embed(e.token_ids) for e in encodings]),
+        leaders=np.arange(len(encodings)) if leaders is None else leaders,
+        flags=set() if flags is None else flags,
+        memo={} if memo is None else memo,
     )
-    scores: list[FloatArray] = entry.function(batch, **options)
+    scores = [np.asarray(s, dtype=np.float64) for s in entry.function(batch, **options)]
     if [len(s) for s in scores] != batch.lengths:
-        raise ExparityError(f"method {method}: must return one score per token of every text")
-    if flags is not None:
-        flags |= batch.flags
-    elif batch.flags:
-        log.warning("%s: the scores are flagged %s", method, ", ".join(sorted(batch.flags)))
-    return [
-        Explanation(
-            text=encoding.text,
-            target=int(target),
-            token_ids=encoding.token_ids,
-            tokens=encoding.tokens,
-            scores=np.asarray(score, dtype=np.float64),
-            special_mask=encoding.special_mask,
-            word_ids=encoding.word_ids,
-        )
-        for encoding, target, score in zip(encodings, targets, scores, strict=True)
-    ]
+        raise ExparityError(f"method {call.method}: must return one score per token of every text")
+    return scores

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from exparity.errors import InputError
-from exparity.interface import FloatArray
+from exparity.interface import FloatArray, IntArray
 from exparity.methods import MethodBatch
 from exparity.methods._quadrature import gauss_legendre
 
 if TYPE_CHECKING:
     import torch
 
-Pool = Literal["l1", "sum", "times_input"]
+Pooling = Literal["l1", "times_input"]
+PathPooling = Literal["sum", "times_input"]
+_POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
 ROUNDING_NOISE = "rounding_noise"
 """Flag of scores that are exactly zero in theory, so that only rounding errors are left.
@@ -24,30 +27,53 @@ elements. The derivative in that direction, which is the sum over the embedding 
 """
 
 
-def input_attributions(batch: MethodBatch, pool: Pool) -> list[FloatArray]:
+def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> FloatArray:
+    """Turn gradients into one score per token.
+
+    Args:
+        gradient: (..., t, h) gradient of the target logit.
+        rows: (..., t, h) embeddings that it was taken at.
+        pooling: ``l1`` norm over the embedding dimension, or the sum of the gradient
+            ``times_input``.
+
+    Returns:
+        (..., t) float64.
+    """
+    parts = gradient.double()
+    parts = parts.abs() if pooling == "l1" else parts * rows.double()
+    found: FloatArray = parts.sum(-1).cpu().numpy()
+    return found
+
+
+def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
     """Attribute by the gradient at the input itself.
 
     Args:
         batch: the texts.
-        pool: how a token's (h,) gradient becomes one score: ``l1`` norm, or the sum of the
-            gradient ``times_input``.
+        pooling: see :func:`pooled`.
 
     Returns:
         (t,) float64 scores for each text.
     """
-    classifier = batch.classifier
-    inputs = [classifier.embed(ids) for ids in batch.token_ids]
-    scores: list[FloatArray] = [np.zeros(0)] * len(batch)
-
-    def consume(rows: list[int], gradients: torch.Tensor) -> None:
-        for place, row in enumerate(rows):
-            gradient = gradients[place, : batch.lengths[row]].double()
-            pooled = gradient.abs() if pool == "l1" else gradient * inputs[row].double()
-            scores[row] = pooled.sum(-1).cpu().numpy()
-
     from exparity.engine.classifier import padded
 
-    classifier.input_gradients(batch.lengths, padded(inputs), batch.targets, consume)
+    if "gradient" not in batch.memo:
+        found: dict[Pooling, list[FloatArray]] = {
+            kind: [np.zeros(0)] * len(batch) for kind in _POOLINGS
+        }
+
+        def consume(
+            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+        ) -> None:
+            for place, row in enumerate(positions):
+                gradient = gradients[0][place, : batch.lengths[row]]
+                for kind in _POOLINGS:
+                    found[kind][row] = pooled(gradient, batch.rows[row], kind)
+
+        build = padded(batch.rows)
+        batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
+        batch.memo["gradient"] = found
+    scores: list[FloatArray] = batch.memo["gradient"][pooling]
     return scores
 
 
@@ -58,14 +84,14 @@ def baseline_ids(batch: MethodBatch, row: int) -> list[int]:
     return [int(token) if special else pad for token, special in pairs]
 
 
-def path_attributions(batch: MethodBatch, pool: Pool, n_steps: int) -> list[FloatArray]:
+def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:
     """Attribute by the mean gradient on the straight line from the baseline to the input.
 
     Steps of all texts share batches; a text's gradients are summed as they come.
 
     Args:
         batch: the texts.
-        pool: ``sum`` of the mean gradient over the embedding dimension, or its sum
+        pooling: ``sum`` of the mean gradient over the embedding dimension, or its sum
             ``times_input`` difference.
         n_steps: nodes of the Gauss–Legendre rule.
 
@@ -75,44 +101,69 @@ def path_attributions(batch: MethodBatch, pool: Pool, n_steps: int) -> list[Floa
     Raises:
         InputError: ``n_steps`` is below 1.
     """
-    import torch
-
     if n_steps < 1:
         raise InputError(f"method {batch.method}: n_steps must be at least 1, not {n_steps}")
+    key = ("path", n_steps)
+    if key not in batch.memo:
+        batch.memo[key] = _path_sums(batch, n_steps)
+    found = batch.memo[key]
+    if pooling == "sum" and found["noise"]:
+        batch.flags.add(ROUNDING_NOISE)
+    scores: list[FloatArray] = found[pooling]
+    return scores
+
+
+def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
+    """Return both poolings of the path's mean gradient, and whether the plain sum is noise."""
+    import torch
+
     classifier = batch.classifier
     nodes, weights = gauss_legendre(n_steps)
-    ends = [classifier.embed(ids) for ids in batch.token_ids]
+    ends = batch.rows
     starts = [classifier.embed(baseline_ids(batch, row)) for row in range(len(batch))]
     sums = [torch.zeros_like(end, dtype=torch.float64) for end in ends]
-    items = [(row, step) for row in range(len(batch)) for step in range(n_steps)]
+    owners = np.repeat(np.arange(len(batch)), n_steps)
+    steps = np.tile(np.arange(n_steps), len(batch))
 
     def build(positions: list[int], width: int) -> torch.Tensor:
-        first = ends[items[positions[0]][0]]
-        points = first.new_zeros(len(positions), width, first.shape[1])
-        for place, position in enumerate(positions):
-            row, step = items[position]
+        points = ends[0].new_zeros(len(positions), width, ends[0].shape[1])
+        for row, places in _runs(owners[positions]):
             start, end = starts[row], ends[row]
-            points[place, : len(end)] = start + nodes[step] * (end - start)
+            alpha = torch.as_tensor(nodes[steps[positions][places]], dtype=end.dtype)
+            alpha = alpha.to(end.device)[:, None, None]
+            points[places, : len(end)] = start + alpha * (end - start)
         return points
 
-    def consume(positions: list[int], gradients: torch.Tensor) -> None:
-        for place, position in enumerate(positions):
-            row, step = items[position]
-            sums[row] += weights[step] * gradients[place, : len(ends[row])].double()
+    def consume(
+        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+    ) -> None:
+        for row, places in _runs(owners[positions]):
+            # One step after the other, so that the sum does not depend on where batches end.
+            for place, step in zip(
+                range(places.start, places.stop), steps[positions][places], strict=True
+            ):
+                gradient = gradients[0][place, : len(ends[row])]
+                sums[row].add_(gradient.double(), alpha=float(weights[step]))
 
-    lengths = [len(ends[row]) for row, _ in items]
-    targets = np.repeat(batch.targets, n_steps)
-    classifier.input_gradients(lengths, build, targets, consume)
-    scores, ratios = [], []
+    lengths = [len(ends[row]) for row in owners]
+    classifier.input_gradients(lengths, build, batch.targets[owners], consume)
+    found: dict[str, Any] = {"sum": [], "times_input": []}
+    ratios = []
     for mean, start, end in zip(sums, starts, ends, strict=True):
-        parts = mean * (end - start).double() if pool == "times_input" else mean
-        pooled = parts.sum(-1)
-        scores.append(pooled.cpu().numpy())
-        size = float(parts.abs().sum(-1).max())
-        ratios.append(float(pooled.abs().max()) / size if size else 0.0)
-    if ratios and max(ratios) < _noise_level(ends[0].dtype):
-        batch.flags.add(ROUNDING_NOISE)
-    return scores
+        plain = mean.sum(-1)
+        found["sum"].append(plain.cpu().numpy())
+        found["times_input"].append((mean * (end - start).double()).sum(-1).cpu().numpy())
+        size = float(mean.abs().sum(-1).max())
+        ratios.append(float(plain.abs().max()) / size if size else 0.0)
+    found["noise"] = bool(ratios) and max(ratios) < _noise_level(ends[0].dtype)
+    return found
+
+
+def _runs(owners: IntArray) -> list[tuple[int, slice]]:
+    """Return each owner of a batch with the places it holds, which lie side by side."""
+    edges = np.flatnonzero(np.diff(owners)) + 1
+    bounds = [0, *edges.tolist(), len(owners)]
+    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]
 
 
 def _noise_level(dtype: torch.dtype) -> float:

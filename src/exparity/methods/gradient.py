@@ -16,6 +16,7 @@ from exparity.methods._gradients import input_attributions
     stochastic=False,
     reference="Simonyan et al. 2013, arXiv:1312.6034",
     display="Gradient",
+    pooling="l1",
 )
 def gradient(batch: MethodBatch) -> list[FloatArray]:
     r"""L1 norm of the target logit's gradient with respect to each token's embedding.

@@ -16,6 +16,7 @@ from exparity.methods._gradients import input_attributions
     stochastic=False,
     reference="Shrikumar et al. 2016, arXiv:1605.01713",
     display="Gradient × input",
+    pooling="times_input",
 )
 def gradient_x_input(batch: MethodBatch) -> list[FloatArray]:
     r"""Inner product of each token's embedding with the target logit's gradient there.

@@ -16,6 +16,7 @@ from exparity.methods._gradients import path_attributions
     stochastic=False,
     reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1 without the factor (x − x′)",
     display="Integrated gradients",
+    passes=50,
 )
 def integrated_gradients(batch: MethodBatch, *, n_steps: int = 50) -> list[FloatArray]:
     r"""Mean gradient of the target logit on the line from the baseline to the input.

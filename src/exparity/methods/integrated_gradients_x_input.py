@@ -16,6 +16,7 @@ from exparity.methods._gradients import path_attributions
     stochastic=False,
     reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1",
     display="Integrated gradients × input",
+    passes=50,
 )
 def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: int = 50) -> list[FloatArray]:
     r"""Integrated gradients; a text's scores sum to f(input) − f(baseline).

@@ -1,27 +1,40 @@
 """Quality metrics: the registry, and :func:`evaluate`, which scores explanations with one.
 
 A metric that needs attributions alone is a function of padded arrays,
-``f(scores, content_mask, *, options) -> (n,)``. One that runs the model is a function of a
-:class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. Both are registered with :func:`metric` in
-a module of their own.
+``f(scores, content_mask, *, options) -> (n,)``. One that runs the model, or the explanation method
+again, is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. Both are
+registered with :func:`metric` in a module of their own.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from exparity.errors import ExparityError, InputError
-from exparity.interface import BoolArray, Explanation, FloatArray, IntArray, MetricFacts
+from exparity.interface import (
+    BoolArray,
+    Encoding,
+    Explanation,
+    FloatArray,
+    IntArray,
+    MethodFacts,
+    MetricFacts,
+    Origin,
+)
 from exparity.metrics._arrays import l1_normalised, pad
 from exparity.parameters import Option, complete, options_of
 from exparity.registry import Entry, Registry
 from exparity.seeding import generator
 
 if TYPE_CHECKING:
+    import torch
+
     from exparity.engine.classifier import Classifier
 
 METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
@@ -38,6 +51,7 @@ class MetricBatch:
 
     Attributes:
         classifier: the model, behind the engine.
+        explanations: as they were given, with raw attributions.
         token_ids: (t,) ids of each text, special tokens included.
         scores: (t,) normalised attributions of each text.
         content_masks: (t,) True for tokens that count, for each text.
@@ -45,9 +59,11 @@ class MetricBatch:
         keys: identity of each text, for random draws.
         seed: the run's seed.
         metric: id of the metric.
+        notes: what the metric counts beside its values, such as ``censored``; it may add to it.
     """
 
     classifier: Classifier
+    explanations: tuple[Explanation, ...]
     token_ids: tuple[IntArray, ...]
     scores: tuple[FloatArray, ...]
     content_masks: tuple[BoolArray, ...]
@@ -55,13 +71,24 @@ class MetricBatch:
     keys: tuple[str, ...]
     seed: int
     metric: str
+    notes: Counter[str] = field(default_factory=Counter)
 
     def __len__(self) -> int:
         return len(self.scores)
 
-    def generator(self, index: int) -> np.random.Generator:
-        """Return the random generator of one text; the same whatever it is batched with."""
-        return generator(self.seed, "evaluate", self.metric, self.keys[index])
+    def generator(self, index: int, *more: str | int) -> np.random.Generator:
+        """Return the random generator of one text; the same whatever it is batched with.
+
+        Args:
+            index: the text.
+            more: which of several generators of the text, such as the number of a draw.
+        """
+        return generator(self.seed, "evaluate", self.metric, self.keys[index], *more)
+
+    @cached_property
+    def rows(self) -> tuple[torch.Tensor, ...]:
+        """(t, h) input embeddings of each text."""
+        return tuple(self.classifier.embed(ids) for ids in self.token_ids)
 
     def target_probabilities(
         self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
@@ -81,13 +108,95 @@ class MetricBatch:
         found = self.classifier.probabilities(sequences)
         return found[np.arange(len(rows)), self.targets[rows]]
 
+    def attributions(
+        self, rows: Sequence[torch.Tensor], owners: IntArray
+    ) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Explain moved copies of texts as the texts themselves were explained.
+
+        Random draws and adaptive choices are those of the text, so that differences come from the
+        move alone.
+
+        Args:
+            rows: (t, h) embeddings of each copy.
+            owners: (m,) index of the text that each copy was made from.
+
+        Returns:
+            (t,) raw attributions of every text of the batch, and of every copy.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        originals: list[FloatArray] = [e.scores for e in self.explanations]
+        encodings, origins = self._encodings, self._origins
+        entry = self.explainer
+        owners = np.asarray(owners, dtype=np.int64)
+        # An adaptive method needs the text beside its copies to follow its choices.
+        led = np.arange(len(self)) if entry.facts.adaptive else np.zeros(0, dtype=np.int64)
+        items = np.concatenate([led, owners])
+        found = attribute(
+            self.classifier,
+            [encodings[i] for i in items],
+            self.targets[items],
+            [origins[i] for i in items],
+            rows=[*(self.rows[i] for i in led), *rows],
+            leaders=items if entry.facts.adaptive else None,
+        )
+        return found[: len(led)] or originals, found[len(led) :]
+
+    @property
+    def explainer(self) -> Entry[MethodFacts]:
+        """The method that made the explanations.
+
+        Raises:
+            InputError: an explanation does not say what made it.
+        """
+        from exparity.methods import METHODS
+
+        return METHODS.get(self._origins[0].method)
+
+    @cached_property
+    def _encodings(self) -> list[Encoding]:
+        encodings = self.classifier.encode([e.text for e in self.explanations])
+        for encoding, ids, explanation in zip(
+            encodings, self.token_ids, self.explanations, strict=True
+        ):
+            if not np.array_equal(encoding.token_ids, ids):
+                raise InputError(
+                    f"explanation of {explanation.text!r}: its token_ids are not those that this "
+                    "model's tokenizer gives to the text; explain it again with this model"
+                )
+        return encodings
+
+    @cached_property
+    def _origins(self) -> list[Origin]:
+        found = []
+        for explanation in self.explanations:
+            if explanation.origin is None:
+                raise InputError(
+                    f"explanation of {explanation.text!r}: metric {self.metric} runs the method "
+                    "again, so the explanation must come from exparity.explain"
+                )
+            found.append(explanation.origin)
+        first = found[0]
+        for origin in found:
+            if replace(origin, key=first.key) != first:
+                raise InputError(
+                    f"metric {self.metric}: explanations of several methods or options; evaluate "
+                    "those of each on their own"
+                )
+        return found
+
 
 def _common(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
-    """Options that every metric has."""
+    """Options that every metric of normalised attributions has."""
 
 
 def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
-    """Return all options of a metric: its own and those that every metric has."""
+    """Return all options of a metric: its own, and those that all share that normalise."""
+    if entry.facts.needs == "explainer":
+        return entry.options  # it compares raw attributions
     return {**options_of(_common), **entry.options}
 
 
@@ -127,11 +236,15 @@ def evaluate_keyed(
     metric: str,
     seed: int,
     params: dict[str, Any],
+    notes: Counter[str] | None = None,
 ) -> FloatArray:
-    """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`."""
+    """Score explanations whose random draws are keyed by ``keys``; see :func:`evaluate`.
+
+    ``notes`` receives what the metric counts beside its values.
+    """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")
-    over = options.pop("normalise_over")
+    over = options.pop("normalise_over", "sequence")
     if not explanations:
         return np.zeros(0)
     masks = [e.content_mask for e in explanations]
@@ -146,6 +259,8 @@ def evaluate_keyed(
     else:
         batch = _model_batch(classifier, explanations, scores, masks, keys, metric, seed)
         values = entry.function(batch, **options)
+        if notes is not None:
+            notes.update(batch.notes)
     values = np.asarray(values, dtype=np.float64)
     if values.shape != (len(explanations),):
         raise ExparityError(f"metric {metric}: must return one value per explanation")
@@ -177,6 +292,7 @@ def _model_batch(
     check_targets(targets, classifier.n_classes)
     return MetricBatch(
         classifier=classifier,
+        explanations=tuple(explanations),
         token_ids=tuple(ids),
         scores=tuple(scores),
         content_masks=tuple(masks),

@@ -17,6 +17,7 @@ from exparity.metrics._removal import TENTHS, BasedOn, removal_curve
     stochastic=False,
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
     display="Comprehensiveness",
+    passes=20,
 )
 def comprehensiveness(
     batch: MetricBatch,

@@ -1,0 +1,72 @@
+"""LIME's samples and its regression (Ribeiro et al. 2016)."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from exparity.interface import BoolArray, FloatArray
+
+Sampling = Literal["independent", "paired", "stratified"]
+
+
+def draw_masks(
+    n_tokens: int, num_samples: int, rng: np.random.Generator, sampling: Sampling
+) -> BoolArray:
+    """Draw the neighbourhood of a text; its first member is the text itself.
+
+    LIME removes a number of tokens that is uniform on 1…t, and a uniform subset of that size
+    (``independent``). Two other schemes have the same distribution for each member, and less
+    variance together: ``paired`` follows each mask by one that keeps exactly the tokens it
+    removed (antithetic; one that removes all tokens is followed by itself, since nothing may keep
+    all), and ``stratified`` takes every size equally often.
+
+    Args:
+        n_tokens: t.
+        num_samples: m, the text itself included.
+        rng: where randomness comes from.
+        sampling: the scheme.
+
+    Returns:
+        (m, t) True for tokens that stay.
+    """
+    count = num_samples - 1
+    if sampling == "stratified":
+        # A whole number of rounds through all sizes, then a random part of one.
+        rounds = -(-count // n_tokens)
+        sizes = np.concatenate([rng.permutation(n_tokens) + 1 for _ in range(rounds)])[:count]
+    else:
+        sizes = rng.integers(1, n_tokens + 1, count)
+    order = rng.random((count, n_tokens)).argsort(axis=1).argsort(axis=1)
+    kept = order >= sizes[:, None]
+    if sampling == "paired":
+        first, second = kept[0 : 2 * (count // 2) : 2], kept[1:count:2]
+        second[:] = np.where(first.any(axis=1, keepdims=True), ~first, first)
+    return np.concatenate([np.ones((1, n_tokens), dtype=bool), kept])
+
+
+def fit(masks: BoolArray, values: FloatArray, kernel_width: float = 25.0) -> FloatArray:
+    """Fit LIME's weighted ridge regression with the lime package.
+
+    Args:
+        masks: (m, t) True for tokens that stay; the first row is the text itself.
+        values: (m,) target probability of each masked text.
+        kernel_width: of the exponential kernel over 100 × cosine distance.
+
+    Returns:
+        (t,) coefficients.
+    """
+    from lime.lime_base import LimeBase
+    from sklearn.metrics import pairwise_distances
+
+    data = masks.astype(np.float64)
+    distances = pairwise_distances(data, data[:1], metric="cosine").ravel() * 100
+    base = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / kernel_width**2)), random_state=0)
+    _, weights, _, _ = base.explain_instance_with_data(
+        data, values[:, None], distances, 0, masks.shape[1], feature_selection="none"
+    )
+    coefficients = np.zeros(masks.shape[1])
+    for token, weight in weights:
+        coefficients[token] = weight
+    return coefficients

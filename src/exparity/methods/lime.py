@@ -1,0 +1,75 @@
+"""LIME (Ribeiro et al. 2016) on tokens."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import FloatArray
+from exparity.methods import MethodBatch, method
+from exparity.methods._lime import Sampling, draw_masks, fit
+
+
+@method(
+    "lime",
+    signed=True,
+    needs_gradient=False,
+    target="probability",
+    baseline="mask token",
+    stochastic=True,
+    reference="Ribeiro et al. 2016, arXiv:1602.04938, section 3.4",
+    display="LIME",
+    passes=500,
+)
+def lime(
+    batch: MethodBatch,
+    *,
+    num_samples: int | None = None,
+    max_samples: int = 5000,
+    kernel_width: float = 25.0,
+    sampling: Sampling = "independent",
+) -> list[FloatArray]:
+    r"""Coefficients of a linear model fitted to the text's neighbourhood.
+
+    :math:`\arg\min_{w,b} \sum_z \pi(z) (p_y(x \odot z) - w^\top z - b)^2 + \lVert w \rVert^2` over
+    masks :math:`z`, where masked tokens are replaced by the mask token and :math:`\pi` falls with
+    the cosine distance of :math:`z` from 1. Special tokens are masked like others and score 0.
+
+    Args:
+        batch: the texts.
+        num_samples: masks per text, the text itself included; t² but at most ``max_samples`` for
+            a text of t tokens if None.
+        max_samples: bound of that default.
+        kernel_width: of the kernel over 100 × cosine distance.
+        sampling: ``independent`` masks as LIME's, or with less variance at equal cost
+            ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
+
+    Returns:
+        (t,) signed scores for each text, in probability.
+
+    Raises:
+        InputError: fewer than 2 samples, or a kernel width that is not positive.
+    """
+    from exparity.engine.masking import MaskedTexts
+
+    if num_samples is not None and num_samples < 2:
+        raise InputError(f"method {batch.method}: num_samples must be at least 2")
+    if max_samples < 2:
+        raise InputError(f"method {batch.method}: max_samples must be at least 2")
+    if not kernel_width > 0:
+        raise InputError(f"method {batch.method}: kernel_width must be positive")
+    masks = []
+    for row, length in enumerate(batch.lengths):
+        size = num_samples or max(2, min(length**2, max_samples))
+        masks.append(draw_masks(length, size, batch.generator(row), sampling))
+    owners = np.repeat(np.arange(len(batch)), [len(m) for m in masks])
+    flat = [mask for drawn in masks for mask in drawn]
+    found = MaskedTexts(batch.classifier, batch.rows).probabilities(owners, flat)
+    values = found[np.arange(len(owners)), batch.targets[owners]]
+    scores = []
+    first = 0
+    for row, drawn in enumerate(masks):
+        coefficients = fit(drawn, values[first : first + len(drawn)], kernel_width)
+        first += len(drawn)
+        scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
+    return scores

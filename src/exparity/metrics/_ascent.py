@@ -1,0 +1,152 @@
+"""Projected gradient ascent in embedding space (Madry et al. 2018)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from exparity.interface import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    import torch
+
+    from exparity.metrics import MetricBatch
+
+Norm = Literal["l2", "linf"]
+
+
+def size_of(matrix: torch.Tensor, norm: Norm) -> float:
+    """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements.
+
+    A perturbation of which every element is at the bound ``radius × root mean square`` has the
+    Euclidean norm ``radius × norm``, so that a relative radius means the same in both balls.
+    """
+    square = float(matrix.double().square().sum())
+    return float(np.sqrt(square if norm == "l2" else square / max(1, matrix.numel())))
+
+
+def as_mask(mask: BoolArray, like: torch.Tensor) -> torch.Tensor:
+    """Return a mask as a tensor beside another."""
+    import torch
+
+    return torch.as_tensor(mask, device=like.device)
+
+
+def climbed(
+    offset: torch.Tensor, gradient: torch.Tensor, norm: Norm, step: float, radius: float
+) -> torch.Tensor:
+    """Take one step of steepest ascent and return to the ball.
+
+    Args:
+        offset: (t, h) where the ascent stands, relative to the centre.
+        gradient: (t, h) of the function that is ascended; rows that must not move are 0.
+        norm: of the ball.
+        step: length of the step in that norm.
+        radius: of the ball, absolute.
+
+    Returns:
+        (t, h) the new offset, with norm ≤ ``radius``.
+    """
+    gradient = gradient.float()
+    if norm == "linf":
+        return (offset + step * gradient.sign()).clamp(-radius, radius)
+    # By the peak first: squares of tiny gradients leave the range of float32.
+    peak = float(gradient.abs().max())
+    if peak > 0:
+        scaled = gradient / peak
+        offset = offset + scaled * (step / float(scaled.norm()))
+    length = float(offset.norm())
+    return offset if length <= radius else offset * (radius / length)
+
+
+class Ascent:
+    """Ascents of the prediction loss from copies of texts, side by side.
+
+    Args:
+        batch: the explanations whose texts are copied.
+        free: (t,) True for tokens whose embeddings may move, for each text.
+        owners: (m,) index of the text that each ascent starts at.
+        norm: of the balls.
+        radii: radius of the ball around each text, absolute.
+        step_size: length of a step in units of the radius.
+    """
+
+    def __init__(
+        self,
+        batch: MetricBatch,
+        free: Sequence[BoolArray],
+        owners: IntArray,
+        *,
+        norm: Norm,
+        radii: Sequence[float],
+        step_size: float,
+    ) -> None:
+        import torch
+
+        self.batch = batch
+        self.owners = owners
+        self.norm = norm
+        self.radii = radii
+        self.step_size = step_size
+        self.free = [as_mask(mask, batch.rows[0])[:, None] for mask in free]
+        self.offsets = [
+            torch.zeros_like(batch.rows[owner], dtype=torch.float32) for owner in owners
+        ]
+
+    def start_anywhere(self, item: int, rng: np.random.Generator) -> None:
+        """Move an ascent to a point drawn uniformly from its ball."""
+        import torch
+
+        owner = int(self.owners[item])
+        offset, radius = self.offsets[item], self.radii[owner]
+        free = self.free[owner][:, 0]
+        shape = (int(free.sum()), offset.shape[1])
+        if self.norm == "linf":
+            drawn = rng.uniform(-radius, radius, shape)
+        else:
+            drawn = rng.standard_normal(shape)
+            drawn *= radius * rng.uniform() ** (1 / drawn.size) / np.linalg.norm(drawn)
+        offset[free] = torch.as_tensor(drawn, dtype=torch.float32, device=offset.device)
+
+    def copies(self) -> list[torch.Tensor]:
+        """Return the (t, h) embeddings that each ascent has reached."""
+        rows = self.batch.rows
+        return [
+            (rows[owner].float() + offset).to(rows[owner].dtype)
+            for owner, offset in zip(self.owners, self.offsets, strict=True)
+        ]
+
+    def climb(self, item: int, gradient: torch.Tensor) -> None:
+        """Take one step of an ascent along the loss's (t, h) gradient."""
+        owner = int(self.owners[item])
+        radius = self.radii[owner]
+        self.offsets[item] = climbed(
+            self.offsets[item],
+            gradient * self.free[owner],
+            self.norm,
+            self.step_size * radius,
+            radius,
+        )
+
+    def step(self, targets: IntArray) -> None:
+        """Take one step of every ascent.
+
+        Args:
+            targets: (m,) class whose loss is ascended.
+        """
+        from exparity.engine.classifier import padded, prediction_loss
+
+        copies = self.copies()
+        lengths = [len(copy) for copy in copies]
+
+        def consume(
+            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+        ) -> None:
+            for place, item in enumerate(positions):
+                self.climb(item, gradients[0][place, : lengths[item]])
+
+        self.batch.classifier.input_gradients(
+            lengths, padded(copies), targets, consume, (prediction_loss,)
+        )

@@ -1,0 +1,159 @@
+"""Max-sensitivity (Yeh et al. 2019)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics import MetricBatch, metric
+from exparity.metrics._ascent import Ascent, Norm, as_mask, size_of
+
+if TYPE_CHECKING:
+    import torch
+
+
+@metric(
+    "sensitivity",
+    direction="lower",
+    bounds=(0.0, float("inf")),
+    unit="relative change",
+    kind="robustness",
+    needs="explainer",
+    stochastic=True,
+    reference="Yeh et al. 2019, arXiv:1901.09392, definition 3",
+    display="Sensitivity",
+    passes=12,
+)
+def sensitivity(
+    batch: MetricBatch,
+    *,
+    steps: int = 10,
+    radius: float = 0.05,
+    relative: bool = True,
+    norm: Norm = "l2",
+    step_size: float | None = None,
+    restarts: int = 1,
+) -> FloatArray:
+    r"""Largest relative change of the explanation near the text, in embedding space.
+
+    :math:`\max_{\lVert \delta \rVert \le r} \lVert \Phi(x + \delta) - \Phi(x) \rVert /
+    \lVert \Phi(x) \rVert` over the iterates of a projected gradient ascent on the prediction loss
+    of the target (Madry et al. 2018), where :math:`\Phi` are raw attributions of content tokens and
+    only their embeddings move. The method draws the same random numbers for every copy.
+
+    Args:
+        batch: the explanations.
+        steps: of the ascent; each visits one copy.
+        radius: of the ball.
+        relative: in units of the content embeddings' norm (``l2``), or of the root mean square of
+            their elements (``linf``), instead of absolute.
+        norm: of the ball, ``l2`` or ``linf``.
+        step_size: length of a step in units of the radius; 2.5 / steps if None.
+        restarts: ascents per text; the first starts at the text, others at random points.
+
+    Returns:
+        (n,) not negative, lower is better; NaN where all attributions are zero or one is not
+        finite.
+
+    Raises:
+        InputError: a number that is not positive, or explanations that cannot be made again.
+    """
+    for name, value in (("steps", steps), ("radius", radius), ("restarts", restarts)):
+        if not value > 0:
+            raise InputError(f"metric {batch.metric}: {name} must be positive, not {value}")
+    if step_size is not None and not step_size > 0:
+        raise InputError(f"metric {batch.metric}: step_size must be positive, not {step_size}")
+    ascent = Ascent(
+        batch,
+        batch.content_masks,
+        np.repeat(np.arange(len(batch)), restarts),
+        norm=norm,
+        radii=_radii(batch, norm, radius, relative),
+        step_size=step_size or 2.5 / steps,
+    )
+    for item in range(len(ascent.owners)):
+        if item % restarts:  # the first starts at the text
+            ascent.start_anywhere(item, batch.generator(int(ascent.owners[item]), item % restarts))
+    explain_copies = _fused if batch.explainer.facts.pooling else _apart
+    originals, owners, moved = explain_copies(batch, ascent, steps, restarts)
+    worst = np.zeros(len(batch))
+    for owner, scores in zip(owners, moved, strict=True):
+        worst[owner] = np.maximum(  # which keeps NaN
+            worst[owner], _change(originals[owner], scores, batch.content_masks[owner])
+        )
+    return worst
+
+
+def _radii(batch: MetricBatch, norm: Norm, radius: float, relative: bool) -> list[float]:
+    if not relative:
+        return [radius] * len(batch)
+    return [
+        radius * size_of(rows[as_mask(mask, rows)], norm)
+        for rows, mask in zip(batch.rows, batch.content_masks, strict=True)
+    ]
+
+
+def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:
+    """Return the relative change of the content tokens' attributions; NaN if undefined."""
+    size = float(np.linalg.norm(original[mask]))
+    change = float(np.linalg.norm(moved[mask] - original[mask]))
+    return change / size if size > 0 and np.isfinite(size) and np.isfinite(change) else np.nan
+
+
+Found = tuple[list[FloatArray], list[int], list[FloatArray]]
+
+
+def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Found:
+    """Explain every copy in the same forward pass that the ascent takes there."""
+    from exparity.engine.classifier import padded, prediction_loss, target_logit
+    from exparity.methods._gradients import pooled
+
+    pooling = batch.explainer.facts.pooling
+    assert pooling is not None
+    owners: list[int] = []
+    moved: list[FloatArray] = []
+    for step in range(steps + 1):
+        copies = ascent.copies()
+        visiting = step > 0 or restarts > 1
+        climbing = step < steps
+        objectives = [prediction_loss] * climbing + [target_logit] * visiting
+
+        def consume(
+            positions: list[int],
+            gradients: tuple[torch.Tensor, ...],
+            logits: torch.Tensor,
+            copies: list[torch.Tensor] = copies,
+            visiting: bool = visiting,
+            climbing: bool = climbing,
+        ) -> None:
+            for place, item in enumerate(positions):
+                size = len(copies[item])
+                if climbing:
+                    ascent.climb(item, gradients[0][place, :size])
+                if visiting:
+                    owners.append(int(ascent.owners[item]))
+                    moved.append(pooled(gradients[-1][place, :size], copies[item], pooling))
+
+        targets = batch.targets[ascent.owners]
+        lengths = [len(copy) for copy in copies]
+        batch.classifier.input_gradients(lengths, padded(copies), targets, consume, objectives)
+    return [e.scores for e in batch.explanations], owners, moved
+
+
+def _apart(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Found:
+    """Find all copies first, then explain them together."""
+    copies: list[torch.Tensor] = []
+    owners: list[int] = []
+    for step in range(steps + 1):
+        here = ascent.copies()
+        for item, copy in enumerate(here):
+            if step > 0 or item % restarts:
+                copies.append(copy)
+                owners.append(int(ascent.owners[item]))
+        if step < steps:
+            ascent.step(batch.targets[ascent.owners])
+    originals, moved = batch.attributions(copies, np.array(owners, dtype=np.int64))
+    return originals, owners, moved

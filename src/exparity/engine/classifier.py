@@ -15,6 +15,7 @@ import numpy as np
 
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
+from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.errors import ExparityError
 from exparity.interface import Encoding, FloatArray, IntArray
 
@@ -59,6 +60,11 @@ class Classifier:
         device: where it runs.
         max_length: longest input in tokens.
         token_budget: padded tokens per batch; by device if None.
+        shortcuts: leave out work that cannot reach the output; see
+            :mod:`exparity.engine.shortcuts`.
+
+    Raises:
+        InputError: shortcuts are asked for and not known for this family of models.
     """
 
     def __init__(
@@ -69,7 +75,11 @@ class Classifier:
         device: torch.device,
         max_length: int,
         token_budget: int | None = None,
+        shortcuts: bool = False,
     ) -> None:
+        if shortcuts:
+            check_family(model)
+        self.shortcuts = shortcuts
         self.model = model.to(device)  # type: ignore[arg-type]
         self.model.eval()
         self.tokenizer = tokenizer
@@ -249,11 +259,17 @@ class Classifier:
         Returns:
             (b, c) float32 logits.
         """
-        import torch
-
         width = embeddings.shape[1]
         # Without padding there is nothing to mask, and attention is faster for it.
         mask = None if min(lengths) == width else self._mask(lengths, width).long()
+        with self._shortcut(lengths):
+            return self._run(embeddings, mask, lengths)
+
+    def _run(
+        self, embeddings: torch.Tensor, mask: torch.Tensor | None, lengths: Sequence[int]
+    ) -> torch.Tensor:
+        import torch
+
         if not self.pools_last_token:
             output = self.model(inputs_embeds=embeddings, attention_mask=mask)
             return output.logits.float()  # type: ignore[no-any-return]
@@ -264,6 +280,11 @@ class Classifier:
         last = torch.as_tensor(lengths, device=self.device) - 1
         pooled = hidden[torch.arange(len(lengths), device=self.device), last]
         return self.model.score(pooled).float()  # type: ignore[no-any-return]
+
+    def _shortcut(self, lengths: Sequence[int]) -> contextlib.AbstractContextManager[None]:
+        if not self.shortcuts:
+            return contextlib.nullcontext()
+        return pooled_position_only(self.model, lengths)
 
     def _mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
         import torch

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exparity.engine.shortcuts import FirstLayer
 from exparity.interface import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
@@ -33,6 +35,9 @@ class MaskedTexts:
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self._rows = pad_sequence(list(rows), batch_first=True)
         self._absent = classifier.embed([classifier.mask_id])[0]
+        self._first: FirstLayer | None = None
+        if classifier.shortcuts:
+            self._first = FirstLayer(classifier.model, self._rows, self._absent)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
         """Return class probabilities of masked texts; equal masks of a text are computed once.
@@ -60,8 +65,11 @@ class MaskedTexts:
 
         def build(positions: list[int], wide: int) -> torch.Tensor:
             chosen = torch.as_tensor(positions, device=self.classifier.device)
-            mask = stays[chosen, :wide, None]
-            return torch.where(mask, self._rows[texts[chosen], :wide], self._absent)
+            mask = stays[chosen, :wide]
+            if self._first is not None:
+                self._first.show(texts[chosen], mask)
+            return torch.where(mask[..., None], self._rows[texts[chosen], :wide], self._absent)
 
         lengths = self.lengths[owners[first]].tolist()
-        return self.classifier.forward(lengths, build)[inverse.reshape(-1)]
+        with self._first.in_use() if self._first is not None else nullcontext():
+            return self.classifier.forward(lengths, build)[inverse.reshape(-1)]

@@ -9,6 +9,8 @@ from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._lime import Sampling, draw_masks, fit
 
+_TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
+
 
 @method(
     "lime",
@@ -58,18 +60,26 @@ def lime(
         raise InputError(f"method {batch.method}: max_samples must be at least 2")
     if not kernel_width > 0:
         raise InputError(f"method {batch.method}: kernel_width must be positive")
-    masks = []
-    for row, length in enumerate(batch.lengths):
-        size = num_samples or max(2, min(length**2, max_samples))
-        masks.append(draw_masks(length, size, batch.generator(row), sampling))
-    owners = np.repeat(np.arange(len(batch)), [len(m) for m in masks])
-    flat = [mask for drawn in masks for mask in drawn]
-    found = MaskedTexts(batch.classifier, batch.rows).probabilities(owners, flat)
-    values = found[np.arange(len(owners)), batch.targets[owners]]
-    scores = []
-    first = 0
-    for row, drawn in enumerate(masks):
-        coefficients = fit(drawn, values[first : first + len(drawn)], kernel_width)
-        first += len(drawn)
-        scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
+    scores: list[FloatArray] = []
+    for first in range(0, len(batch), _TOGETHER):
+        texts = range(first, min(first + _TOGETHER, len(batch)))
+        masks = [
+            draw_masks(
+                batch.lengths[row],
+                num_samples or max(2, min(batch.lengths[row] ** 2, max_samples)),
+                batch.generator(row),
+                sampling,
+            )
+            for row in texts
+        ]
+        counts = [len(drawn) for drawn in masks]
+        owners = np.repeat(np.arange(len(texts)), counts)
+        flat = [mask for drawn in masks for mask in drawn]
+        masked = MaskedTexts(batch.classifier, [batch.rows[row] for row in texts])
+        found = masked.probabilities(owners, flat)
+        values = found[np.arange(len(owners)), batch.targets[first + owners]]
+        ends = np.cumsum(counts)[:-1]
+        for row, drawn, own in zip(texts, masks, np.split(values, ends), strict=True):
+            coefficients = fit(drawn, own, kernel_width)
+            scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores

@@ -1,0 +1,213 @@
+"""Leaving out work that cannot reach the output: opt-in, for families whose layers are known.
+
+A classification head reads one position of the last layer. There, only keys and values of the other
+positions count; their queries, outputs and feed-forward layers do not. What is left out is never
+read, so that probabilities differ by rounding alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+from exparity.errors import InputError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel
+
+    Forward = Callable[..., torch.Tensor]
+
+ENCODERS = ("bert", "roberta")
+DECODERS = ("gpt2",)
+
+
+def check_family(model: PreTrainedModel) -> None:
+    """Check that the model's layers are of a family that shortcuts know.
+
+    Raises:
+        InputError: they are not.
+    """
+    family = model.config.model_type
+    if family not in ENCODERS + DECODERS:
+        raise InputError(
+            f"shortcuts: not known for models of type '{family}', only for "
+            f"{', '.join(ENCODERS + DECODERS)}; leave them off"
+        )
+
+
+@contextlib.contextmanager
+def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iterator[None]:
+    """Within the context, the last layer computes only the position that the head reads.
+
+    Args:
+        model: of a family in ``ENCODERS`` or ``DECODERS``.
+        lengths: (b,) rows that count of the batch that will be run.
+    """
+    base: Any = model.base_model
+    if model.config.model_type in ENCODERS:
+        layer = base.encoder.layer[-1]
+        replacement = _encoder_layer(layer)
+    else:
+        layer = base.h[-1]
+        replacement = _decoder_layer(layer, lengths)
+    layer.forward = replacement
+    try:
+        yield
+    finally:
+        del layer.forward  # the class's own shows again
+
+
+def _heads(projected: torch.Tensor, n_heads: int) -> torch.Tensor:
+    """Split (b, t, h) into (b, heads, t, h / heads)."""
+    b, t, h = projected.shape
+    return projected.view(b, t, n_heads, h // n_heads).transpose(1, 2)
+
+
+def _attend(
+    query: torch.Tensor,
+    key: torch.Tensor,
+    value: torch.Tensor,
+    mask: torch.Tensor | None,
+    scaling: float,
+) -> torch.Tensor:
+    """Return (b, q, h) attention output of (b, heads, q or t, h / heads) projections."""
+    from torch.nn.functional import scaled_dot_product_attention
+
+    found = scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    return found.transpose(1, 2).flatten(-2)
+
+
+def _encoder_layer(layer: Any) -> Forward:
+    """Return a BERT layer's forward for its first position: (b, t, h) to (b, 1, h)."""
+    attention = layer.attention.self
+
+    def forward(
+        hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, *_: Any, **__: Any
+    ) -> torch.Tensor:
+        first = hidden_states[:, :1]
+        n_heads = attention.num_attention_heads
+        context = _attend(
+            _heads(attention.query(first), n_heads),
+            _heads(attention.key(hidden_states), n_heads),
+            _heads(attention.value(hidden_states), n_heads),
+            None if attention_mask is None else attention_mask[..., :1, :],
+            attention.scaling,
+        )
+        attended = layer.attention.output(context, first)
+        result: torch.Tensor = layer.feed_forward_chunk(attended)
+        return result
+
+    return forward
+
+
+def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
+    """Return a GPT-2 block's forward that fills only the last position of each text."""
+    attention = layer.attn
+
+    def forward(
+        hidden_states: torch.Tensor,
+        past_key_values: Any = None,
+        attention_mask: torch.Tensor | None = None,
+        *_: Any,
+        **__: Any,
+    ) -> torch.Tensor:
+        import torch
+
+        device = hidden_states.device
+        rows = torch.arange(len(lengths), device=device)
+        last = torch.as_tensor(lengths, device=device) - 1
+        normed = layer.ln_1(hidden_states)
+        size = attention.embed_dim
+        weight, bias = attention.c_attn.weight, attention.c_attn.bias
+        ends = normed[rows, last][:, None]
+        query = ends @ weight[:, :size] + bias[:size]
+        key, value = (normed @ weight[:, size:] + bias[size:]).split(size, dim=-1)
+        # The last position sees every one up to itself, and no padding.
+        seen = torch.arange(hidden_states.shape[1], device=device)[None] <= last[:, None]
+        context = _attend(
+            _heads(query, attention.num_heads),
+            _heads(key, attention.num_heads),
+            _heads(value, attention.num_heads),
+            None if min(lengths) == hidden_states.shape[1] else seen[:, None, None],
+            attention.scaling,
+        )
+        attended = attention.c_proj(context) + hidden_states[rows, last][:, None]
+        attended = attended + layer.mlp(layer.ln_2(attended))
+        result = torch.zeros_like(hidden_states)
+        return result.index_put((rows, last), attended[:, 0])
+
+    return forward
+
+
+class FirstLayer:
+    """Projections of the first layer for all rows that masked texts can have.
+
+    At each position a masked text holds its own row or the mask token's, so that two rows a
+    position are all that the first layer's query, key and value projections ever see. They are
+    computed once and looked up.
+
+    Args:
+        model: of a family in ``ENCODERS`` or ``DECODERS``.
+        rows: (n, t, h) embeddings of the texts.
+        absent: (h,) embedding of the mask token.
+    """
+
+    def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
+        import torch
+
+        base: Any = model.base_model
+        n_texts, width, _ = rows.shape
+        every = torch.cat([rows, absent.expand(1, width, -1)])
+        with torch.inference_mode():
+            if model.config.model_type in ENCODERS:
+                attention = base.encoder.layer[0].attention.self
+                self._modules = [attention.query, attention.key, attention.value]
+                inputs = base.embeddings(inputs_embeds=every)
+            else:
+                block = base.h[0]
+                self._modules = [block.attn.c_attn]
+                positions = torch.arange(width, device=rows.device)
+                inputs = block.ln_1(every + base.wpe(positions))
+            self._tables = [module(inputs).flatten(0, 1) for module in self._modules]
+        self._width = width
+        self._absent = n_texts * width
+        self._index: torch.Tensor | None = None
+
+    def show(self, texts: torch.Tensor, stays: torch.Tensor) -> None:
+        """Say which rows the next batch holds.
+
+        Args:
+            texts: (b,) index of the text of each row of the batch.
+            stays: (b, width) True where the text's own row stays.
+        """
+        import torch
+
+        positions = torch.arange(stays.shape[1], device=stays.device)
+        own = texts[:, None] * self._width + positions
+        self._index = torch.where(stays, own, self._absent + positions)
+
+    @contextlib.contextmanager
+    def in_use(self) -> Iterator[None]:
+        """Within the context, the first layer looks its projections up."""
+        for module, table in zip(self._modules, self._tables, strict=True):
+            module.forward = self._lookup(table)
+        try:
+            yield
+        finally:
+            for module in self._modules:
+                del module.forward
+
+    def _lookup(self, table: torch.Tensor) -> Forward:
+        def forward(hidden_states: torch.Tensor) -> torch.Tensor:
+            import torch
+
+            index = self._index
+            assert index is not None
+            if len(index) < len(hidden_states):  # a tiny batch, filled up with its first row
+                more = index[:1].expand(len(hidden_states) - len(index), -1)
+                index = torch.cat([index, more])
+            return torch.nn.functional.embedding(index, table)
+
+        return forward

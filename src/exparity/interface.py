@@ -188,6 +188,7 @@ class MetricFacts:
         reference: where it is defined.
         display: name for tables; the id with blanks if None.
         passes: model passes per text, roughly; sizes the parts that a job saves.
+        needs_gradient: True if it differentiates the model itself, which is done in float32.
     """
 
     direction: Direction
@@ -199,6 +200,7 @@ class MetricFacts:
     reference: str
     display: str | None = None
     passes: int = 1
+    needs_gradient: bool = False
 
 
 @dataclass(frozen=True)

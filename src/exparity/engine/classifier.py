@@ -80,6 +80,7 @@ class Classifier:
         if shortcuts:
             check_family(model)
         self.shortcuts = shortcuts
+        self._known: dict[tuple[int, ...], FloatArray] | None = None
         self.model = model.to(device)  # type: ignore[arg-type]
         self.model.eval()
         self.tokenizer = tokenizer
@@ -146,15 +147,29 @@ class Classifier:
             (n, c) float64, rows sum to 1.
         """
         keys = [tuple(int(i) for i in s) or tuple(self.empty_ids) for s in sequences]
-        unique = {key: row for row, key in enumerate(dict.fromkeys(keys))}
-        ids = list(unique)
+        known = {} if self._known is None else self._known
+        ids = [key for key in dict.fromkeys(keys) if key not in known]
 
         def build(batch: list[int], width: int) -> torch.Tensor:
             rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
             return self.embed(np.array(rows))
 
         found = self.forward([len(key) for key in ids], build)
-        return found[[unique[key] for key in keys]]
+        known.update(zip(ids, found, strict=True))
+        return np.array([known[key] for key in keys]).reshape(len(keys), self.n_classes)
+
+    @contextlib.contextmanager
+    def remembering(self) -> Iterator[None]:
+        """Within the context, probabilities of a token-id sequence are computed once.
+
+        For several metrics or methods of the same texts, which ask about many equal ones.
+        """
+        outer = self._known
+        self._known = {} if outer is None else outer
+        try:
+            yield
+        finally:
+            self._known = outer
 
     def probabilities_from_embeddings(self, embeddings: Sequence[torch.Tensor]) -> FloatArray:
         """Return class probabilities of (t, h) embedding matrices.

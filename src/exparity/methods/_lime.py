@@ -46,25 +46,35 @@ def draw_masks(
     return np.concatenate([np.ones((1, n_tokens), dtype=bool), kept])
 
 
-def fit(masks: BoolArray, values: FloatArray, kernel_width: float = 25.0) -> FloatArray:
+def fit(
+    masks: BoolArray, values: FloatArray, kernel_width: float = 25.0, ridge: float = 1.0
+) -> FloatArray:
     """Fit LIME's weighted ridge regression with the lime package.
 
     Args:
         masks: (m, t) True for tokens that stay; the first row is the text itself.
         values: (m,) target probability of each masked text.
         kernel_width: of the exponential kernel over 100 × cosine distance.
+        ridge: penalty on the squared coefficients.
 
     Returns:
         (t,) coefficients.
     """
     from lime.lime_base import LimeBase
+    from sklearn.linear_model import Ridge
     from sklearn.metrics import pairwise_distances
 
     data = masks.astype(np.float64)
     distances = pairwise_distances(data, data[:1], metric="cosine").ravel() * 100
     base = LimeBase(lambda d: np.sqrt(np.exp(-(d**2) / kernel_width**2)), random_state=0)
     _, weights, _, _ = base.explain_instance_with_data(
-        data, values[:, None], distances, 0, masks.shape[1], feature_selection="none"
+        data,
+        values[:, None],
+        distances,
+        0,
+        masks.shape[1],
+        feature_selection="none",
+        model_regressor=Ridge(alpha=ridge),
     )
     coefficients = np.zeros(masks.shape[1])
     for token, weight in weights:

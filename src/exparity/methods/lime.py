@@ -29,13 +29,15 @@ def lime(
     num_samples: int | None = None,
     max_samples: int = 5000,
     kernel_width: float = 25.0,
+    ridge: float = 1.0,
     sampling: Sampling = "independent",
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to the text's neighbourhood.
 
-    :math:`\arg\min_{w,b} \sum_z \pi(z) (p_y(x \odot z) - w^\top z - b)^2 + \lVert w \rVert^2` over
-    masks :math:`z`, where masked tokens are replaced by the mask token and :math:`\pi` falls with
-    the cosine distance of :math:`z` from 1. Special tokens are masked like others and score 0.
+    :math:`\arg\min_{w,b} \sum_z \pi(z) (p_y(x \odot z) - w^\top z - b)^2 +
+    \lambda \lVert w \rVert^2` over masks :math:`z`, where masked tokens are replaced by the mask
+    token and :math:`\pi` falls with the cosine distance of :math:`z` from 1. Special tokens are
+    masked like others and score 0.
 
     Args:
         batch: the texts.
@@ -43,6 +45,7 @@ def lime(
             a text of t tokens if None.
         max_samples: bound of that default.
         kernel_width: of the kernel over 100 × cosine distance.
+        ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
         sampling: ``independent`` masks as LIME's, or with less variance at equal cost
             ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
 
@@ -60,6 +63,8 @@ def lime(
         raise InputError(f"method {batch.method}: max_samples must be at least 2")
     if not kernel_width > 0:
         raise InputError(f"method {batch.method}: kernel_width must be positive")
+    if ridge < 0:
+        raise InputError(f"method {batch.method}: ridge must not be negative")
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))
@@ -80,6 +85,6 @@ def lime(
         values = found[np.arange(len(owners)), batch.targets[first + owners]]
         ends = np.cumsum(counts)[:-1]
         for row, drawn, own in zip(texts, masks, np.split(values, ends), strict=True):
-            coefficients = fit(drawn, own, kernel_width)
+            coefficients = fit(drawn, own, kernel_width, ridge)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores

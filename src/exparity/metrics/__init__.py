@@ -9,7 +9,8 @@ registered with :func:`metric` in a module of their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -227,6 +228,37 @@ def evaluate(
     return evaluate_keyed(
         classifier, explanations, [e.text for e in explanations], metric, seed, params
     )
+
+
+def evaluate_many(
+    classifier: Classifier | None,
+    explanations: Mapping[str, Sequence[Explanation]],
+    metrics: Mapping[str, Mapping[str, Any]],
+    seed: int = 0,
+) -> dict[tuple[str, str], FloatArray]:
+    """Score explanations of several methods with several metrics that share what they can.
+
+    What the model says of a text, or of a part of it that several methods or thresholds remove or
+    keep, is computed once. Values are those of :func:`evaluate`.
+
+    Args:
+        classifier: see :func:`evaluate`.
+        explanations: by method, or by whatever name.
+        metrics: options by registered id.
+        seed: seed of metrics that draw random numbers.
+
+    Returns:
+        (n,) values by (name of the explanations, metric).
+
+    Raises:
+        InputError: see :func:`evaluate`.
+    """
+    with classifier.remembering() if classifier is not None else nullcontext():
+        return {
+            (name, id): evaluate(classifier, given, id, seed, **params)
+            for name, given in explanations.items()
+            for id, params in metrics.items()
+        }
 
 
 def evaluate_keyed(

@@ -1,0 +1,113 @@
+"""Timing work fairly on a machine whose speed drifts, and what it is compared with."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.interface import IntArray
+
+if TYPE_CHECKING:
+    import torch
+
+    from exparity.engine.classifier import Classifier
+
+_REPEATS = 5
+_PRODUCT = 1536
+
+
+def synchronise(classifier: Classifier) -> None:
+    """Wait for what the device still has to do."""
+    import torch
+
+    if classifier.device.type == "cuda":
+        torch.cuda.synchronize(classifier.device)
+
+
+def shortest(
+    classifier: Classifier, runs: Mapping[str, Callable[[], object]], repeats: int = _REPEATS
+) -> dict[str, float]:
+    """Return the shortest time of each run, in seconds.
+
+    They take turns after one round that warms up, so that a machine whose speed drifts slows all
+    of them, and the ratios hold.
+    """
+    best = dict.fromkeys(runs, float("inf"))
+    for turn in range(repeats + 1):
+        for name, run in runs.items():
+            start = time.perf_counter()
+            run()
+            synchronise(classifier)
+            if turn:
+                best[name] = min(best[name], time.perf_counter() - start)
+    return best
+
+
+def matrix_product(classifier: Classifier) -> Callable[[], object]:
+    """Return a large square matrix product in the model's precision: the machine at its best."""
+    import torch
+
+    dtype = classifier.model.dtype
+    a = torch.ones(_PRODUCT, _PRODUCT, device=classifier.device, dtype=dtype)
+    return lambda: torch.mm(a, a)
+
+
+PRODUCT_FLOPS = 2 * _PRODUCT**3
+
+
+def flops_per_token(classifier: Classifier) -> int:
+    """Return the operations of one forward pass a token, in products with weights alone."""
+    weights = sum(
+        p.numel() for n, p in classifier.model.named_parameters() if "embed" not in n and p.ndim > 1
+    )
+    return 2 * int(weights)
+
+
+def random_ids(classifier: Classifier, examples: int, length: int) -> IntArray:
+    """Return (examples, length) token ids, none special."""
+    special = set(classifier.tokenizer.all_special_ids)
+    size = classifier.model.get_input_embeddings().weight.shape[0]
+    known = np.array([i for i in range(min(size, len(classifier.tokenizer))) if i not in special])
+    return np.random.default_rng(0).choice(known, (examples, length))
+
+
+def bare_forward(classifier: Classifier, ids: IntArray, budget: int) -> None:
+    """Run the plain model on equal-length batches: no planning, no copying, nothing kept."""
+    import torch
+
+    step = max(1, budget // ids.shape[1])
+    rows = torch.as_tensor(ids, device=classifier.device)
+    with torch.inference_mode():
+        for first in range(0, len(rows), step):
+            classifier.model(input_ids=rows[first : first + step])
+
+
+def bare_gradient(classifier: Classifier, ids: IntArray, budget: int) -> None:
+    """Run the plain model forward and back to its input embeddings."""
+    import torch
+
+    step = max(1, budget // ids.shape[1])
+    flags = [p.requires_grad for p in classifier.model.parameters()]
+    classifier.model.requires_grad_(False)
+    for first in range(0, len(ids), step):
+        inputs: torch.Tensor = classifier.embed(ids[first : first + step]).requires_grad_(True)
+        if classifier.pools_last_token:  # which a plain decoder finds from ids alone
+            logits = classifier.logits(inputs, [ids.shape[1]] * len(inputs))
+        else:
+            logits = classifier.model(inputs_embeds=inputs).logits
+        torch.autograd.grad(logits[:, 0].sum(), inputs)
+    for parameter, flag in zip(classifier.model.parameters(), flags, strict=True):
+        parameter.requires_grad_(flag)
+
+
+def facts(classifier: Classifier, precision: str) -> dict[str, object]:
+    """Return what every row of a measurement says of where it was taken."""
+    import torch
+
+    name = str(classifier.device)
+    if classifier.device.type == "cuda":
+        name = torch.cuda.get_device_name(classifier.device)
+    return {"device": name, "threads": torch.get_num_threads(), "precision": precision}

@@ -15,6 +15,7 @@ import numpy as np
 
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
+from exparity.engine.rows import FEWEST_ROWS, steady_head
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.errors import ExparityError
 from exparity.interface import Encoding, FloatArray, IntArray
@@ -31,9 +32,6 @@ if TYPE_CHECKING:
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
 _TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
 GRADIENT_SHARE = 4
-
-# Matrix products of fewer rows take another route through the CPU's libraries and round otherwise.
-_FEWEST_ROWS = 4
 
 
 def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -91,6 +89,8 @@ class Classifier:
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"
+        if self.exact:
+            steady_head(self.model)
         # transformers names the head of models that pool the last token `score`.
         self.pools_last_token = hasattr(model, "score")
 
@@ -255,12 +255,14 @@ class Classifier:
 
     def _batch_logits(self, inputs: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
         """Return (b, c) logits; where bits must not depend on the batch, never of a tiny one."""
-        count = len(inputs)
-        if not self.exact or count >= _FEWEST_ROWS:
+        count, width = inputs.shape[:2]
+        # The head takes care of itself (see steady_head); a shortened last layer has as few rows.
+        fewest = FEWEST_ROWS if self.shortcuts else -(-FEWEST_ROWS // width)
+        if not self.exact or count >= fewest:
             return self.logits(inputs, sizes)
         import torch
 
-        extra = inputs[:1].expand(_FEWEST_ROWS - count, -1, -1)
+        extra = inputs[:1].expand(fewest - count, -1, -1)
         more = [*sizes, *[sizes[0]] * len(extra)]
         return self.logits(torch.cat([inputs, extra]), more)[:count]
 

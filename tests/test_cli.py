@@ -6,6 +6,7 @@ import argparse
 import json
 import logging
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -18,9 +19,13 @@ from exparity import cli
 from exparity.arguments import build_parser
 from exparity.artifacts import read_artefact, write_artefact
 from exparity.data import DATASETS
+from exparity.stages._stop import Stopped
 from exparity.stats import compare_groups
 
-COMMANDS = ["prepare", "finetune", "explain", "evaluate", "test", "report", "list", "data", "bench"]
+COMMANDS = [
+    "prepare", "finetune", "explain", "evaluate", "gather", "test", "report", "list", "data",
+    "bench",
+]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
 
 
@@ -369,6 +374,38 @@ class TestOtherStages:
         files = ["--data", tmp_path / "d.parquet", "--explanations", tmp_path / "e.parquet"]
         refused(run(*arguments, *files, "--output", tmp_path / "o.parquet"), *parts)
 
+    @pytest.mark.parametrize("shard", ["0/2", "3/2", "two"])
+    def test_shards(self, shard, run, tmp_path):
+        explanations, data = tmp_path / "e.parquet", tmp_path / "d.parquet"
+        run("prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", data)
+        test = [row for row in read_artefact(data, "data")[0].to_pylist() if row["split"] == "test"]
+        rows = [
+            {"example_id": row["example_id"], "target": 0, "token_ids": [1], "tokens": ["a"],
+             "word_ids": [0], "scores": [1.0]}
+            for row in test
+        ]  # fmt: skip
+        write_artefact(explanations, "explanations", rows, CELL, stage="explain", parameters={})
+        command = [
+            "evaluate", "--use", "gini", "--data", data, "--explanations", explanations,
+            "--output", tmp_path / "o.parquet",
+        ]  # fmt: skip
+        refused(run(*command, "--shard", shard), f"shard '{shard}'", "such as 2/4")
+        assert run(*command, "--shard", "2/2")[0] == 0
+        assert run(*command, "--shard", "1/2", "--output", tmp_path / "p.parquet")[0] == 0
+        shards = [tmp_path / "o.parquet", tmp_path / "p.parquet"]
+        assert run("gather", "--output", tmp_path / "g.parquet", *shards) == (0, "", [])
+        assert run(*command[:-1], tmp_path / "h.parquet", "--gather", *shards) == (0, "", [])
+        assert run(*command[:-1], tmp_path / "i.parquet")[0] == 0
+        g, h, i = (read_artefact(tmp_path / f"{n}.parquet", "scores")[0] for n in "ghi")
+        assert g.equals(h)
+        assert g.equals(i)
+        refused(run("gather", "--output", tmp_path / "x", shards[0]), "missing: 1/2")
+
+    def test_shard_and_gather_exclude_each_other(self, run):
+        code, _, err = run("evaluate", "--shard", "1/2", "--gather", "x")
+        assert code == 2
+        assert "not allowed with argument --shard" in err[-1]
+
     def test_an_unknown_method_in_a_process_of_its_own(self, tmp_path):
         write = ["--predictions", tmp_path / "p", "--output", tmp_path / "o"]
         done = process(
@@ -472,6 +509,25 @@ class TestTest:
         monkeypatch.setattr("exparity.stages.test.test_cell", stop)
         result = run("test", "--scores", tmp_path / "s", "--output", tmp_path / "t")
         assert result == (130, "", ["exparity: interrupted"])
+
+    @pytest.mark.parametrize(("kept", "text"), [(None, ""), (96, "96 of 644 examples are kept, ")])
+    def test_a_term_is_one_line(self, kept, text, run, tmp_path, monkeypatch):
+        def stop(*_, **__):
+            try:
+                os.kill(os.getpid(), signal.SIGTERM)
+                time.sleep(5)
+            except Stopped as stopped:
+                os.kill(os.getpid(), signal.SIGTERM)  # again: it must not disturb the end
+                stopped.kept, stopped.total = kept, 644
+                raise
+
+        monkeypatch.setattr("exparity.stages.evaluate.evaluate_cell", stop)
+        before = signal.getsignal(signal.SIGTERM)
+        files = ["--data", tmp_path / "d", "--explanations", tmp_path / "e"]
+        result = run("evaluate", "--use", "gini", *files, "--output", tmp_path / "o")
+        line = f"exparity: stopped by SIGTERM; {text}the same command continues"
+        assert result == (143, "", [line])
+        assert signal.getsignal(signal.SIGTERM) == before
 
 
 HEAVY = ("torch", "transformers", "tokenizers", "pandas", "snakemake", "matplotlib")

@@ -221,6 +221,12 @@ REFUSED = [
     ({"metrics": {"m": {"use": "ginni"}}}, "metrics.m: unknown metric 'ginni'; .*'gini'"),
     ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set"),
     ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
+    ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
+    ({"methods": {"gradient": {"shards": 0}}}, "config: methods.gradient.shards: 0"),
+    ({"metrics": {"gini": {"shards": 2.5}}}, "config: metrics.gini.shards: 2.5"),
+    ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: None"),
+    ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
+     r"config: overrides\[0\].metric.shards: 0"),
     ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: normal"),
     ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
     ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
@@ -329,14 +335,14 @@ class TestGrid:
         assert found["EXPARITY_DOWNLOAD"] == "1"
         assert found["EXPARITY_TOKEN_BUDGET"] == found["EXPARITY_PLUGINS"] == ""
         found = experiment(
-            engine={"device": "cuda:1", "token_budget": 512},
+            engine={"device": "cuda:1", "token_budget": 512, "shortcuts": True},
             data_dir="raw",
             download=False,
             plugins=["json", "csv"],
         ).environment
         assert str(Path(sys.executable).parent) in found.pop("PATH").split(os.pathsep)
         assert found == {
-            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1", "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }  # fmt: skip
 
@@ -392,6 +398,34 @@ class TestOverrides:
         )
         other = ("pairs_all", "one", 0, "gradient")
         assert found.explain_options(*other) == plain.explain_options(*other)
+
+    def test_shards_of_some_cells(self):
+        found = experiment(
+            methods={"gradient": {"shards": 2}, "integrated_gradients": {}},
+            metrics={"gini": {}, "comprehensiveness": {"shards": 4}},
+            overrides=[
+                {"match": {"dataset": "pairs_all", "method": "gradient"}, "method": {"shards": 5}},
+                {"match": {"seed": 1, "metric": "comprehensiveness"}, "metric": {"shards": 1}},
+            ],
+        )
+        shards = {
+            (dataset, method): found.explain_shards(dataset, "one", 0, method)
+            for dataset in ("pairs_all", "pairs_subj")
+            for method in ("gradient", "integrated_gradients")
+        }
+        assert shards == {
+            ("pairs_all", "gradient"): 5, ("pairs_all", "integrated_gradients"): 1,
+            ("pairs_subj", "gradient"): 2, ("pairs_subj", "integrated_gradients"): 1,
+        }  # fmt: skip
+        scores = {
+            (seed, metric): found.evaluate_shards("pairs_all", "one", seed, "gradient", metric)
+            for seed in (0, 1)
+            for metric in ("gini", "comprehensiveness")
+        }
+        assert scores == {
+            (0, "gini"): 1, (0, "comprehensiveness"): 4,
+            (1, "gini"): 1, (1, "comprehensiveness"): 1,
+        }  # fmt: skip
 
     def test_metric_options_of_some_cells(self):
         found = experiment(
@@ -488,6 +522,13 @@ class TestWhatAChangeTouches:
             {"download": False},
             {"plugins": ["json"]},
             {"results": "other"},
+            {"methods": {"gradient": {"shards": 3}, "integrated_gradients": {}}},
+            {"metrics": {**SMALL["metrics"], "gini": {"shards": 3}}},
+            {
+                "overrides": [
+                    {"match": {"seed": 0}, "method": {"shards": 3}, "metric": {"shards": 2}}
+                ]
+            },
         ],
         ids=lambda c: next(iter(c)),
     )

@@ -140,6 +140,29 @@ def _add_sample(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def _add_shortcuts(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--shortcuts",
+        action="store_true",
+        default=_default("SHORTCUTS") == "1",
+        help="leave out work that cannot reach the output (BERT, RoBERTa, GPT-2)",
+    )
+
+
+def _add_shards(parser: argparse.ArgumentParser) -> None:
+    split = parser.add_mutually_exclusive_group()
+    split.add_argument(
+        "--shard", metavar="K/N", help="do the K-th of N shares of the examples; all if unset"
+    )
+    split.add_argument(
+        "--gather",
+        type=Path,
+        nargs="*",
+        metavar="SHARD",
+        help="put finished shards together as `exparity gather` does, and compute nothing",
+    )
+
+
 def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     parser = _command(commands, "prepare", runs["prepare"], "make the data artefact of a dataset")
     _path(parser, "output", "the data artefact to write")
@@ -183,6 +206,8 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     parser.add_argument("--target", choices=["label", "predicted"], help="class to explain")
     parser.add_argument("--examples", choices=["all", "correct"], help="examples to explain")
     _add_sample(parser)
+    _add_shortcuts(parser)
+    _add_shards(parser)
     _add_precision(parser)
     _add_options(parser, "method")
     _add_machine(parser)
@@ -200,9 +225,19 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     _path(parser, "output", "the scores artefact to write")
     parser.add_argument("--metric-id", metavar="ID", help="name of the instance; as --use if unset")
     _add_sample(parser)
+    _add_shortcuts(parser)
+    _add_shards(parser)
     _add_precision(parser)
     _add_options(parser, "metric")
     _add_machine(parser)
+
+    parser = _command(
+        commands, "gather", runs["gather"], "put the shards of one explain or evaluate job together"
+    )
+    _path(parser, "output", "the artefact to write")
+    parser.add_argument(
+        "shards", type=Path, nargs="+", metavar="SHARD", help="artefacts made with --shard, all N"
+    )
 
     parser = _command(commands, "test", runs["test"], "compare the groups of one scores artefact")
     _path(parser, "scores", "the scores artefact")
@@ -250,5 +285,21 @@ def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:
     _path(parser, "checkpoint", "folder of a classifier")
     parser.add_argument("--length", type=int, default=32, help="tokens of each text")
     parser.add_argument("--examples", type=int, default=512, help="number of texts")
-    _path(parser, "output", "Parquet file to write as well", required=False)
+    parser.add_argument(
+        "--parts",
+        nargs="+",
+        choices=["engine", "scaling", "sensitivity"],
+        default=["engine"],
+        metavar="PART",
+        help="what to measure: engine, scaling or sensitivity",
+    )
+    parser.add_argument(
+        "--precisions",
+        nargs="+",
+        choices=["fp32", "bf16"],
+        default=["fp32"],
+        metavar="P",
+        help="arithmetic: fp32, bf16 or both",
+    )
+    _path(parser, "output", "folder for a Parquet file a part", required=False)
     _add_machine(parser)

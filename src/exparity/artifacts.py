@@ -105,6 +105,27 @@ def write_artefact(
     Raises:
         InputError: a row does not fit the schema.
     """
+    table = table_of(path, artefact, rows, ids)
+    write_table(
+        path, artefact, table, ids,
+        stage=stage, parameters=parameters, device=device, seconds=seconds, extra=extra,
+    )  # fmt: skip
+
+
+def table_of(
+    path: Path, artefact: str, rows: Sequence[Mapping[str, Any]], ids: Mapping[str, str | int]
+) -> pa.Table:
+    """Return rows as a checked table of an artefact, sorted by key.
+
+    Args:
+        path: where they are to go, for messages.
+        artefact: which one.
+        rows: one mapping per row, without the ids.
+        ids: the cell's ids; a row may override them.
+
+    Raises:
+        InputError: a row does not fit the schema.
+    """
     _, id_names, _, keys = layout_of(artefact)
     schema = schema_of(artefact)
     full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
@@ -120,6 +141,33 @@ def write_artefact(
                 raise InputError(f"{path}: column '{field.name}' has empty cells")
     except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
         raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
+    return table
+
+
+def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables of one artefact as one, sorted by key: what all rows at once would give."""
+    schema = schema_of(artefact)
+    if not tables:
+        return schema.empty_table()
+    table = pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
+    table = table.unify_dictionaries()
+    keys = layout_of(artefact)[3]
+    return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+
+
+def write_table(
+    path: Path,
+    artefact: str,
+    table: pa.Table,
+    ids: Mapping[str, str | int],
+    *,
+    stage: str,
+    parameters: Mapping[str, Any],
+    device: str = "cpu",
+    seconds: float = 0.0,
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a table from :func:`table_of` or :func:`join_tables`; see :func:`write_artefact`."""
     provenance = {
         "artefact": artefact,
         "version": version("exparity"),
@@ -133,12 +181,35 @@ def write_artefact(
         "wall_seconds": round(seconds, 3),
         **(extra or {}),
     }
+    save_parquet(path, table, provenance)
+
+
+def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
+    """Write a table with facts as its only metadata, atomically."""
     metadata = {
         _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
-        for key, value in provenance.items()
+        for key, value in facts.items()
     }
     with atomic_path(path) as temporary:
         pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+
+
+def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Read what :func:`save_parquet` wrote: the table and the facts.
+
+    Raises:
+        ArrowInvalid: it is not whole.
+        OSError: it cannot be read.
+    """
+    # One file, not a dataset: folder names are not columns here.
+    with pq.ParquetFile(path) as file:
+        table = file.read()
+    metadata = {
+        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+        for key, value in (table.schema.metadata or {}).items()
+        if key.decode().startswith(_METADATA_PREFIX)
+    }
+    return table, metadata
 
 
 def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
@@ -157,19 +228,12 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     if not path.is_file():
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
     try:
-        # One file, not a dataset: folder names are not columns here.
-        with pq.ParquetFile(path) as file:
-            table = file.read()
+        table, metadata = read_parquet(path)
     except (pa.ArrowInvalid, OSError) as error:
         raise InputError(
             f"{path}: not a readable Parquet file ({error}); delete it and run again"
         ) from error
     check_schema(path, artefact, table.schema)
-    metadata = {
-        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
-        for key, value in (table.schema.metadata or {}).items()
-        if key.decode().startswith(_METADATA_PREFIX)
-    }
     return table.select(schema_of(artefact).names), metadata
 
 

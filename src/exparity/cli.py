@@ -13,10 +13,12 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from exparity.arguments import build_parser
 from exparity.errors import ExparityError, InputError, did_you_mean
+from exparity.stages._stop import Stopped, stoppable
 
 log = logging.getLogger("exparity")
 _LAUNCHED = "EXPARITY_LAUNCHED"
@@ -29,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         argv: arguments; those of the process if None.
 
     Returns:
-        0 on success, 2 on bad input, 1 on another failure with a known cause.
+        0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
     """
     arguments = build_parser(COMMANDS).parse_args(argv)  # sys.argv if None
     logging.basicConfig(
@@ -53,6 +55,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     except ExparityError as error:
         print(f"exparity: {error}", file=sys.stderr)
         return error.exit_code
+    except Stopped as stopped:
+        print(f"exparity: {stopped}", file=sys.stderr)
+        return stopped.exit_code
     except KeyboardInterrupt:
         print("exparity: interrupted", file=sys.stderr)
         return 130
@@ -192,7 +197,11 @@ def _relaunch(processes: int) -> None:
         raise ExparityError(f"training with {processes} processes failed; see above")
 
 
+@stoppable()
 def _explain(arguments: argparse.Namespace) -> None:
+    if arguments.gather:
+        _gather_to(arguments.output, arguments.gather)
+        return
     flags = ["use", "target", "examples", "max_examples", "precision"]
     options = _use(_options(arguments, flags), "method", flags)
     _threads(arguments)
@@ -208,11 +217,17 @@ def _explain(arguments: argparse.Namespace) -> None:
         seed=arguments.seed,
         device=arguments.device,
         token_budget=arguments.token_budget,
+        shortcuts=arguments.shortcuts,
+        shard=arguments.shard or "1/1",
         **options,
     )
 
 
+@stoppable()
 def _evaluate(arguments: argparse.Namespace) -> None:
+    if arguments.gather:
+        _gather_to(arguments.output, arguments.gather)
+        return
     flags = ["use", "max_examples", "precision"]
     options = _use(_options(arguments, flags), "metric", flags)
     from exparity.metrics import METRICS
@@ -228,8 +243,20 @@ def _evaluate(arguments: argparse.Namespace) -> None:
         metric_id=arguments.metric_id or options["use"],
         device=arguments.device,
         token_budget=arguments.token_budget,
+        shortcuts=arguments.shortcuts,
+        shard=arguments.shard or "1/1",
         **options,
     )
+
+
+def _gather(arguments: argparse.Namespace) -> None:
+    _gather_to(arguments.output, arguments.shards)
+
+
+def _gather_to(output: Path, shards: Sequence[Path]) -> None:
+    from exparity.stages.gather import gather_shards
+
+    gather_shards(shards, output)
 
 
 def _test(arguments: argparse.Namespace) -> None:
@@ -271,7 +298,9 @@ def _bench(arguments: argparse.Namespace) -> None:
 
     bench(
         arguments.checkpoint,
+        parts=arguments.parts,
         device=arguments.device,
+        precisions=arguments.precisions,
         length=arguments.length,
         examples=arguments.examples,
         output=arguments.output,
@@ -283,6 +312,7 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "finetune": _finetune,
     "explain": _explain,
     "evaluate": _evaluate,
+    "gather": _gather,
     "test": _test,
     "report": _report,
     "list": _list,

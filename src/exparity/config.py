@@ -94,6 +94,7 @@ class Experiment:
             "EXPARITY_PLUGINS": os.pathsep.join(self.config["plugins"]),
             "EXPARITY_DEVICE": str(engine["device"]),
             "EXPARITY_TOKEN_BUDGET": str(engine["token_budget"] or ""),
+            "EXPARITY_SHORTCUTS": "1" if engine["shortcuts"] else "",
         }
 
     @cached_property
@@ -123,6 +124,20 @@ class Experiment:
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.needs != "attributions")
+
+    # How a job is split, which changes no result
+
+    def explain_shards(self, dataset: str, model: str, seed: int, method: str) -> int:
+        """Return how many jobs share the explanations of a cell."""
+        cell: Cell = {"dataset": dataset, "model": model, "seed": seed, "method": method}
+        return int(self._changes("method", cell).get("shards", self.methods[method].shards))
+
+    def evaluate_shards(self, dataset: str, model: str, seed: int, method: str, metric: str) -> int:
+        """Return how many jobs share the scores of a cell."""
+        cell: Cell = {
+            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
+        }  # fmt: skip
+        return int(self._changes("metric", cell).get("shards", self.metrics[metric].shards))
 
     # What a job depends on, as canonical JSON
 
@@ -221,14 +236,16 @@ class Experiment:
         for name, raw in self.config[block].items():
             settings = dict(raw or {})
             where = f"{block}.{name}"
-            if block == "datasets" and "max_examples" in settings:
-                raise InputError(f"{where}.max_examples: set it on a method or metric instead")
+            for key in ("max_examples", "shards"):
+                if block == "datasets" and key in settings:
+                    raise InputError(f"{where}.{key}: set it on a method or metric instead")
             entry = registry.get(settings.pop("use", name), where)
             size = settings.pop("max_examples", None)
+            shards = settings.pop("shards", 1)
             options = metric_options(entry) if block == "metrics" else entry.options
             complete(options, settings, where)
             shared = (_PACKAGE / "metrics" / "_arrays.py",) if block == "metrics" else ()
-            found[name] = Instance(name, entry, settings, size, options, shared)
+            found[name] = Instance(name, entry, settings, size, options, shared, shards)
         return found
 
     def _check_references(self) -> None:

@@ -12,7 +12,7 @@ from exparity.digest import source_digest
 from exparity.parameters import Option, complete
 from exparity.registry import Entry
 
-_RESERVED = ("use", "max_examples")
+_RESERVED = ("use", "max_examples", "shards")
 
 
 def canonical(values: Mapping[str, Any]) -> str:
@@ -31,6 +31,7 @@ class Instance:
         max_examples: sample size, or None.
         options: all options it knows.
         shared: source files that all implementations of its kind run through.
+        shards: jobs that share one cell's work; what comes out does not depend on it.
     """
 
     id: str
@@ -39,6 +40,7 @@ class Instance:
     max_examples: int | None
     options: Mapping[str, Option]
     shared: tuple[Path, ...] = ()
+    shards: int = 1
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -17,35 +16,7 @@ from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
-from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
-
-
-@pytest.fixture(scope="module")
-def cell(tmp_path_factory) -> Path:
-    """Data, checkpoint and predictions of a classifier that is right for some examples only."""
-    folder = tmp_path_factory.mktemp("cell")
-    prepare("pairs_all", {"n_pairs": 60}, DataSource(folder), folder / "data.parquet", "pairs")
-    finetune_cell(
-        folder / "data.parquet",
-        folder / "mine" / "3",
-        folder / "predictions.parquet",
-        model={
-            "init": "scratch",
-            "architecture": "bert",
-            "size": {
-                "hidden_size": 16,
-                "num_hidden_layers": 1,
-                "num_attention_heads": 2,
-                "intermediate_size": 32,
-            },
-        },
-        training={"epochs": 3, "learning_rate": 0.003},
-        model_id="mine",
-        seed=3,
-        device="cpu",
-    )
-    return folder
 
 
 def explain(cell, output, use="gradient", **changes):
@@ -131,8 +102,7 @@ def test_scores_equal_the_python_function(cell, tmp_path, use):
 def test_chunks_do_not_matter(cell, tmp_path, monkeypatch, chunk):
     whole = explain(cell, tmp_path / "a.parquet")
     scored = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
-    monkeypatch.setattr("exparity.stages.explain.CHUNK", chunk)
-    monkeypatch.setattr("exparity.stages.evaluate.CHUNK", chunk)
+    monkeypatch.setattr("exparity.stages._parts.chunk_size", lambda passes: chunk)
     parts = explain(cell, tmp_path / "b.parquet")
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one["scores"], other["scores"], rtol=1e-4)

@@ -120,3 +120,41 @@ def finished(baseline, tmp_path) -> Checkout:
     # Times are kept: Snakemake decides by them too.
     shutil.copytree(baseline.root, tmp_path / "checkout", symlinks=True)
     return Checkout(tmp_path / "checkout")
+
+
+def add_slow(checkout: Checkout, repository: Path, **changes) -> None:
+    """Configure a method and a metric of many small parts, as slow as the environment says."""
+    source = repository / "tests" / "stages" / "slow_plugin.py"
+    shutil.copy(source, checkout.root / "slow_plugin.py")
+    settings = {
+        "plugins": ["slow_plugin.py"],
+        "datasets": {"pairs_all": {"n_pairs": 80}},
+        "methods": {"slow": {}, "gradient": {}},
+        "metrics": {"slow_drop": {}, "gini": {}},
+    }
+    checkout.configure(**{**settings, **changes})
+
+
+@pytest.fixture(scope="session")
+def undivided_run(repository, tmp_path_factory) -> Checkout:
+    """A finished run of the slow parts with one job a cell; tests never change it."""
+    made = copy_checkout(repository, tmp_path_factory.mktemp("undivided") / "checkout")
+    add_slow(made, repository)
+    made.snakemake()
+    return made
+
+
+@pytest.fixture
+def sharded(undivided_run, repository, tmp_path):
+    """Return a function that configures a copy of that run and removes what was explained."""
+
+    def configure(remove: bool = True, **changes) -> Checkout:
+        shutil.copytree(undivided_run.root, tmp_path / "checkout", symlinks=True)
+        made = Checkout(tmp_path / "checkout")
+        add_slow(made, repository, **changes)
+        if remove:
+            for folder in ("explanations", "scores", "tests", "report"):
+                shutil.rmtree(made.results / folder)
+        return made
+
+    return configure

@@ -16,6 +16,14 @@ gc.set_threshold(200_000, 50, 100)
 os.environ.update(EXPERIMENT.environment)
 
 RESULTS = EXPERIMENT.results
+EXPLANATIONS_SHARD = (
+    f"{RESULTS}/shards/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}/"
+    "{shard}-of-{shards}.parquet"
+)
+SCORES_SHARD = (
+    f"{RESULTS}/shards/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}/"
+    "{shard}-of-{shards}.parquet"
+)
 
 
 wildcard_constraints:
@@ -24,6 +32,8 @@ wildcard_constraints:
     seed="|".join(map(str, EXPERIMENT.seeds)),
     method="|".join(map(re.escape, EXPERIMENT.methods)),
     metric="|".join(map(re.escape, EXPERIMENT.metrics)),
+    shard=r"\d+",
+    shards=r"\d+",
 
 
 onstart:
@@ -44,6 +54,40 @@ def get_checkpoint(wildcards):
     if not EXPERIMENT.runs_model(wildcards.metric):
         return []
     return f"{RESULTS}/models/{wildcards.dataset}/{wildcards.model}/{wildcards.seed}"
+
+
+def get_shards(pattern, wildcards, count):
+    """The files that the jobs of one cell write; none where one job does it all."""
+    ids = dict(wildcards.items())
+    numbers = range(1, count + 1) if count > 1 else []
+    return [pattern.format(**ids, shard=i, shards=count) for i in numbers]
+
+
+def get_explain_shards(wildcards):
+    count = EXPERIMENT.explain_shards(
+        wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
+    )
+    return get_shards(EXPLANATIONS_SHARD, wildcards, count)
+
+
+def get_evaluate_shards(wildcards):
+    count = EXPERIMENT.evaluate_shards(
+        wildcards.dataset,
+        wildcards.model,
+        int(wildcards.seed),
+        wildcards.method,
+        wildcards.metric,
+    )
+    return get_shards(SCORES_SHARD, wildcards, count)
+
+
+# Both take the input, so that Snakemake does not count them as what a result depends on.
+def gather_flags(wildcards, input):
+    return ["--gather", *input.shards] if input.shards else []
+
+
+def shard_flags(wildcards, input):
+    return ["--shard", f"{wildcards.shard}/{wildcards.shards}"]
 
 
 def prepare_options(wildcards):

@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artifacts import read_artefact, write_table
 from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
-from exparity.interface import SPECIAL_WORD, Explanation
-from exparity.metrics import METRICS, evaluate_keyed, metric_options
+from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
+from exparity.methods import METHODS
+from exparity.metrics import METRICS, _arrays, evaluate_keyed, metric_options
 from exparity.parameters import complete
 from exparity.progress import Progress
-
-if TYPE_CHECKING:
-    from exparity.engine.classifier import Classifier
+from exparity.stages._parts import Job, Shard, open_parts
 
 log = logging.getLogger(__name__)
-CHUNK = 256
 
 
 def evaluate_cell(
@@ -38,8 +37,13 @@ def evaluate_cell(
     precision: str = "fp32",
     device: str = "auto",
     token_budget: int | None = None,
+    shortcuts: bool = False,
+    shard: str = "1/1",
 ) -> None:
     """Score explanations with one metric.
+
+    Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
+    the same inputs, parameters and code.
 
     Args:
         data: the data artefact.
@@ -50,9 +54,14 @@ def evaluate_cell(
         params: its options.
         metric_id: id of the metric's instance.
         max_examples: size of a deterministic sample; all if None.
-        precision: see :func:`exparity.load_classifier`.
+        precision: of metrics that only ask for probabilities, see
+            :func:`exparity.load_classifier`; what takes gradients to attribute or to score does so
+            in fp32.
         device: where to run.
         token_budget: padded tokens per batch.
+        shortcuts: see :func:`exparity.load_classifier`.
+        shard: which share of the examples to score, such as ``2/4``; see
+            :func:`exparity.stages.gather.gather_shards`.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
@@ -62,82 +71,118 @@ def evaluate_cell(
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared = read_prepared(data)
     table, metadata = read_artefact(explanations, "explanations")
-    explained = {row["example_id"]: _explanation(row) for row in table.to_pylist()}
+    rows = {key: row for row, key in enumerate(table.column("example_id").to_pylist())}
     test = {e.example_id: e for e in prepared.split("test")}
-    unknown = explained.keys() - test.keys()
+    unknown = rows.keys() - test.keys()
     if unknown:
         raise InputError(
             f"{explanations}: example '{min(unknown)}' is not in {data}; explain this data again"
         )
-    chosen = sample([e for key, e in test.items() if key in explained], max_examples)
-    classifier = _classifier(use, metric_id, checkpoint, device, precision, token_budget)
+    chosen = sample([e for key, e in test.items() if key in rows], max_examples)
+    runs_model = entry.facts.needs != "attributions"
+    if runs_model and checkpoint is None:
+        raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
+    origin_of = _origins(metadata)
+    explainer = None
+    if entry.facts.needs == "explainer":
+        call = origin_of("")
+        if call is None:
+            raise InputError(f"{explanations}: does not say which method made it; explain again")
+        explainer = METHODS.get(call.method)
+    if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
+        precision = "fp32"
     ids = {**metadata["wildcards"], "metric": metric_id}
-    values = np.empty(len(chosen))
-    with Progress(len(chosen), f"evaluating {metric_id}") as progress:
-        for first in range(0, len(chosen), CHUNK):
-            keys = [e.example_id for e in chosen[first : first + CHUNK]]
-            part = [explained[key] for key in keys]
-            values[first : first + CHUNK] = evaluate_keyed(
-                classifier, part, keys, use, int(ids["seed"]), options
-            )
-            progress.advance(len(part))
-    undefined = int(np.isnan(values).sum())
-    if undefined:
-        log.warning("%s is undefined for %d of %d examples", metric_id, undefined, len(values))
-    rows = [
-        {
-            "example_id": e.example_id,
-            "group": e.group,
-            "match_id": e.match_id,
-            "score": float(value),
-        }
-        for e, value in zip(chosen, values, strict=True)
-    ]
-    write_artefact(
+    job = Job(
         output,
         "scores",
-        rows,
+        "evaluate",
         ids,
-        stage="evaluate",
-        parameters={
-            "use": use, **options, "max_examples": max_examples, "precision": precision
-        },
-        device=str(classifier.device) if classifier else "cpu",
-        seconds=time.monotonic() - start,
-        extra={
-            "groups": list(prepared.groups),
-            "attribute": prepared.attribute,
-            "flags": metadata.get("flags", []),
-        },
-    )  # fmt: skip
+        {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
+        files=[data, explanations],
+        checkpoint=checkpoint if runs_model else None,
+        sources=[entry.source, Path(_arrays.__file__), *([explainer.source] if explainer else [])],
+    )
+    extra = {
+        "groups": list(prepared.groups),
+        "attribute": prepared.attribute,
+        "flags": metadata.get("flags", []),
+    }
+    del prepared, test  # the training split is not needed any more
+
+    passes = entry.facts.passes * (explainer.facts.passes if explainer else 1)
+    with open_parts(job, chosen, passes, Shard.parse(shard), save=runs_model) as parts:
+        if parts.finished:
+            return
+        classifier = None
+        if runs_model:  # the others start in a fraction of the time
+            from exparity.engine import load_classifier
+
+            classifier = load_classifier(
+                str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
+            )
+        todo = parts.todo
+        with Progress(sum(map(len, todo.values())), f"evaluating {metric_id}") as progress:
+            for position, part in todo.items():
+                keys = [e.example_id for e in part]
+                wanted = table.take([rows[key] for key in keys]).to_pylist()
+                found = [
+                    _explanation(e, row, origin_of(e.example_id))
+                    for e, row in zip(part, wanted, strict=True)
+                ]
+                notes: Counter[str] = Counter()
+                values = evaluate_keyed(
+                    classifier, found, keys, use, int(ids["seed"]), options, notes
+                )
+                out = [_row(e, value) for e, value in zip(part, values, strict=True)]
+                parts.add(position, out, notes=dict(notes))
+                progress.advance(len(part))
+        scores = parts.table()
+        noted = sum((Counter(facts["notes"]) for facts in parts.done.values()), Counter[str]())
+        undefined = int(np.isnan(scores.column("score").to_numpy()).sum())
+        if undefined:
+            log.warning(
+                "%s is undefined for %d of %d examples", metric_id, undefined, scores.num_rows
+            )
+        write_table(
+            output,
+            "scores",
+            scores,
+            ids,
+            stage=job.stage,
+            parameters=job.parameters,
+            device=str(classifier.device) if classifier else "cpu",
+            seconds=time.monotonic() - start,
+            extra={**extra, **parts.provenance, **({"notes": noted} if noted else {})},
+        )
 
 
-def _explanation(row: Mapping[str, Any]) -> Explanation:
+def _origins(metadata: Mapping[str, Any]) -> Callable[[str], Origin | None]:
+    """Return what tells how an example was explained: a metric may have to do it again."""
+    call = metadata.get("parameters", {})
+    if "use" not in call or "params" not in call:
+        return lambda key: None
+    seed = int(metadata["wildcards"]["seed"])
+    return lambda key: Origin(call["use"], call["params"], seed, key)
+
+
+def _row(example: Example, value: float) -> dict[str, Any]:
+    return {
+        "example_id": example.example_id,
+        "group": example.group,
+        "match_id": example.match_id,
+        "score": float(value),
+    }
+
+
+def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:
     word_ids = np.array(row["word_ids"], dtype=np.int64)
     return Explanation(
-        text="",  # the tokens are what counts; the text is in the data artefact
+        text=example.text,
         target=row["target"],
         token_ids=np.array(row["token_ids"], dtype=np.int64),
         tokens=row["tokens"],
         scores=np.array(row["scores"], dtype=np.float64),
         special_mask=word_ids == SPECIAL_WORD,
         word_ids=word_ids,
+        origin=origin,
     )
-
-
-def _classifier(
-    use: str,
-    metric_id: str,
-    checkpoint: Path | None,
-    device: str,
-    precision: str,
-    token_budget: int | None,
-) -> Classifier | None:
-    """Load the model only for metrics that run it: the others start in a fraction of the time."""
-    if METRICS.get(use).facts.needs == "attributions":
-        return None
-    if checkpoint is None:
-        raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
-    from exparity.engine import load_classifier
-
-    return load_classifier(str(checkpoint), device, precision, token_budget=token_budget)

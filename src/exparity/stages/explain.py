@@ -4,24 +4,24 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artifacts import read_artefact, write_table
 from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
-from exparity.interface import Example, Explanation
+from exparity.interface import Encoding, Example, Explanation
 from exparity.methods import METHODS
 from exparity.parameters import complete
 from exparity.progress import Progress
+from exparity.stages._parts import Job, Shard, open_parts
+from exparity.stages._texts import check_texts, encode
 
 log = logging.getLogger(__name__)
 
-# Examples in memory at once: enough to fill batches, few enough that memory does not grow.
-CHUNK = 256
 _PROBE = 8
 
 
@@ -42,8 +42,13 @@ def explain_cell(
     precision: str = "fp32",
     device: str = "auto",
     token_budget: int | None = None,
+    shortcuts: bool = False,
+    shard: str = "1/1",
 ) -> None:
     """Explain the test split with one method.
+
+    Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
+    the same inputs, parameters and code.
 
     Args:
         data: the data artefact.
@@ -58,9 +63,13 @@ def explain_cell(
         target: explain the true ``label`` or the ``predicted`` one.
         examples: ``all``, or only those classified ``correct``.
         max_examples: size of a deterministic sample; all if None.
-        precision: see :func:`exparity.load_classifier`.
+        precision: of methods that only ask for probabilities, see
+            :func:`exparity.load_classifier`; gradients are taken in fp32.
         device: where to run.
         token_budget: padded tokens per batch.
+        shortcuts: see :func:`exparity.load_classifier`.
+        shard: which share of the examples to explain, such as ``2/4``; see
+            :func:`exparity.stages.gather.gather_shards`.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
@@ -73,50 +82,81 @@ def explain_cell(
     start = time.monotonic()
     entry = METHODS.get(use)
     options = complete(entry.options, params, f"method {method_id}")
+    if entry.facts.needs_gradient:
+        precision = "fp32"
     prepared = read_prepared(data)
     predicted = _predicted(predictions)
     chosen = _chosen(prepared.split("test"), predicted, examples, max_examples, predictions)
-    classifier = load_classifier(str(checkpoint), device, precision, token_budget=token_budget)
-    encodings = classifier.encode([e.words for e in chosen])
-    targets = np.array(
-        [predicted[e.example_id] if target == "predicted" else e.label for e in chosen]
-    )
-    keys = [e.example_id for e in chosen]
-
-    flags: set[str] = set()
-
-    def explain(first: int, last: int) -> list[Explanation]:
-        return explain_encodings(
-            classifier, encodings[first:last], targets[first:last], keys[first:last],
-            use, seed, options, flags,
-        )  # fmt: skip
-
-    check_wrapper(classifier, [e.token_ids for e in encodings[:_PROBE]])
-    check_attributions(method_id, [e.scores for e in explain(0, _PROBE)])
-    if flags:
-        log.warning("the scores of %s are flagged: %s", method_id, ", ".join(sorted(flags)))
-    rows = []
-    with Progress(len(chosen), f"explaining with {method_id}") as progress:
-        for first in range(0, len(chosen), CHUNK):
-            part = explain(first, first + CHUNK)
-            rows += [_row(e, x) for e, x in zip(chosen[first : first + CHUNK], part, strict=True)]
-            progress.advance(len(part))
-    seconds = time.monotonic() - start
-    log.info("%d examples in %.1f s on %s", len(rows), seconds, classifier.device)
-    write_artefact(
+    job = Job(
         output,
         "explanations",
-        rows,
+        "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
-        stage="explain",
-        parameters={
-            "use": use, **options, "target": target, "examples": examples,
+        {
+            "use": use, "params": options, "target": target, "examples": examples,
             "max_examples": max_examples, "precision": precision,
         },
-        device=str(classifier.device),
-        seconds=seconds,
-        extra={"n_truncated": sum(e.truncated for e in encodings), "flags": sorted(flags)},
+        files=[data, predictions],
+        checkpoint=checkpoint,
+        sources=[entry.source],
     )  # fmt: skip
+    del prepared  # the training split is not needed any more
+
+    with open_parts(job, chosen, entry.facts.passes, Shard.parse(shard)) as parts:
+        if parts.finished:
+            return
+        classifier = load_classifier(
+            str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
+        )
+
+        def explain(
+            part: Sequence[Example], encodings: list[Encoding], flags: set[str]
+        ) -> list[Explanation]:
+            targets = [predicted[e.example_id] if target == "predicted" else e.label for e in part]
+            keys = [e.example_id for e in part]
+            return explain_encodings(
+                classifier, encodings, np.array(targets), keys, use, seed, options, flags
+            )
+
+        todo = parts.todo
+        encodings = check_texts(classifier, list(todo.values()))  # those of the first chunk
+        if todo and not parts.done:  # what earlier parts came from has passed
+            probe = encodings[:_PROBE]
+            check_wrapper(classifier, [e.token_ids for e in probe])
+            part = next(iter(todo.values()))[:_PROBE]
+            flags: set[str] = set()
+            check_attributions(method_id, [e.scores for e in explain(part, probe, flags)])
+            if flags:
+                names = ", ".join(sorted(flags))
+                log.warning("the scores of %s are flagged: %s", method_id, names)
+        with Progress(sum(map(len, todo.values())), f"explaining with {method_id}") as progress:
+            for position, part in todo.items():
+                encodings = encodings or encode(classifier, part)
+                flags = set()
+                found = explain(part, encodings, flags)
+                rows = [_row(e, x) for e, x in zip(part, found, strict=True)]
+                truncated = sum(e.truncated for e in encodings)
+                parts.add(position, rows, n_truncated=truncated, flags=sorted(flags))
+                progress.advance(len(part))
+                encodings = []
+        seconds = time.monotonic() - start
+        log.info("%d examples in %.1f s on %s", progress.done, seconds, classifier.device)
+        facts = parts.done.values()
+        write_table(
+            output,
+            "explanations",
+            parts.table(),
+            job.ids,
+            stage=job.stage,
+            parameters=job.parameters,
+            device=str(classifier.device),
+            seconds=seconds,
+            extra={
+                "n_truncated": sum(f["n_truncated"] for f in facts),
+                "flags": sorted({flag for f in facts for flag in f["flags"]}),
+                **parts.provenance,
+            },
+        )
 
 
 def _predicted(path: Path) -> dict[str, int]:

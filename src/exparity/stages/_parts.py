@@ -1,0 +1,270 @@
+"""Parts: the finished chunks of a job's examples, kept beside its output until that is whole.
+
+A part is a Parquet file without the suffix, so that nobody who reads the results sees it. It is
+valid only for the fingerprint of all that its rows depend on. Chunks depend on the list of examples
+alone, and shards are whole chunks: a job computes the same batches, and so the same bits, however
+often it is interrupted and however it is split.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.artifacts import join_tables, read_parquet, save_parquet, table_of
+from exparity.data.files import sha256_of
+from exparity.digest import source_digest
+from exparity.errors import InputError
+from exparity.interface import Example
+from exparity.stages._joblock import job_lock
+from exparity.stages._stop import Stopped
+
+log = logging.getLogger(__name__)
+
+_PASSES = 16000
+_CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
+UNREADABLE = (pa.ArrowException, OSError, ValueError)
+
+
+def chunk_size(passes: int) -> int:
+    """Return how many examples make a part: few where each takes many model passes."""
+    return max(4, min(256, _PASSES // passes))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``index``-th of ``of`` jobs that share one cell's examples; counted from 1."""
+
+    index: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read a shard as the command line has it, such as ``2/4``."""
+        index, _, of = text.partition("/")
+        if not (index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of)):
+            raise InputError(f"shard '{text}': write K/N with K from 1 to N, such as 2/4")
+        return cls(int(index), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the rows of a job depend on.
+
+    Attributes:
+        output: the artefact to write.
+        artefact: its kind.
+        stage: the stage that makes it.
+        ids: ids of the cell.
+        parameters: all parameters, as the artefact's metadata has them.
+        files: input files.
+        checkpoint: folder of the classifier, if it is run.
+        sources: implementing modules.
+    """
+
+    output: Path
+    artefact: str
+    stage: str
+    ids: Mapping[str, str | int]
+    parameters: Mapping[str, Any]
+    files: Sequence[Path]
+    checkpoint: Path | None
+    sources: Sequence[Path]
+
+    def fingerprint(self) -> str:
+        """Digest everything but the examples; reads all inputs."""
+        inputs = [sha256_of(path) for path in self.files]
+        if self.checkpoint is not None:
+            files = sorted(p for p in self.checkpoint.iterdir() if p.suffix in _CHECKPOINT_FILES)
+            inputs += [f"{path.name} {sha256_of(path)}" for path in files]
+        digest = source_digest(*(path for path in self.sources if path.is_file()))
+        return _digest(
+            version("exparity"), self.stage, self.ids, self.parameters, inputs, digest
+        )  # fmt: skip
+
+
+def _digest(*facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _ids(examples: Sequence[Example]) -> list[str]:
+    return [example.example_id for example in examples]
+
+
+@dataclass
+class Parts:
+    """The chunks of one job: which are done, and what came out.
+
+    Attributes:
+        job: what is made.
+        chunks: examples by position in the whole cell; of a shard, its own ones.
+        folder: where part files go; None if they are not worth it.
+        key: the job's fingerprint; empty if nobody needs it.
+        provenance: facts that the artefact must carry.
+        finished: True if another job has written the artefact meanwhile.
+        done: what is known of each finished chunk.
+        known: True once it is known what an earlier run has left.
+    """
+
+    job: Job
+    chunks: Mapping[int, Sequence[Example]]
+    folder: Path | None
+    key: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    finished: bool = False
+    done: dict[int, dict[str, Any]] = field(default_factory=dict)
+    known: bool = False
+    _tables: dict[int, pa.Table] = field(default_factory=dict)
+
+    @property
+    def todo(self) -> dict[int, Sequence[Example]]:
+        """Chunks that are still to be computed, by position."""
+        return {at: chunk for at, chunk in self.chunks.items() if at not in self.done}
+
+    @property
+    def total(self) -> int:
+        """Examples of the job."""
+        return sum(map(len, self.chunks.values()))
+
+    @property
+    def kept(self) -> int:
+        """Examples that a restarted job need not compute again."""
+        return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
+
+    def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
+        """Keep the rows of a finished chunk, and facts about it."""
+        table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
+        if self.folder is None:
+            self._tables[position] = table
+        else:
+            facts = {**facts, "fingerprint": self._fingerprint(position)}
+            save_parquet(self._path(position), table, facts)
+        self.done[position] = facts
+
+    def table(self) -> pa.Table:
+        """Return the rows of all chunks as the artefact has them."""
+        if self.folder is None:
+            tables = [self._tables[at] for at in sorted(self.chunks)]
+        else:
+            tables = [read_parquet(self._path(at))[0] for at in sorted(self.chunks)]
+        return join_tables(self.job.artefact, tables)
+
+    def _path(self, position: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{position:05d}.part"
+
+    def _fingerprint(self, position: int) -> str:
+        return _digest(self.key, _ids(self.chunks[position]))
+
+    def take_over(self) -> None:
+        """Find the parts of an earlier run; delete those that do not belong to this job."""
+        assert self.folder is not None
+        positions = {self._path(at): at for at in self.chunks}
+        stale, damaged = 0, 0
+        for path in sorted(self.folder.glob("*.part")):
+            facts: dict[str, Any] = {}
+            try:
+                facts = read_parquet(path)[1]
+            except UNREADABLE:
+                damaged += 1
+            else:
+                at = positions.get(path)
+                if at is not None and facts.get("fingerprint") == self._fingerprint(at):
+                    self.done[at] = facts
+                    continue
+                stale += 1
+            path.unlink()
+        for path in self.folder.glob(".*.tmp"):
+            path.unlink()
+        if stale or damaged:
+            reasons = ["inputs, parameters or source changed"] * bool(stale)
+            reasons += [f"{damaged} unreadable"] * bool(damaged)
+            files = "file" if stale + damaged == 1 else "files"
+            log.info(
+                "discarded %d part %s of an earlier run: %s",
+                stale + damaged, files, "; ".join(reasons),
+            )  # fmt: skip
+        if self.done:
+            log.info("%d of %d examples are taken over from an earlier run", self.kept, self.total)
+
+
+@contextmanager
+def open_parts(
+    job: Job, examples: Sequence[Example], passes: int, shard: Shard, *, save: bool = True
+) -> Iterator[Parts]:
+    """Open the parts of a job; they are removed after the block if it ended well.
+
+    Args:
+        job: what is made.
+        examples: all examples of the cell.
+        passes: model passes per example, roughly.
+        shard: which of them are this job's.
+        save: False for jobs that are over before saving would pay.
+
+    Yields:
+        The parts. The block writes the artefact, unless it is ``finished``.
+    """
+    size = chunk_size(passes)
+    firsts = list(enumerate(range(0, len(examples), size)))
+    chunks = {
+        at: examples[first : first + size] for at, first in firsts[shard.index - 1 :: shard.of]
+    }
+    folder = job.output.with_name(f"{job.output.name}.parts")
+    parts = Parts(job, chunks, folder if save and len(chunks) > 1 else None)
+    try:
+        if parts.folder or shard.of > 1:
+            parts.key = job.fingerprint()
+            parts.provenance["fingerprint"] = _digest(parts.key, _ids(examples))
+        if shard.of > 1:
+            parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
+        with _held(parts.folder) as waited:
+            parts.finished = waited and _written(job.output, parts.provenance)
+            if parts.finished:
+                log.info("%s: finished by another job meanwhile", job.output)
+            elif parts.folder:
+                parts.take_over()
+            parts.known = True
+            yield parts
+    except Stopped as stopped:
+        if parts.known:
+            stopped.kept, stopped.total = parts.kept, parts.total
+        raise
+
+
+@contextmanager
+def _held(folder: Path | None) -> Iterator[bool]:
+    """Hold a folder's lock; the folder goes when all is done, or if nothing was saved in it."""
+    if folder is None:
+        yield False
+        return
+    lock = folder / ".lock"
+    with job_lock(lock) as waited:
+        try:
+            yield waited
+        except BaseException:
+            with suppress(OSError):
+                lock.unlink()
+                folder.rmdir()
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _written(output: Path, provenance: Mapping[str, Any]) -> bool:
+    try:
+        facts = read_parquet(output)[1]
+    except UNREADABLE:
+        return False
+    return all(facts.get(name) == value for name, value in provenance.items())

@@ -1,0 +1,58 @@
+"""A plug-in for tests: a method and a metric of many small parts, as slow as a test wants.
+
+``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them.
+"""
+
+import os
+import time
+
+import numpy as np
+
+from exparity.methods import MethodBatch, method
+from exparity.metrics import MetricBatch, metric
+
+
+def _call(stage, keys):
+    with open(os.environ.get("SLOW_CALLS", os.devnull), "a") as file:
+        file.write(f"{stage} {' '.join(keys)}\n")
+    time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
+
+
+@method(
+    "slow",
+    signed=True,
+    needs_gradient=False,
+    target="probability",
+    baseline=None,
+    stochastic=True,
+    reference="tests",
+    passes=4000,
+)
+def slow(batch: MethodBatch, *, factor: float = 1.0):
+    """Noise around the target's probability."""
+    _call("explain", batch.keys)
+    found = batch.classifier.probabilities(batch.token_ids)
+    batch.flags.add("slow")
+    return [
+        factor * found[i, batch.targets[i]] + batch.generator(i).normal(size=length)
+        for i, length in enumerate(batch.lengths)
+    ]
+
+
+@metric(
+    "slow_drop",
+    direction="higher",
+    bounds=(-1.0, 1.0),
+    unit="probability",
+    kind="faithfulness",
+    needs="probabilities",
+    stochastic=False,
+    reference="tests",
+    passes=4000,
+)
+def slow_drop(batch: MetricBatch):
+    """Fall in target probability without the first content token."""
+    _call("evaluate", batch.keys)
+    whole = batch.target_probabilities(batch.token_ids, range(len(batch)))
+    cut = [np.delete(ids, 1) for ids in batch.token_ids]
+    return whole - batch.target_probabilities(cut, range(len(batch)))

@@ -1,0 +1,121 @@
+"""Jobs in shards: the tables of an undivided run, whatever the number and however often killed."""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import signal
+import subprocess
+import time
+
+import psutil
+import pyarrow.parquet as pq
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+N_PARTS = 8  # 32 test examples, 4 in a part
+TWO = {"slow": {"shards": 2}, "gradient": {}}
+# All that a plan compares but the set of input files, which tells how a job was split.
+WITHOUT_INPUT = ("--rerun-triggers", "mtime", "params", "code", "software-env")
+
+
+def tables(checkout) -> dict[str, bytes]:
+    """Content of every explanations, scores and tests file, without its metadata."""
+    found = {}
+    for folder in ("explanations", "scores", "tests"):
+        for path in sorted((checkout.results / folder).rglob("*.parquet")):
+            sink = io.BytesIO()
+            with pq.ParquetFile(path) as file:
+                pq.write_table(file.read().replace_schema_metadata(None), sink)
+            found[str(path.relative_to(checkout.results))] = sink.getvalue()
+    return found
+
+
+def test_shards_change_no_table(sharded, undivided_run):
+    one = {"match": {"method": "gradient", "metric": "slow_drop"}, "metric": {"shards": 1}}
+    copy = sharded(
+        methods={"slow": {"shards": 3}, "gradient": {}},
+        metrics={"slow_drop": {"shards": 3}, "gini": {}},
+        overrides=[one],
+    )
+    assert copy.plan() == {
+        "explain_shard": 3, "explain": 2, "evaluate_shard": 3, "evaluate": 4, "test": 4, "report": 1
+    }  # fmt: skip
+    copy.snakemake()
+    assert tables(copy) == tables(undivided_run)
+    assert len(tables(copy)) == 2 + 4 + 4
+    assert copy.plan() == {}
+    assert not list((copy.results / "shards").rglob("*.parquet"))
+    logs = sorted(p.name for p in (copy.results / "logs").rglob("*.log"))
+    benchmarks = sorted(p.stem for p in (copy.results / "benchmarks").rglob("*.tsv"))
+    assert [name.removesuffix(".log") for name in logs] == benchmarks
+    assert logs.count("1-of-3.log") == 2
+
+
+def test_another_number_redoes_only_what_snakemake_insists_on(sharded):
+    copy = sharded(remove=False, methods=TWO)
+    assert copy.plan(*WITHOUT_INPUT) == {}
+    assert copy.plan() == {
+        "explain_shard": 2, "explain": 1, "evaluate": 2, "test": 2, "report": 1
+    }  # fmt: skip
+
+
+def job_of(root) -> psutil.Process | None:
+    """The running job of a shard, the process that computes and not its shell."""
+    for process in psutil.process_iter(["cmdline", "cwd"]):
+        line = process.info["cmdline"] or []
+        ours = process.info["cwd"] == str(root) and "--shard" in line
+        if ours and any(part.endswith("exparity") for part in line):
+            return process
+    return None
+
+
+def wait(condition, what):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < deadline, what
+        time.sleep(0.01)
+
+
+def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_path):
+    """Stopped three times at random moments: by KILL, by TERM, by KILL."""
+    copy = sharded(methods=TWO)
+    listed = tmp_path / "calls.txt"
+    listed.touch()
+    environment = {**copy.environment, "SLOW_CALLS": str(listed), "SLOW_SECONDS": "0.7"}
+    draw = random.Random(7)
+    shards = copy.results / "shards"
+    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
+        run = subprocess.Popen(
+            copy.command("--cores", "1"), cwd=copy.root, env=environment,
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        )  # fmt: skip
+        known = len(listed.read_text().splitlines())
+        wait(
+            lambda known=known: (
+                len(listed.read_text().splitlines()) > known and list(shards.rglob("*.part"))
+            ),
+            "no part",
+        )
+        time.sleep(draw.uniform(0, 1.0))
+        job = job_of(copy.root)
+        assert job is not None
+        job.send_signal(number)
+        job.wait(timeout=60)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait(timeout=60)
+        wait(lambda: job_of(copy.root) is None, "a job lives on")
+        if number == signal.SIGTERM:
+            logs = [p.read_text() for p in (copy.results / "logs/explain_shard").rglob("*.log")]
+            assert any("of 16 examples are kept, the same command continues" in t for t in logs)
+    copy.snakemake()
+    copy_tables = tables(copy)
+    assert copy_tables == tables(undivided_run)
+    assert copy.plan() == {}
+    calls = [line for line in listed.read_text().splitlines() if line.startswith("explain")]
+    assert len(set(calls)) <= N_PARTS
+    assert len(calls) <= N_PARTS + 2 + 3  # two probes, and a part each time
+    left = [p.name for p in copy.results.rglob("*") if p.name.endswith((".part", ".parts", ".tmp"))]
+    assert left == []

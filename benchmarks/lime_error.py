@@ -17,11 +17,17 @@ import torch
 
 from exparity import Classifier, load_classifier
 from exparity.engine.masking import MaskedTexts
-from exparity.methods._lime import draw_masks, fit
+from exparity.methods._lime import draw_masks, fit, smooth
 
 REFERENCE = 50
 SHARES = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1)
-SCHEMES = (("independent", 1.0), ("independent", 0.1), ("paired", 0.1), ("stratified", 0.1))
+SCHEMES = (
+    ("independent", False),
+    ("stratified", False),
+    ("paired", False),
+    ("independent", True),
+    ("paired", True),
+)
 
 
 def sentences(folder: Path, count: int, longest: int) -> list[tuple[str, int]]:
@@ -46,15 +52,19 @@ def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[d
     masks = draw_masks(t, REFERENCE * t * t, np.random.default_rng(10**6), "independent")
     reference = fit(masks, values(masks))[content]
     rows: list[dict[str, object]] = []
-    for scheme, ridge in SCHEMES:
+    for scheme, surrogate in SCHEMES:
         for share in SHARES:
             for seed in range(seeds):
                 size = max(4, round(share * t * t))
-                masks = draw_masks(t, size, np.random.default_rng(seed), scheme)
-                found = fit(masks, values(masks), ridge=ridge)[content]
+                rng = np.random.default_rng(seed)
+                masks = draw_masks(t, size, rng, scheme)
+                answers = values(masks)
+                if surrogate:
+                    masks, answers = smooth(masks, answers, rng)
+                found = fit(masks, answers)[content]
                 rows.append(
                     {
-                        "scheme": scheme, "ridge": ridge, "share": share, "tokens": t,
+                        "scheme": scheme, "surrogate": surrogate, "share": share, "tokens": t,
                         "square_error": float(np.mean((found - reference) ** 2)),
                         "square_reference": float(np.mean(reference**2)),
                     }
@@ -70,8 +80,9 @@ def plot(table: object, path: Path) -> None:
     import matplotlib.pyplot as plt
 
     figure, axes = plt.subplots(figsize=(6, 4))
-    for (scheme, ridge), part in table.groupby(["scheme", "ridge"]):  # type: ignore[attr-defined]
-        label = f"{scheme}, ridge {ridge:g}"
+    groups = table.groupby(["scheme", "surrogate"])  # type: ignore[attr-defined]
+    for (scheme, surrogate), part in groups:
+        label = f"{scheme} + surrogate" if surrogate else scheme
         axes.plot(part["share"], part["error"], marker="o", label=label)
     axes.set(
         xscale="log", yscale="log", xlabel="samples / t²",
@@ -104,10 +115,10 @@ def main() -> None:
     arguments.output.mkdir(parents=True, exist_ok=True)
     frame = pd.DataFrame(rows)
     frame.to_parquet(arguments.output / "lime_error.parquet")
-    grouped = frame.groupby(["scheme", "ridge", "share"], sort=False)
+    grouped = frame.groupby(["scheme", "surrogate", "share"], sort=False)
     means = grouped[["square_error", "square_reference"]].mean().reset_index()
     means["error"] = np.sqrt(means["square_error"] / means["square_reference"])
-    print(means.pivot(index=["scheme", "ridge"], columns="share", values="error").round(4))
+    print(means.pivot(index=["scheme", "surrogate"], columns="share", values="error").round(4))
     plot(means, arguments.output / "lime_error.png")
 
 

@@ -67,10 +67,26 @@ def test_imports_point_downwards(repository):
     assert checked > 100
 
 
-def test_evaluate_and_methods_do_not_know_each_other(repository):
+def test_methods_do_not_know_metrics_and_metrics_reach_methods_late(repository):
+    """A metric may run a method again, but must not load it before."""
     package = repository / "src" / "exparity"
+    for path in (package / "methods").glob("*.py"):
+        assert "metrics" not in {part for part, _ in imports_of(path)}, path.name
+    reached = 0
     for path in (package / "metrics").glob("*.py"):
-        assert "methods" not in {part for part, _ in imports_of(path)}, path.name
+        tree = ast.parse(path.read_text())
+        late = {
+            id(node)
+            for function in ast.walk(tree)
+            if isinstance(function, ast.FunctionDef)
+            for node in ast.walk(function)
+        }
+        for node in ast.walk(tree):
+            module = getattr(node, "module", None) or ""
+            if isinstance(node, ast.ImportFrom) and module.startswith("exparity.methods"):
+                assert id(node) in late, f"{path.name} imports {module} at its top"
+                reached += 1
+    assert reached
 
 
 @pytest.mark.parametrize(

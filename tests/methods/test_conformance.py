@@ -14,7 +14,7 @@ from exparity import ExparityError, InputError
 from exparity.methods import METHODS
 
 METHOD_IDS = METHODS.ids()
-QUICK = {"n_steps": 5, "num_samples": 60}
+QUICK = {"n_steps": 5, "num_samples": 60, "max_evals": 60}
 """Smaller values of options that set the cost, for methods that have them."""
 
 
@@ -80,14 +80,20 @@ def test_same_seed_same_bytes(classifier, method, texts, targets):
         assert a.scores.tobytes() == b.scores.tobytes()
 
 
+def hooks_of(model):
+    """Every hook by module; the engine's own stay on the head for good (see engine.rows)."""
+    return [(*m._forward_hooks.items(), *m._backward_hooks.items()) for m in model.modules()]
+
+
 def test_model_is_left_as_it_was(classifier, method, texts, targets):
     before = copy.deepcopy(classifier.model.state_dict())
+    hooks = hooks_of(classifier.model)
     run(classifier, texts, targets, method)
     for name, value in classifier.model.state_dict().items():
         assert torch.equal(value, before[name]), name
     assert all(p.requires_grad and p.grad is None for p in classifier.model.parameters())
     assert not classifier.model.training
-    assert not any(m._forward_hooks or m._backward_hooks for m in classifier.model.modules())
+    assert hooks_of(classifier.model) == hooks
 
 
 def test_arguments_are_left_as_they_were(classifier, method, texts, targets):
@@ -140,6 +146,8 @@ def test_registered_modules_import_nothing_heavy(method):
         ({"method": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
         ({"method": "gradient", "steps": 3}, "unknown option 'steps'"),
         ({"method": "integrated_gradients", "n_steps": "many"}, "is not of type 'integer'"),
+        ({"method": "lime", "num_samples": "many"}, "num_samples: 'many' is not valid"),
+        ({"method": "shap", "max_evals": 2.5}, "is not of type 'integer'"),
         ({"method": "gradient", "targets": [0]}, "2 texts but targets of shape"),
         ({"method": "gradient", "targets": [0, 5]}, "target 5 of example 1"),
     ],

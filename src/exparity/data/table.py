@@ -7,7 +7,10 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from sys import intern
 from typing import Any
+
+import pyarrow.compute as pc
 
 from exparity.artifacts import read_artefact
 from exparity.errors import InputError
@@ -20,7 +23,7 @@ class PreparedData:
 
     Attributes:
         dataset: id of the instance.
-        examples: all examples, sorted by split and id.
+        examples: all examples, or those of one split; sorted by split and id.
         groups: groups in their declared order.
         labels: class names by label index.
         attribute: the protected attribute.
@@ -37,8 +40,12 @@ class PreparedData:
         return [example for example in self.examples if example.split == name]
 
 
-def read_prepared(path: Path) -> PreparedData:
+def read_prepared(path: Path, split: str | None = None) -> PreparedData:
     """Read the data artefact.
+
+    Args:
+        path: the file.
+        split: read the examples of this split only; all if None.
 
     Raises:
         InputError: missing or damaged file, or one written by something else.
@@ -46,9 +53,13 @@ def read_prepared(path: Path) -> PreparedData:
     table, metadata = read_artefact(path, "data")
     if "groups" not in metadata or not table.num_rows:
         raise InputError(f"{path}: names no groups or has no rows; make it with `exparity prepare`")
-    examples = tuple(_example(row) for row in table.to_pylist())
+    dataset = table.column("dataset")[0].as_py()
+    if split is not None:
+        table = table.filter(pc.equal(table.column("split"), split))
+    # Row by row in small batches: a list of all rows would be held beside the examples.
+    examples = tuple(_example(row) for part in table.to_batches(1024) for row in part.to_pylist())
     return PreparedData(
-        dataset=table.column("dataset")[0].as_py(),
+        dataset=dataset,
         examples=examples,
         groups=tuple(metadata["groups"]),
         labels=tuple(metadata["labels"]),
@@ -60,7 +71,7 @@ def _example(row: dict[str, Any]) -> Example:
     rationale = row["rationale"]
     return Example(
         example_id=row["example_id"],
-        words=tuple(row["words"]),
+        words=tuple(map(intern, row["words"])),  # few words make many texts
         label=row["label"],
         group=row["group"],
         split=row["split"],

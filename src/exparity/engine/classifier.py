@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
+from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.rows import FEWEST_ROWS, steady_head
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.errors import ExparityError
@@ -89,8 +91,11 @@ class Classifier:
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"
+        self._layers: PackedLayers | None = None
         if self.exact:
             steady_head(self.model)
+            if available():
+                self._layers = PackedLayers(self.model)
         # transformers names the head of models that pool the last token `score`.
         self.pools_last_token = hasattr(model, "score")
 
@@ -300,7 +305,7 @@ class Classifier:
 
     def _shortcut(self, lengths: Sequence[int]) -> contextlib.AbstractContextManager[None]:
         if not self.shortcuts:
-            return contextlib.nullcontext()
+            return nullcontext()
         return pooled_position_only(self.model, lengths)
 
     def _mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
@@ -311,11 +316,12 @@ class Classifier:
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
-        """Run the model in evaluation mode and restore its mode."""
+        """Run the model in evaluation mode, on the fastest layers, and restore it."""
         was_training = self.model.training
         self.model.eval()
         try:
-            yield
+            with nullcontext() if self._layers is None else self._layers.in_use():
+                yield
         finally:
             self.model.train(was_training)
 

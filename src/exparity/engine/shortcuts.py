@@ -118,12 +118,10 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
         device = hidden_states.device
         rows = torch.arange(len(lengths), device=device)
         last = torch.as_tensor(lengths, device=device) - 1
-        normed = layer.ln_1(hidden_states)
-        size = attention.embed_dim
-        weight, bias = attention.c_attn.weight, attention.c_attn.bias
-        ends = normed[rows, last][:, None]
-        query = ends @ weight[:, :size] + bias[:size]
-        key, value = (normed @ weight[:, size:] + bias[size:]).split(size, dim=-1)
+        # Queries of the other positions come along: one product is faster than two.
+        projected = attention.c_attn(layer.ln_1(hidden_states))
+        queries, key, value = projected.split(attention.embed_dim, dim=-1)
+        query = queries[rows, last][:, None]
         # The last position sees every one up to itself, and no padding.
         seen = torch.arange(hidden_states.shape[1], device=device)[None] <= last[:, None]
         context = _attend(

@@ -7,7 +7,8 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Sampling, draw_masks, fit
+from exparity.methods._lime import Sampling, draw_masks, fit, smooth
+from exparity.seeding import generator
 
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
@@ -31,6 +32,7 @@ def lime(
     kernel_width: float = 25.0,
     ridge: float = 1.0,
     sampling: Sampling = "independent",
+    surrogate: bool = False,
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to the text's neighbourhood.
 
@@ -48,6 +50,8 @@ def lime(
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
         sampling: ``independent`` masks as LIME's, or with less variance at equal cost
             ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
+        surrogate: fit to many answers of a surrogate that was fitted to the samples: less error
+            with t² samples or fewer, a bias with very many.
 
     Returns:
         (t,) signed scores for each text, in probability.
@@ -85,6 +89,9 @@ def lime(
         values = found[np.arange(len(owners)), batch.targets[first + owners]]
         ends = np.cumsum(counts)[:-1]
         for row, drawn, own in zip(texts, masks, np.split(values, ends), strict=True):
+            if surrogate:
+                rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
+                drawn, own = smooth(drawn, own, rng)
             coefficients = fit(drawn, own, kernel_width, ridge)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores

@@ -20,6 +20,14 @@ def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     return stacked
 
 
+def row_sums(values: FloatArray) -> FloatArray:
+    """Sum (n, t) values over t from the first to the last.
+
+    numpy's own sum groups its terms by the width, so that padding would change a row's bits.
+    """
+    return np.asarray(values.cumsum(axis=1)[:, -1], dtype=np.float64)
+
+
 def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:
     """Divide scores by their L1 norm.
 

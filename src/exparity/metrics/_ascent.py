@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, IntArray
+from exparity.interface import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
 
+    from exparity.engine.classifier import Build
     from exparity.metrics import MetricBatch
 
 Norm = Literal["l2", "linf"]
@@ -66,18 +67,18 @@ class Ascent:
 
     Args:
         batch: the explanations whose texts are copied.
-        free: (t,) True for tokens whose embeddings may move, for each text.
         owners: (m,) index of the text that each ascent starts at.
+        free: (t,) True for tokens whose embeddings may move, for each ascent.
         norm: of the balls.
-        radii: radius of the ball around each text, absolute.
+        radii: radius of the ball of each ascent, absolute.
         step_size: length of a step in units of the radius.
     """
 
     def __init__(
         self,
         batch: MetricBatch,
-        free: Sequence[BoolArray],
         owners: IntArray,
+        free: Sequence[BoolArray],
         *,
         norm: Norm,
         radii: Sequence[float],
@@ -99,9 +100,8 @@ class Ascent:
         """Move an ascent to a point drawn uniformly from its ball."""
         import torch
 
-        owner = int(self.owners[item])
-        offset, radius = self.offsets[item], self.radii[owner]
-        free = self.free[owner][:, 0]
+        offset, radius = self.offsets[item], self.radii[item]
+        free = self.free[item][:, 0]
         shape = (int(free.sum()), offset.shape[1])
         if self.norm == "linf":
             drawn = rng.uniform(-radius, radius, shape)
@@ -110,43 +110,64 @@ class Ascent:
             drawn *= radius * rng.uniform() ** (1 / drawn.size) / np.linalg.norm(drawn)
         offset[free] = torch.as_tensor(drawn, dtype=torch.float32, device=offset.device)
 
+    def copy(self, item: int) -> torch.Tensor:
+        """Return the (t, h) embeddings that an ascent has reached."""
+        rows = self.batch.rows[self.owners[item]]
+        moved: torch.Tensor = (rows.float() + self.offsets[item]).to(rows.dtype)
+        return moved
+
     def copies(self) -> list[torch.Tensor]:
         """Return the (t, h) embeddings that each ascent has reached."""
-        rows = self.batch.rows
-        return [
-            (rows[owner].float() + offset).to(rows[owner].dtype)
-            for owner, offset in zip(self.owners, self.offsets, strict=True)
-        ]
+        return [self.copy(item) for item in range(len(self.owners))]
 
     def climb(self, item: int, gradient: torch.Tensor) -> None:
         """Take one step of an ascent along the loss's (t, h) gradient."""
-        owner = int(self.owners[item])
-        radius = self.radii[owner]
+        radius = self.radii[item]
         self.offsets[item] = climbed(
             self.offsets[item],
-            gradient * self.free[owner],
+            gradient * self.free[item],
             self.norm,
             self.step_size * radius,
             radius,
         )
 
-    def step(self, targets: IntArray) -> None:
-        """Take one step of every ascent.
+    def step(self, targets: IntArray, items: IntArray | None = None) -> FloatArray:
+        """Take one step of some ascents.
 
         Args:
-            targets: (m,) class whose loss is ascended.
-        """
-        from exparity.engine.classifier import padded, prediction_loss
+            targets: (k,) class whose loss each of them ascends.
+            items: (k,) which of them; all if None.
 
-        copies = self.copies()
-        lengths = [len(copy) for copy in copies]
+        Returns:
+            (k, c) logits where they stood before the step.
+        """
+        from exparity.engine.classifier import prediction_loss
+
+        chosen = np.arange(len(self.owners)) if items is None else items
+        lengths, build = self._work(chosen)
+        found = np.empty((len(chosen), self.batch.classifier.n_classes))
 
         def consume(
             positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
         ) -> None:
-            for place, item in enumerate(positions):
-                self.climb(item, gradients[0][place, : lengths[item]])
+            found[positions] = logits.cpu().numpy()
+            for place, position in enumerate(positions):
+                self.climb(int(chosen[position]), gradients[0][place, : lengths[position]])
 
-        self.batch.classifier.input_gradients(
-            lengths, padded(copies), targets, consume, (prediction_loss,)
-        )
+        self.batch.classifier.input_gradients(lengths, build, targets, consume, (prediction_loss,))
+        return found
+
+    def probabilities(self, items: IntArray) -> FloatArray:
+        """Return (k, c) class probabilities where some ascents stand."""
+        lengths, build = self._work(items)
+        return self.batch.classifier.forward(lengths, build)
+
+    def _work(self, items: IntArray) -> tuple[list[int], Build]:
+        """Return lengths of copies, and what builds batches of them when their turn comes."""
+        from exparity.engine.classifier import padded
+
+        def build(positions: list[int], width: int) -> torch.Tensor:
+            copies = [self.copy(int(items[p])) for p in positions]
+            return padded(copies)(list(range(len(copies))), width)
+
+        return [len(self.offsets[item]) for item in items], build

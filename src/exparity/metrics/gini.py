@@ -6,6 +6,7 @@ import numpy as np
 
 from exparity.interface import BoolArray, FloatArray
 from exparity.metrics import metric
+from exparity.metrics._arrays import row_sums
 
 
 @metric(
@@ -38,8 +39,8 @@ def gini(scores: FloatArray, content_mask: BoolArray) -> FloatArray:
     rank = np.arange(1, scores.shape[1] + 1)[None, :]
     ordered = np.where(rank <= size, ordered, 0.0)
     weights = (size - rank + 0.5) / size  # (n, t)
-    total = ordered.sum(1)
+    total = row_sums(ordered)
     result = np.full(len(scores), np.nan)
-    np.divide((ordered * weights).sum(1), total, out=result, where=total > 0)
+    np.divide(row_sums(ordered * weights), total, out=result, where=total > 0)
     # Rounding leaves equal scores a hair below 0.
     return np.asarray(np.maximum(1 - 2 * result, 0.0), dtype=np.float64)

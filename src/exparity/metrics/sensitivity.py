@@ -66,21 +66,23 @@ def sensitivity(
             raise InputError(f"metric {batch.metric}: {name} must be positive, not {value}")
     if step_size is not None and not step_size > 0:
         raise InputError(f"metric {batch.metric}: step_size must be positive, not {step_size}")
+    owners = np.repeat(np.arange(len(batch)), restarts)
+    radii = _radii(batch, norm, radius, relative)
     ascent = Ascent(
         batch,
-        batch.content_masks,
-        np.repeat(np.arange(len(batch)), restarts),
+        owners,
+        [batch.content_masks[owner] for owner in owners],
         norm=norm,
-        radii=_radii(batch, norm, radius, relative),
+        radii=[radii[owner] for owner in owners],
         step_size=step_size or 2.5 / steps,
     )
     for item in range(len(ascent.owners)):
         if item % restarts:  # the first starts at the text
-            ascent.start_anywhere(item, batch.generator(int(ascent.owners[item]), item % restarts))
+            ascent.start_anywhere(item, batch.generator(int(owners[item]), item % restarts))
     explain_copies = _fused if batch.explainer.facts.pooling else _apart
-    originals, owners, moved = explain_copies(batch, ascent, steps, restarts)
+    originals, moved_owners, moved = explain_copies(batch, ascent, steps, restarts)
     worst = np.zeros(len(batch))
-    for owner, scores in zip(owners, moved, strict=True):
+    for owner, scores in zip(moved_owners, moved, strict=True):
         worst[owner] = np.maximum(  # which keeps NaN
             worst[owner], _change(originals[owner], scores, batch.content_masks[owner])
         )

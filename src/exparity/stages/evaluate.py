@@ -69,7 +69,7 @@ def evaluate_cell(
     start = time.monotonic()
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
-    prepared = read_prepared(data)
+    prepared = read_prepared(data, "test")
     table, metadata = read_artefact(explanations, "explanations")
     rows = {key: row for row, key in enumerate(table.column("example_id").to_pylist())}
     test = {e.example_id: e for e in prepared.split("test")}
@@ -107,7 +107,6 @@ def evaluate_cell(
         "attribute": prepared.attribute,
         "flags": metadata.get("flags", []),
     }
-    del prepared, test  # the training split is not needed any more
 
     passes = entry.facts.passes * (explainer.facts.passes if explainer else 1)
     with open_parts(job, chosen, passes, Shard.parse(shard), save=runs_model) as parts:

@@ -84,7 +84,7 @@ def explain_cell(
     options = complete(entry.options, params, f"method {method_id}")
     if entry.facts.needs_gradient:
         precision = "fp32"
-    prepared = read_prepared(data)
+    prepared = read_prepared(data, "test")
     predicted = _predicted(predictions)
     chosen = _chosen(prepared.split("test"), predicted, examples, max_examples, predictions)
     job = Job(
@@ -100,7 +100,6 @@ def explain_cell(
         checkpoint=checkpoint,
         sources=[entry.source],
     )  # fmt: skip
-    del prepared  # the training split is not needed any more
 
     with open_parts(job, chosen, entry.facts.passes, Shard.parse(shard)) as parts:
         if parts.finished:

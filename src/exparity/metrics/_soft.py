@@ -1,0 +1,93 @@
+"""Soft erasure under soft comprehensiveness and soft sufficiency: one core, keeping or removing.
+
+Follows Zhao and Aletras 2023 without normalising by the sufficiency of an empty text.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics import MetricBatch
+
+if TYPE_CHECKING:
+    import torch
+
+_WHOLE = -1  # the draw that keeps everything
+
+
+def keep_probabilities(scores: FloatArray, content_mask: BoolArray, keep: bool) -> FloatArray:
+    """Return the probability with which each embedding element of a token stays.
+
+    Args:
+        scores: (t,) attributions.
+        content_mask: (t,) True for tokens that may lose elements.
+        keep: keep elements in proportion to the token's score instead of removing them.
+
+    Returns:
+        (t,) in [0, 1]: absolute scores scaled to it from their smallest to their largest, or 1
+        minus that; 1 for tokens without content; all NaN where this is not defined.
+    """
+    size = np.abs(scores[content_mask])
+    span = float(np.ptp(size))
+    if not (np.isfinite(scores).all() and span > 0):
+        return np.full(len(scores), np.nan)
+    scaled = (size - size.min()) / span
+    result = np.ones(len(scores))
+    result[content_mask] = scaled if keep else 1 - scaled
+    return result
+
+
+def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> FloatArray:
+    """Mean fall in target probability, not below 0, when elements of embeddings are set to 0.
+
+    Draws are made batch by batch, each from a generator of its own, so that memory stays bounded
+    and batches do not matter.
+
+    Args:
+        batch: the explanations.
+        keep: see :func:`keep_probabilities`.
+        num_samples: draws per text.
+
+    Returns:
+        (n,) in [0, 1], in probability; NaN where absolute attributions of the content tokens are
+        all equal, or one is not finite.
+
+    Raises:
+        InputError: ``num_samples`` is below 1.
+    """
+    if num_samples < 1:
+        raise InputError(
+            f"metric {batch.metric}: num_samples must be at least 1, not {num_samples}"
+        )
+    chances = [
+        keep_probabilities(scores, mask, keep)
+        for scores, mask in zip(batch.scores, batch.content_masks, strict=True)
+    ]
+    defined = np.array([i for i, q in enumerate(chances) if not np.isnan(q).any()], dtype=np.int64)
+    owners = np.repeat(defined, num_samples + 1)
+    draws = np.tile(np.arange(_WHOLE, num_samples), len(defined))
+
+    def build(positions: list[int], width: int) -> torch.Tensor:
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        rows = pad_sequence([batch.rows[owners[p]] for p in positions], batch_first=True)
+        kept = np.ones(rows.shape, dtype=bool)
+        for place, position in enumerate(positions):
+            owner, draw = int(owners[position]), int(draws[position])
+            if draw != _WHOLE:
+                chance = chances[owner][:, None]
+                drawn = batch.generator(owner, draw).random((len(chance), rows.shape[2]))
+                kept[place, : len(chance)] = drawn < chance
+        return rows * torch.as_tensor(kept, device=rows.device)
+
+    found = batch.classifier.forward([len(chances[owner]) for owner in owners], build)
+    target = found[np.arange(len(owners)), batch.targets[owners]].reshape(-1, num_samples + 1)
+    drops = np.maximum(target[:, :1] - target[:, 1:], 0.0)  # (defined, s)
+    values = np.full(len(batch), np.nan)
+    values[defined] = drops.mean(1)
+    return values

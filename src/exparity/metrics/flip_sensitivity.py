@@ -1,0 +1,184 @@
+"""Flip sensitivity (Yin et al. 2022)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.metrics import MetricBatch, metric
+from exparity.metrics._ascent import Ascent
+
+if TYPE_CHECKING:
+    import torch
+
+
+@metric(
+    "flip_sensitivity",
+    direction="lower",
+    bounds=(0.0, float("inf")),
+    unit="embedding",
+    kind="robustness",
+    needs="probabilities",
+    stochastic=False,
+    reference="Yin et al. 2022, arXiv:2104.08782",
+    display="Flip sensitivity",
+    passes=200,
+    needs_gradient=True,
+)
+def flip_sensitivity(
+    batch: MetricBatch,
+    *,
+    max_tokens: int = 5,
+    max_radius: float = 1.0,
+    steps: int = 5,
+    bisections: int = 10,
+) -> FloatArray:
+    r"""Smallest move of the highest-scored tokens' embeddings that flips the predicted class.
+
+    :math:`\frac{1}{K-1} \sum_{k=1}^{K-1} \frac{\varepsilon_k + \varepsilon_{k+1}}{2}`, and
+    :math:`\varepsilon_1` if K = 1: the mean height of the curve over k = 1…K, where
+    :math:`\varepsilon_k` is the smallest radius, found by bisection, at which a projected gradient
+    ascent with sign steps of 2.5 ε / steps changes the predicted class. It starts at the text,
+    climbs the loss of the class predicted there, and moves each embedding element of the k content
+    tokens of highest absolute attribution by at most ε; of equal ones the later token comes first.
+
+    A class that does not change at ``max_radius`` counts as ``max_radius`` and in the note
+    ``censored``, of ``searched`` searches. Where the gradient is zero an element stays where it
+    is; if all are zero, nothing moves and the search is censored.
+
+    Args:
+        batch: the explanations.
+        max_tokens: K, at most the number of content tokens.
+        max_radius: largest ε, absolute.
+        steps: of each ascent; the class is compared after each of them.
+        bisections: halvings of the interval that ε lies in, after the test of ``max_radius``.
+
+    Returns:
+        (n,) in (0, ``max_radius``], in units of the embedding's elements, lower is better; NaN
+        where an attribution is not finite.
+
+    Raises:
+        InputError: a number that is not positive.
+    """
+    for name, value in (
+        ("max_tokens", max_tokens),
+        ("max_radius", max_radius),
+        ("steps", steps),
+        ("bisections", bisections),
+    ):
+        if not value > 0:
+            raise InputError(f"metric {batch.metric}: {name} must be positive, not {value}")
+    owners, free = _searches(batch, max_tokens)
+    low, high = np.zeros(len(owners)), np.full(len(owners), float(max_radius))
+    search = _Search(batch, owners, free, steps)
+    found = search.flips(np.arange(len(owners)), high)
+    left = np.flatnonzero(found)
+    for _ in range(bisections):
+        middle = (low[left] + high[left]) / 2
+        flipped = search.flips(left, middle)
+        high[left[flipped]] = middle[flipped]
+        low[left[~flipped]] = middle[~flipped]
+    batch.notes["searched"] += len(owners)
+    batch.notes["censored"] += int((~found).sum())
+    values = np.full(len(batch), np.nan)
+    for owner in np.unique(owners):
+        curve = high[owners == owner]  # (k,)
+        area = ((curve[1:] + curve[:-1]) / 2).sum()
+        values[owner] = area / (len(curve) - 1) if len(curve) > 1 else curve[0]
+    return values
+
+
+def _searches(batch: MetricBatch, max_tokens: int) -> tuple[IntArray, list[BoolArray]]:
+    """Return the text of each search and the (t,) tokens that may move in it, for k = 1 to K."""
+    owners: list[int] = []
+    free: list[BoolArray] = []
+    for index, (scores, mask) in enumerate(zip(batch.scores, batch.content_masks, strict=True)):
+        if not np.isfinite(scores).all():
+            continue
+        content_idx = np.flatnonzero(mask)
+        ranked = content_idx[np.argsort(np.abs(scores[content_idx]), kind="stable")[::-1]]
+        for size in range(1, min(max_tokens, len(ranked)) + 1):
+            taken = np.zeros(len(scores), dtype=bool)
+            taken[ranked[:size]] = True
+            owners.append(index)
+            free.append(taken)
+    return np.array(owners, dtype=np.int64), free
+
+
+class _Search:
+    """Asks, for many searches at once, whether the predicted class flips within a radius.
+
+    Every ascent starts at its text, so that the first gradient is taken once per text.
+
+    Args:
+        batch: the explanations.
+        owners: (m,) text of each search.
+        free: (t,) True for tokens that may move, for each search.
+        steps: of each ascent.
+    """
+
+    def __init__(
+        self, batch: MetricBatch, owners: IntArray, free: list[BoolArray], steps: int
+    ) -> None:
+        self._batch = batch
+        self._owners = owners
+        self._free = free
+        self._steps = steps
+        self._predicted = np.zeros(len(batch), dtype=np.int64)
+        self._first: dict[int, torch.Tensor] = {}
+        self._look(np.unique(owners))
+
+    def _look(self, texts: IntArray) -> None:
+        """Find the predicted class of texts and the direction of the first step."""
+        from exparity.engine.classifier import padded, prediction_loss
+
+        rows = [self._batch.rows[text] for text in texts]
+
+        def consume(
+            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+        ) -> None:
+            self._predicted[texts[positions]] = logits.argmax(-1).cpu().numpy()
+            for place, position in enumerate(positions):
+                gradient = gradients[0][place, : len(rows[position])]
+                self._first[int(texts[position])] = gradient.sign()
+
+        def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
+            return prediction_loss(logits, logits.argmax(-1))
+
+        unused = np.zeros(len(texts), dtype=np.int64)
+        self._batch.classifier.input_gradients(
+            [len(row) for row in rows], padded(rows), unused, consume, (loss_of_predicted,)
+        )
+
+    def flips(self, items: IntArray, radii: FloatArray) -> BoolArray:
+        """Return (k,) whether the class flips at any iterate of each ascent.
+
+        Args:
+            items: (k,) searches.
+            radii: (k,) radius of each.
+        """
+        owners = self._owners[items]
+        ascent = Ascent(
+            self._batch,
+            owners,
+            [self._free[item] for item in items],
+            norm="linf",
+            radii=radii.tolist(),
+            step_size=2.5 / self._steps,
+        )
+        for place, owner in enumerate(owners):
+            ascent.climb(place, self._first[int(owner)])
+        predicted = self._predicted[owners]
+        flipped = np.zeros(len(items), dtype=bool)
+        active = np.arange(len(items))
+        for step in range(1, self._steps + 1):
+            last = step == self._steps
+            outputs = (
+                ascent.probabilities(active) if last else ascent.step(predicted[active], active)
+            )
+            flipped[active] = outputs.argmax(-1) != predicted[active]
+            active = active[~flipped[active]]
+        return flipped

@@ -1,0 +1,86 @@
+"""Everything runs in bfloat16 and says about the same."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+
+import exparity
+from exparity.engine import Classifier
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+
+METHOD_QUICK = {"n_steps": 10, "num_samples": 40, "max_evals": 40}
+METRIC_QUICK = {"num_samples": 10, "steps": 3, "bisections": 6}
+
+
+def of(options, known):
+    return {k: v for k, v in options.items() if k in known}
+
+
+@pytest.fixture(scope="module")
+def pair(trained):
+    """The trained classifier in both precisions, and some texts and targets."""
+    exact, texts, targets = trained
+    coarse = Classifier(
+        copy.deepcopy(exact.model).bfloat16(),
+        exact.tokenizer,
+        device=exact.device,
+        max_length=exact.max_length,
+    )
+    return exact, coarse, texts[:8], targets[:8]
+
+
+def explained(classifier, texts, targets, method):
+    params = of(METHOD_QUICK, METHODS.get(method).options)
+    return exparity.explain(classifier, texts, targets, method, **params)
+
+
+@pytest.mark.parametrize("method", METHODS.ids())
+def test_methods(pair, method):
+    """bfloat16 keeps 8 bits: gradients keep their direction (cosine above 0.9), and scores in
+    units of probability are within 0.05, as probabilities are. SHAP may split other branches, so
+    that tokens exchange shares, but their sum is within 0.05.
+    """
+    exact, coarse, texts, targets = pair
+    for one, other in zip(
+        explained(exact, texts, targets, method),
+        explained(coarse, texts, targets, method),
+        strict=True,
+    ):
+        assert np.isfinite(other.scores).all()
+        a, b = one.scores, other.scores
+        if METHODS.get(method).facts.adaptive:
+            assert abs(a.sum() - b.sum()) < 0.05
+        elif METHODS.get(method).facts.target == "probability":
+            np.testing.assert_allclose(b, a, atol=0.05)
+        elif method != "integrated_gradients":  # rounding noise in any precision
+            assert a @ b / np.linalg.norm(a) / np.linalg.norm(b) > 0.9
+
+
+@pytest.mark.parametrize("metric", METRICS.ids())
+def test_metrics(pair, metric):
+    """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %."""
+    exact, coarse, texts, targets = pair
+    params = of(METRIC_QUICK, METRICS.get(metric).options)
+    values = []
+    for classifier in (exact, coarse):
+        rerun = METRICS.get(metric).facts.needs == "explainer"
+        found = explained(classifier if rerun else exact, texts, targets, "gradient_x_input")
+        values.append(exparity.evaluate(classifier, found, metric, **params))
+    assert np.isfinite(values[1]).all()
+    if METRICS.get(metric).facts.kind == "robustness":
+        np.testing.assert_allclose(values[1].mean(), values[0].mean(), rtol=0.3)
+    else:
+        np.testing.assert_allclose(values[1], values[0], atol=0.1)
+
+
+def test_load_in_bf16(checkpoints):
+    classifier = exparity.load_classifier(checkpoints["gpt2"], "cpu", "bf16")
+    assert classifier.model.dtype == torch.bfloat16
+    found = exparity.explain(classifier, ["The girl sings ."], [0], "shap", max_evals=12)
+    value = exparity.evaluate(classifier, found, "sensitivity", steps=1)
+    assert np.isfinite(value).all()

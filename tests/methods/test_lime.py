@@ -1,0 +1,154 @@
+"""LIME: its samples, and its regression against a closed form in float64."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from engine.exact import ExactModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exparity
+from exparity import InputError
+from exparity.methods._lime import draw_masks, fit
+from exparity.seeding import generator
+
+TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
+SCHEMES = ("independent", "paired", "stratified")
+
+
+def naive_ridge(masks, values, kernel_width, ridge=1.0):
+    """Minimise Σ π (y − z·w − b)² + λ‖w‖², with b free: the normal equations of (w, b)."""
+    weights = []
+    for mask in masks:
+        kept, total = sum(mask), len(mask)
+        cosine = kept / np.sqrt(kept * total) if kept else 0.0  # of 0/1 vectors with all ones
+        distance = 100 * (1 - cosine)
+        weights.append(np.sqrt(np.exp(-(distance**2) / kernel_width**2)))
+    size = len(masks[0]) + 1
+    left, right = np.zeros((size, size)), np.zeros(size)
+    for mask, value, weight in zip(masks, values, weights, strict=True):
+        row = np.array([*mask, 1], dtype=float)
+        left += weight * np.outer(row, row)
+        right += weight * value * row
+    left[: size - 1, : size - 1] += ridge * np.eye(size - 1)
+    return np.linalg.solve(left, right)[:-1]
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("sampling", "ridge"), [("independent", 1.0), ("paired", 0.1), ("stratified", 1.0)]
+)
+def test_equals_the_closed_form(classifier, sampling, ridge):
+    options = {"num_samples": 40, "sampling": sampling, "kernel_width": 30.0, "ridge": ridge}
+    found = exparity.explain(classifier, TEXTS, [1, 0], method="lime", seed=4, **options)
+    exact = ExactModel(classifier)
+    for one in found:
+        draws = generator(4, "explain", "lime", one.text)
+        masks = draw_masks(len(one.token_ids), 40, draws, sampling)
+        values = [
+            exact.probability(
+                exact.rows([i if keep else classifier.mask_id for i, keep in zip(ids, m)]),  # noqa: B905
+                one.target,
+            )
+            for m in masks.tolist()
+            for ids in [one.token_ids.tolist()]
+        ]
+        expected = naive_ridge(masks.astype(int).tolist(), values, 30.0, ridge)
+        expected[one.special_mask] = 0
+        np.testing.assert_allclose(one.scores, expected, atol=1e-5)
+        assert np.ptp(expected) > 1e-3
+
+
+@pytest.mark.reference
+def test_fit_by_hand():
+    """One token, kept or not: y − ȳ = w (z − z̄), shrunk by the penalty of 1."""
+    # π = 1 for the text and √exp(−100²/100²) = e^−½ without its token
+    weight = np.exp(-0.5)
+    values = np.array([1.0, 0.0])
+    spread = weight / (1 + weight)  # Σ π (z − z̄)², as is Σ π (z − z̄)(y − ȳ)
+    found = fit(np.array([[True], [False]]), values, kernel_width=100.0)
+    np.testing.assert_allclose(found, [spread / (spread + 1)])
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("sampling", SCHEMES)
+def test_number_of_masked_tokens_is_uniform(sampling):
+    """Each scheme has LIME's distribution for each member: sizes uniform on 1…t, tokens alike."""
+    t, m = 5, 6001
+    masks = draw_masks(t, m, np.random.default_rng(0), sampling)[1:]
+    sizes = (~masks).sum(1)
+    expected = (m - 1) / t
+    # Pairs depend on each other: at most half as many independent draws.
+    error = np.sqrt(2 * expected * (1 - 1 / t))
+    for size in range(1, t + 1):
+        assert abs((sizes == size).sum() - expected) < (
+            1 if sampling == "stratified" else 4 * error
+        )
+        chosen = masks[sizes == size]
+        share = 1 - size / t
+        spread = np.sqrt(2 * share * (1 - share) / len(chosen))
+        assert (np.abs(chosen.mean(0) - share) <= 4 * spread + 1e-12).all()
+    assert (sizes > 0).all()
+
+
+@pytest.mark.property
+@settings(max_examples=60, deadline=None)
+@given(st.integers(1, 12), st.integers(2, 60), st.integers(0, 99), st.sampled_from(SCHEMES))
+def test_masks_have_the_form_of_a_neighbourhood(t, m, seed, sampling):
+    masks = draw_masks(t, m, np.random.default_rng(seed), sampling)
+    assert masks.shape == (m, t)
+    assert masks[0].all()
+    assert not masks[1:].all(1).any()
+    if sampling == "paired":
+        for place in range(1, m - 1, 2):
+            one, other = masks[place], masks[place + 1]
+            assert (other == ~one).all() if one.any() else not other.any()
+    if sampling == "stratified":
+        counts = np.bincount((~masks[1:]).sum(1), minlength=t + 1)[1:]
+        assert np.ptp(counts) <= 1
+
+
+def test_size_of_the_neighbourhood(classifiers, monkeypatch):
+    """t² masks of a text of t tokens, at most max_samples; num_samples overrides both."""
+    import exparity.methods.lime as module
+
+    seen = []
+    inner = module.draw_masks
+    monkeypatch.setattr(
+        module, "draw_masks", lambda t, m, *rest: (seen.append((t, m)), inner(t, m, *rest))[1]
+    )
+    for options in ({}, {"max_samples": 30}, {"num_samples": 7, "max_samples": 5}):
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", **options)
+    (a, b) = (len(e) for e in classifiers["bert"].encode(TEXTS))
+    assert seen == [(a, a * a), (b, b * b), (a, min(a * a, 30)), (b, 30), (a, 7), (b, 7)]
+
+
+def test_special_tokens_score_nothing(classifiers):
+    for one in exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", num_samples=30):
+        assert (one.scores[one.special_mask] == 0).all()
+        assert one.scores[one.content_mask].any()
+
+
+def test_seeds_matter(classifiers):
+    runs = [
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1], "lime", seed, num_samples=20)
+        for seed in (0, 0, 1)
+    ]
+    assert all(a.scores.tobytes() == b.scores.tobytes() for a, b in zip(*runs[:2], strict=True))
+    assert all((a.scores != b.scores).any() for a, b in zip(*runs[1:], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_samples": 1}, "num_samples must be at least 2"),
+        ({"max_samples": 1}, "max_samples must be at least 2"),
+        ({"ridge": -1.0}, "ridge must not be negative"),
+        ({"kernel_width": 0.0}, "kernel_width must be positive"),
+        ({"sampling": "dense"}, "is not one of"),
+    ],
+)
+def test_bad_options_are_named(classifiers, options, message):
+    with pytest.raises(InputError, match=message):
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", **options)

@@ -1,0 +1,174 @@
+"""Partition SHAP against recursive Owen values in float64, and alone against side by side."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from engine.exact import ExactModel
+
+import exparity
+from exparity import InputError
+from exparity.methods._lockstep import run_in_lockstep
+from exparity.methods._partition import text_hierarchy
+
+TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
+
+
+def naive_owen(value, tree, n):
+    """Owen values of a binary hierarchy, by recursion.
+
+    A branch shares its effect between its halves: each half gets the mean of what it adds when the
+    other is absent and when it is present, and passes both contexts on with half the weight.
+    """
+    scores = np.zeros(n)
+
+    def members(node):
+        if node < n:
+            return {node}
+        return members(int(tree[node - n][0])) | members(int(tree[node - n][1]))
+
+    def share(node, present, weight):
+        if node < n:
+            scores[node] += weight * (value(present | {node}) - value(present))
+            return
+        left, right = (int(child) for child in tree[node - n][:2])
+        for one, other in ((left, right), (right, left)):
+            share(one, present, weight / 2)
+            share(one, present | members(other), weight / 2)
+
+    share(2 * n - 2, frozenset(), 1.0)
+    return scores
+
+
+def value_function(exact, classifier, one):
+    """Target probability with some tokens present; special ones always are."""
+    known = {}
+
+    def value(present):
+        kept = frozenset(present)
+        if kept not in known:
+            ids = [
+                int(token) if special or place in kept else classifier.mask_id
+                for place, (token, special) in enumerate(
+                    zip(one.token_ids, one.special_mask, strict=True)
+                )
+            ]
+            known[kept] = exact.probability(exact.rows(ids), one.target)
+        return known[kept]
+
+    return value
+
+
+@pytest.mark.reference
+def test_owen_values_by_hand():
+    """Two tokens: Shapley values. v(∅) = 0, v(0) = 1, v(1) = 2, v(01) = 5."""
+    worth = {frozenset(): 0, frozenset({0}): 1, frozenset({1}): 2, frozenset({0, 1}): 5}
+    found = naive_owen(lambda s: worth[frozenset(s)], [[0, 1, 1, 2]], 2)
+    np.testing.assert_allclose(found, [(1 + 3) / 2, (2 + 4) / 2])
+
+
+@pytest.mark.reference
+def test_equals_the_recursion_when_fully_expanded(classifier):
+    texts = ["She sings .", "He sings", "she"]
+    found = exparity.explain(classifier, texts, [0, 1, 0], method="shap", max_evals=2000)
+    exact = ExactModel(classifier)
+    for one, encoding in zip(found, classifier.encode(texts), strict=True):
+        n = len(encoding)
+        assert n <= 8
+        value = value_function(exact, classifier, one)
+        tree = text_hierarchy(classifier.tokenizer, encoding) if n > 1 else []
+        expected = naive_owen(value, tree, n)
+        np.testing.assert_allclose(one.scores, expected, atol=1e-5)
+        assert np.abs(one.scores[one.special_mask]).max(initial=0) == 0
+        # efficiency
+        whole, none = value(range(n)), value([])
+        assert one.scores.sum() == pytest.approx(whole - none, abs=1e-5)
+
+
+@pytest.mark.reference
+def test_sums_to_the_change_however_few_the_evaluations(classifier):
+    """What is not split is shared evenly, so that the sum is the same."""
+    for max_evals in (10, 20, 50):
+        for one in exparity.explain(classifier, TEXTS, [0, 1, 0], "shap", max_evals=max_evals):
+            ids = np.where(one.special_mask, one.token_ids, classifier.mask_id)
+            whole, none = classifier.probabilities([one.token_ids, ids])[:, one.target]
+            assert one.scores.sum() == pytest.approx(whole - none, abs=1e-6)
+
+
+@pytest.mark.property
+def test_texts_side_by_side_do_not_matter(classifier, monkeypatch):
+    import exparity.methods.shap as module
+
+    texts = [*TEXTS, TEXTS[0], "He sings"]
+    found = []
+    for together in (1, 2, 64):
+        monkeypatch.setattr(module, "_TOGETHER", together)
+        run = exparity.explain(classifier, texts, [0, 1, 0, 1, 1], method="shap", max_evals=20)
+        found.append(b"".join(one.scores.tobytes() for one in run))
+    assert found[0] == found[1] == found[2]
+
+
+def test_evaluations_are_bounded(classifiers, monkeypatch):
+    classifier = classifiers["bert"]
+    asked = []
+    inner = classifier.forward
+    monkeypatch.setattr(
+        classifier, "forward", lambda sizes, build: (asked.extend(sizes), inner(sizes, build))[1]
+    )
+    for max_evals in (10, 30):
+        asked.clear()
+        exparity.explain(classifier, TEXTS[-1:], [0], method="shap", max_evals=max_evals)
+        # shap asks in rounds of a few, and may end the last one above the bound
+        assert max_evals / 2 <= len(asked) <= max_evals + 2
+
+
+def test_too_few_evaluations_are_refused(classifiers):
+    with pytest.raises(InputError, match="max_evals must be at least 10"):
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1, 0], method="shap", max_evals=9)
+
+
+def test_lockstep_answers_everyone_and_raises_what_they_raise():
+    def asks(count):
+        def function(ask):
+            return [ask(f"{count}.{i}") for i in range(count)]
+
+        return function
+
+    rounds = []
+
+    def answer(positions, questions):
+        rounds.append(positions)
+        return [q + "!" for q in questions]
+
+    assert run_in_lockstep([asks(2), asks(0), asks(1)], [0, 0, 0], answer) == [
+        ["2.0!", "2.1!"],
+        [],
+        ["1.0!"],
+    ]
+    assert rounds == [[0, 2], [0]]
+
+    def fails(_):
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        run_in_lockstep([asks(1), fails], [0, 0], answer)
+
+
+def test_lockstep_gives_each_its_own_global_draws():
+    """Draws depend on the seed alone, and the caller's own state is left as it was."""
+
+    def draws(ask):
+        first = np.random.random()  # noqa: NPY002
+        ask(None)
+        return first, np.random.random()  # noqa: NPY002
+
+    def run(seeds):
+        return run_in_lockstep([draws] * len(seeds), seeds, lambda _, asked: asked)
+
+    np.random.seed(9)  # noqa: NPY002
+    expected = np.random.random()  # noqa: NPY002
+    np.random.seed(9)  # noqa: NPY002
+    both = run([1, 2])
+    assert np.random.random() == expected  # noqa: NPY002
+    assert [run([1])[0], run([2])[0]] == both
+    assert both[0] != both[1]

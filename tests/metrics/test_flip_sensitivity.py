@@ -1,0 +1,153 @@
+"""Flip sensitivity against its own bisection and ascent in float64."""
+
+from __future__ import annotations
+
+from collections import Counter
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from engine.exact import ExactModel
+
+import exparity
+from exparity import Explanation
+from exparity.metrics import evaluate_keyed
+
+TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter ."]
+
+
+def make(classifier, texts=TEXTS, scores=None):
+    return [
+        Explanation(
+            text=e.text,
+            target=i % 2,
+            token_ids=e.token_ids,
+            tokens=e.tokens,
+            scores=np.random.default_rng(i).normal(size=len(e)) if scores is None else scores(e),
+            special_mask=e.special_mask,
+        )
+        for i, e in enumerate(classifier.encode(texts))
+    ]
+
+
+def run(classifier, explanations, **params):
+    """Values and notes."""
+    notes = Counter()
+    keys = [e.text for e in explanations]
+    return evaluate_keyed(
+        classifier, explanations, keys, "flip_sensitivity", 0, params, notes
+    ), notes
+
+
+def flips(exact, rows, tokens, radius, steps):
+    """Whether an ascent within ``radius`` on the rows of ``tokens`` changes the class."""
+    predicted = exact.predicted(rows)
+    offset = torch.zeros_like(rows)
+    for _ in range(steps):
+        gradient = exact.loss_gradient(rows + offset, predicted)
+        for token in tokens:
+            moved = offset[token] + 2.5 * radius / steps * gradient[token].sign()
+            offset[token] = torch.clamp(moved, -radius, radius)
+        if exact.predicted(rows + offset) != predicted:
+            return True
+    return False
+
+
+def naive(exact, one, max_tokens, max_radius, steps, bisections):
+    """Smallest radius for each k, and how many were never found."""
+    rows = exact.rows(one.token_ids)
+    content = [p for p, special in enumerate(one.special_mask) if not special]
+    ranked = sorted(content, key=lambda p: (abs(one.scores[p]), p), reverse=True)
+    curve, censored = [], 0
+    for k in range(1, min(max_tokens, len(ranked)) + 1):
+        low, high = 0.0, max_radius
+        if flips(exact, rows, ranked[:k], max_radius, steps):
+            for _ in range(bisections):
+                middle = (low + high) / 2
+                if flips(exact, rows, ranked[:k], middle, steps):
+                    high = middle
+                else:
+                    low = middle
+        else:
+            censored += 1
+        curve.append(high)
+    if len(curve) == 1:
+        return curve[0], censored
+    area = sum((a + b) / 2 for a, b in pairwise(curve))
+    return area / (len(curve) - 1), censored
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("max_tokens", "max_radius"), [(1, 1.0), (3, 1.0), (3, 0.03)], ids=["one", "three", "tight"]
+)
+def test_equals_the_loop(classifier, max_tokens, max_radius):
+    explanations = make(classifier)
+    options = {"max_tokens": max_tokens, "max_radius": max_radius, "steps": 3, "bisections": 5}
+    found, notes = run(classifier, explanations, **options)
+    exact = ExactModel(classifier)
+    expected = [naive(exact, one, **options) for one in explanations]
+    # In float32 a sign may differ where a gradient is zero but for rounding: one notch of 1/32.
+    np.testing.assert_allclose(found, [v for v, _ in expected], atol=max_radius / 32 + 1e-12)
+    close = np.isclose(found, [v for v, _ in expected], atol=1e-12)
+    assert close.mean() >= 2 / 3
+    assert notes["censored"] == sum(c for _, c in expected)
+    contents = [int((~e.special_mask).sum()) for e in explanations]
+    assert notes["searched"] == sum(min(max_tokens, n) for n in contents)
+
+
+def test_never_flipped_is_censored_and_counted(classifier):
+    explanations = make(classifier)
+    found, notes = run(classifier, explanations, max_radius=1e-7, max_tokens=2)
+    np.testing.assert_array_equal(found, 1e-7)
+    assert notes == {"searched": 6, "censored": 6}
+
+
+def test_nothing_moves_where_the_gradient_is_zero(checkpoints):
+    """A head without weights: the classes are the same everywhere, so that nothing flips."""
+    classifier = exparity.load_classifier(checkpoints["bert"], "cpu")
+    with torch.no_grad():
+        classifier.model.classifier.weight.zero_()
+        classifier.model.classifier.bias.copy_(torch.tensor([0.0, 1.0]))
+    found, notes = run(classifier, make(classifier), max_radius=0.5)
+    np.testing.assert_array_equal(found, 0.5)
+    assert notes["censored"] == notes["searched"] > 0
+
+
+def test_flipped_pairs_are_found_within_one_notch(classifiers):
+    """More halvings only refine: the values of few lie at most one notch above those of many."""
+    classifier = classifiers["bert"]
+    explanations = make(classifier)
+    coarse, _ = run(classifier, explanations, bisections=4)
+    fine, _ = run(classifier, explanations, bisections=8)
+    assert ((coarse - fine) >= 0).all()
+    assert ((coarse - fine) <= 1 / 16).all()
+
+
+def test_ties_take_the_later_token(classifiers):
+    classifier = classifiers["bert"]
+    text = ["The girl sings ."]
+    content = np.flatnonzero(~classifier.encode(text)[0].special_mask)
+
+    def last_alone(encoding):
+        scores = np.zeros(len(encoding))
+        scores[content[-1]] = 1.0
+        return scores
+
+    tied = make(classifier, text, lambda e: np.ones(len(e)))
+    alone = make(classifier, text, last_alone)
+    options = {"max_tokens": 1, "steps": 3}
+    assert run(classifier, tied, **options)[0] == run(classifier, alone, **options)[0]
+
+
+def test_unfinite_and_single_token(classifiers):
+    classifier = classifiers["gpt2"]
+    broken = make(classifier, scores=lambda e: np.full(len(e), np.inf))
+    found, notes = run(classifier, broken)
+    assert np.isnan(found).all()
+    assert notes["searched"] == 0
+    single = make(classifier, ["a"])
+    found, notes = run(classifier, single)
+    assert notes["searched"] == min(5, int((~single[0].special_mask).sum()))
+    assert 0 < found[0] <= 1

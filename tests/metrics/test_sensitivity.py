@@ -1,0 +1,224 @@
+"""Sensitivity against its own ascent in float64, and what it promises about balls and draws."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+
+import numpy as np
+import pytest
+import torch
+from engine.exact import ExactModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exparity
+from exparity import InputError
+from exparity.methods import METHODS
+from exparity.metrics._ascent import Ascent, climbed, size_of
+
+TEXTS = ["She sings .", "His mother thanked the waiter ."]
+TARGETS = [0, 1]
+
+
+def attributions(exact, method, rows, one, classifier):
+    """Scores of the tokens, by the method's formula."""
+    if method == "gradient":
+        return exact.logit_gradient(rows, one.target).abs().sum(1)
+    base_ids = [
+        int(token) if special else classifier.pad_id
+        for token, special in zip(one.token_ids, one.special_mask, strict=True)
+    ]
+    base = exact.rows(base_ids)
+    mean = torch.zeros_like(rows)
+    for node, weight in zip(*np.polynomial.legendre.leggauss(3), strict=True):
+        point = base + (node + 1) / 2 * (rows - base)
+        mean += weight / 2 * exact.logit_gradient(point, one.target)
+    return ((rows - base) * mean).sum(1)
+
+
+def naive(exact, method, one, classifier, *, steps, radius, relative, norm):
+    """One ascent from the text; the largest relative change over what it visits."""
+    content = [p for p, special in enumerate(one.special_mask) if not special]
+    rows = exact.rows(one.token_ids)
+    original = attributions(exact, method, rows, one, classifier)[content]
+    if relative:
+        squares = math.fsum(float(x) ** 2 for p in content for x in rows[p])
+        count = len(content) * rows.shape[1]
+        radius *= math.sqrt(squares if norm == "l2" else squares / count)
+    step = 2.5 / steps * radius
+    offset = torch.zeros_like(rows)
+    worst = 0.0
+    for _ in range(steps):
+        gradient = exact.loss_gradient(rows + offset, one.target)
+        gradient[[p for p in range(len(rows)) if p not in content]] = 0
+        if norm == "linf":
+            offset = (offset + step * gradient.sign()).clamp(-radius, radius)
+        else:
+            offset = offset + step * gradient / gradient.norm()
+            if offset.norm() > radius:
+                offset = offset * radius / offset.norm()
+        moved = attributions(exact, method, rows + offset, one, classifier)[content]
+        worst = max(worst, float((moved - original).norm() / original.norm()))
+    return worst
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("method", ["gradient", "integrated_gradients_x_input"])
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize(("relative", "radius"), [(True, 0.05), (False, 0.02)])
+def test_equals_the_loop(classifier, method, norm, relative, radius):
+    params = {"n_steps": 3} if "integrated" in method else {}
+    explanations = exparity.explain(classifier, TEXTS, TARGETS, method=method, **params)
+    options = {"steps": 3, "radius": radius, "relative": relative, "norm": norm}
+    found = exparity.evaluate(classifier, explanations, "sensitivity", **options)
+    exact = ExactModel(classifier)
+    expected = [naive(exact, method, one, classifier, **options) for one in explanations]
+    # Signs of gradients that are zero but for rounding differ in float32; lengths hardly do.
+    np.testing.assert_allclose(found, expected, rtol=0.02 if norm == "linf" else 2e-3)
+
+
+@pytest.mark.reference
+def test_sizes_by_hand():
+    matrix = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
+    assert size_of(matrix, "l2") == pytest.approx(5.0)
+    assert size_of(matrix, "linf") == pytest.approx(2.5)  # root of (9 + 16) / 4
+    down = torch.tensor([[0.0, -2.0]])
+    np.testing.assert_allclose(climbed(torch.zeros(1, 2), down, "l2", 0.5, 1.0), [[0, -0.5]])
+    np.testing.assert_allclose(climbed(torch.zeros(1, 2), down, "linf", 0.5, 0.2), [[0, -0.2]])
+    still = torch.tensor([[0.1, 0.2]])
+    for norm in ("l2", "linf"):  # nowhere to climb
+        torch.testing.assert_close(climbed(still, torch.zeros(1, 2), norm, 0.5, 1.0), still)
+
+
+@pytest.mark.property
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-1, 1, width=32), min_size=6, max_size=6),
+    st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=6, max_size=6),
+    st.sampled_from(["l2", "linf"]),
+    st.floats(1e-6, 10),
+    st.floats(1e-6, 10),
+)
+def test_a_step_never_leaves_the_ball(start, gradient, norm, step, radius):
+    offset = torch.tensor(start).reshape(2, 3)
+    found = climbed(offset, torch.tensor(gradient).reshape(2, 3), norm, step, radius)
+    length = found.double().norm() if norm == "l2" else found.abs().max()
+    assert float(length) <= radius * (1 + 1e-6)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("norm", ["l2", "linf"])
+@pytest.mark.parametrize("method", ["gradient", "lime"])
+def test_iterates_stay_in_the_ball_and_off_special_tokens(classifier, norm, method, monkeypatch):
+    params = {"num_samples": 8} if method == "lime" else {}
+    explanations = exparity.explain(classifier, TEXTS, TARGETS, method=method, **params)
+    seen = []
+    inner = Ascent.climb
+
+    def watched(self, item, gradient):
+        inner(self, item, gradient)
+        seen.append((self, item))
+
+    monkeypatch.setattr(Ascent, "climb", watched)
+    drawn = []
+    place = Ascent.start_anywhere
+
+    def placed(self, item, rng):
+        place(self, item, rng)
+        drawn.append((self, item))
+        check(self, item)
+
+    def check(ascent, item):
+        offset = ascent.offsets[item].double()
+        one = explanations[ascent.owners[item]]
+        assert not offset[torch.as_tensor(one.special_mask)].any()
+        content = classifier.embed(one.token_ids)[torch.as_tensor(~one.special_mask)]
+        size = content.norm() if norm == "l2" else content.square().mean().sqrt()
+        length = offset.norm() if norm == "l2" else offset.abs().max()
+        assert 0 < float(length) <= 0.1 * float(size) * (1 + 1e-5)
+
+    monkeypatch.setattr(Ascent, "start_anywhere", placed)
+    exparity.evaluate(
+        classifier, explanations, "sensitivity", radius=0.1, norm=norm, steps=3, restarts=2
+    )
+    assert len(seen) == 3 * 2 * len(TEXTS)
+    assert len(drawn) == len(TEXTS)
+    for ascent, item in seen:
+        check(ascent, item)
+
+
+@pytest.mark.parametrize("adaptive", [False, True])
+def test_zero_for_a_method_that_ignores_the_rows(classifier, adaptive, monkeypatch):
+    entry = METHODS.get("lime")
+
+    def blind(batch):
+        return [np.cos(ids.astype(float)) for ids in batch.token_ids]
+
+    facts = dataclasses.replace(entry.facts, adaptive=adaptive)
+    monkeypatch.setitem(METHODS._entries, "blind", type(entry)("blind", blind, facts, entry.source))
+    explanations = exparity.explain(classifier, TEXTS, TARGETS, method="blind")
+    found = exparity.evaluate(classifier, explanations, "sensitivity", steps=3, restarts=2)
+    np.testing.assert_array_equal(found, 0)
+
+
+def test_copies_share_the_draws_of_their_text(classifier):
+    """Few samples make LIME noisy from seed to seed, but not between a text and its copies."""
+    one, other = (
+        exparity.explain(classifier, TEXTS, TARGETS, method="lime", num_samples=12, seed=seed)
+        for seed in (0, 1)
+    )
+    found = exparity.evaluate(classifier, one, "sensitivity", radius=1e-5, steps=2)
+    for a, b, value in zip(one, other, found, strict=True):
+        content = a.content_mask
+        gap = np.linalg.norm((a.scores - b.scores)[content]) / np.linalg.norm(a.scores[content])
+        assert value < 0.01
+        assert gap > 20 * value
+
+
+def test_copies_follow_the_choices_of_their_text(classifier):
+    """With few evaluations SHAP's order of splits decides; copies take that of the text."""
+    texts = ["His mother thanked the waiter near the old harbour ."]
+    found = exparity.explain(classifier, texts, [0], method="shap", max_evals=14)
+    value = exparity.evaluate(classifier, found, "sensitivity", radius=1e-5, steps=2)
+    assert 0 < value[0] < 0.01
+
+
+def test_wider_balls_and_more_restarts_find_no_less(classifiers):
+    explanations = exparity.explain(classifiers["bert"], TEXTS, TARGETS, method="gradient")
+
+    def run(**options):
+        return exparity.evaluate(classifiers["bert"], explanations, "sensitivity", **options)
+
+    assert (run(restarts=3) >= run()).all()
+    assert (run(radius=0.2) > run(radius=0.002)).all()
+    assert run(restarts=2, seed=1).tobytes() != run(restarts=2, seed=2).tobytes()
+    assert run(restarts=2, seed=1).tobytes() == run(restarts=2, seed=1).tobytes()
+
+
+def test_zero_attributions_are_undefined(classifiers, monkeypatch):
+    entry = METHODS.get("lime")
+
+    def nothing(batch):
+        return [np.where(mask, 1.0, 0.0) for mask in batch.special_masks]
+
+    facts = dataclasses.replace(entry.facts, adaptive=False)
+    monkeypatch.setitem(
+        METHODS._entries, "nothing", type(entry)("nothing", nothing, facts, entry.source)
+    )
+    explanations = exparity.explain(classifiers["bert"], TEXTS, TARGETS, method="nothing")
+    assert np.isnan(exparity.evaluate(classifiers["bert"], explanations, "sensitivity")).all()
+
+
+def test_explanations_that_cannot_be_made_again_are_refused(classifiers):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, method="gradient")
+    other = exparity.explain(classifier, TEXTS, TARGETS, method="gradient_x_input")
+    with pytest.raises(InputError, match="several methods or options"):
+        exparity.evaluate(classifier, [made[0], other[1]], "sensitivity")
+    made = exparity.explain(classifier, TEXTS[:1], [0], method="lime", num_samples=5)
+    ids = made[0].token_ids.copy()
+    ids[1] += 1
+    foreign = [dataclasses.replace(made[0], token_ids=ids)]
+    with pytest.raises(InputError, match="explain it again with this model"):
+        exparity.evaluate(classifier, foreign, "sensitivity", steps=1)

@@ -1,0 +1,138 @@
+"""Soft erasure against a loop in float64 with the same draws."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from engine.exact import ExactModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exparity
+from exparity import Explanation
+from exparity.metrics._soft import keep_probabilities
+from exparity.seeding import generator
+
+METRICS = ("soft_comprehensiveness", "soft_sufficiency")
+
+
+def make(classifier, texts, scores=None):
+    return [
+        Explanation(
+            text=e.text,
+            target=i % 2,
+            token_ids=e.token_ids,
+            tokens=e.tokens,
+            scores=np.random.default_rng(i).normal(size=len(e)) if scores is None else scores(e),
+            special_mask=e.special_mask,
+        )
+        for i, e in enumerate(classifier.encode(texts))
+    ]
+
+
+def naive(exact, one, metric, num_samples, seed):
+    """Element by element; the draws are those of (seed, metric, text, number of the draw)."""
+    rows = exact.rows(one.token_ids)
+    content = [p for p, special in enumerate(one.special_mask) if not special]
+    sizes = [abs(one.scores[p]) for p in content]
+    low, high = min(sizes), max(sizes)
+    whole = exact.probability(rows, one.target)
+    values = []
+    for draw in range(num_samples):
+        drawn = generator(seed, "evaluate", metric, one.text, draw).random(tuple(rows.shape))
+        moved = rows.clone()
+        for p, size in zip(content, sizes, strict=True):
+            importance = (size - low) / (high - low)
+            keep = importance if metric == "soft_sufficiency" else 1 - importance
+            for h in range(rows.shape[1]):
+                if drawn[p, h] >= keep:
+                    moved[p, h] = 0.0
+        drop = max(0.0, whole - exact.probability(moved, one.target))
+        values.append(1 - drop if metric == "soft_sufficiency" else drop)
+    return math.fsum(values) / len(values)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("metric", METRICS)
+def test_soft_metrics_equal_the_loop(classifier, sentences, metric):
+    explanations = make(classifier, sentences[:4])
+    found = exparity.evaluate(classifier, explanations, metric, seed=3, num_samples=4)
+    exact = ExactModel(classifier)
+    expected = [naive(exact, one, metric, 4, 3) for one in explanations]
+    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert np.ptp(expected) > 1e-3
+
+
+@pytest.mark.reference
+def test_keep_probabilities_by_hand():
+    scores = np.array([9.0, -3.0, 1.0, 2.0, 9.0])
+    content = np.array([False, True, True, True, False])
+    # |s| = 3, 1, 2 on the content: scaled 1, 0, 1/2
+    np.testing.assert_allclose(keep_probabilities(scores, content, True), [1, 1, 0, 0.5, 1])
+    np.testing.assert_allclose(keep_probabilities(scores, content, False), [1, 0, 1, 0.5, 1])
+
+
+@pytest.mark.property
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=2, max_size=9),
+    st.floats(1e-3, 1e3),
+    st.booleans(),
+)
+def test_keep_probabilities_ignore_scale_and_sign(scores, factor, keep):
+    found = keep_probabilities(np.array(scores), np.ones(len(scores), bool), keep)
+    moved = keep_probabilities(-factor * np.array(scores), np.ones(len(scores), bool), keep)
+    if len({abs(s) for s in scores}) == 1:
+        assert np.isnan(found).all()
+    else:
+        assert found.min() == 0
+        assert found.max() == 1
+        spread = np.ptp(np.abs(scores)) / max(abs(s) for s in scores)
+        if spread > 1e-6:  # below it rounding shows
+            np.testing.assert_allclose(moved, found, atol=1e-8)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("score", [0.0, 0.3, -2.0])
+def test_equal_attributions_are_undefined(classifier, metric, score):
+    """Min-max scaling has no answer; also where only special tokens differ, or signs."""
+
+    def equal(encoding):
+        scores = np.full(len(encoding), score)
+        scores[::2] *= -1
+        return np.where(encoding.special_mask, 7.0, scores)
+
+    found = exparity.evaluate(
+        classifier, make(classifier, ["The girl sings .", "He sings ."], equal), metric
+    )
+    assert np.isnan(found).all()
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_single_token_text_is_undefined(classifiers, metric):
+    classifier = classifiers["bert"]
+    mixed = make(classifier, ["she", "The girl sings ."])
+    assert (~mixed[0].special_mask).sum() == 1
+    found = exparity.evaluate(classifier, mixed, metric)
+    assert np.isnan(found[0])
+    assert np.isfinite(found[1])
+    assert found[1] == exparity.evaluate(classifier, mixed[1:], metric)[0]
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_seeds_and_draws(classifiers, sentences, metric):
+    """Other seeds, other values; the first draws do not depend on how many there are."""
+    classifier = classifiers["gpt2"]
+    explanations = make(classifier, sentences[:4])
+
+    def run(**more):
+        return exparity.evaluate(classifier, explanations, metric, **more)
+
+    assert run(seed=1).tobytes() == run(seed=1).tobytes()
+    assert run(seed=1).tobytes() != run(seed=2).tobytes()
+    one, two = run(num_samples=1), run(num_samples=2)
+    many = run(num_samples=400)
+    assert np.abs(run(num_samples=100) - many).max() < 0.1
+    assert np.abs(two - many).mean() <= np.abs(one - many).mean() + 0.05

@@ -1,0 +1,78 @@
+"""The memory of a job does not grow with the number of examples."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from exparity.data.files import DataSource
+from exparity.stages.prepare import prepare
+
+# Prints the peak of the job's own process in MB.
+_RUN = """
+import resource, sys
+from exparity.cli import main
+assert main(sys.argv[1:]) == 0
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024)
+"""
+
+
+def peak(*arguments):
+    command = [sys.executable, "-c", _RUN, *map(str, arguments), "--threads", "1"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout.split()[-1])
+
+
+@pytest.fixture(scope="module")
+def cells(tmp_path_factory, checkpoints):
+    """Data artefacts with 500 and 5,000 test examples, and predictions for them."""
+    from exparity.artifacts import write_artefact
+    from exparity.data.table import read_prepared
+
+    found = {}
+    for pairs in (250, 2500):
+        folder = tmp_path_factory.mktemp(f"pairs{pairs}")
+        options = {"n_pairs": pairs + 20, "test_share": pairs / (pairs + 20)}
+        prepare("pairs_all", options, DataSource(folder), folder / "data.parquet", "pairs_all")
+        test = read_prepared(folder / "data.parquet", "test").examples
+        rows = [
+            {
+                "example_id": e.example_id, "group": e.group, "match_id": e.match_id,
+                "label": e.label, "probabilities": [0.5, 0.5], "predicted": e.label,
+            }
+            for e in test
+        ]  # fmt: skip
+        ids = {"dataset": "pairs_all", "model": "bert", "seed": 0}
+        write_artefact(
+            folder / "predictions.parquet", "predictions", rows, ids, stage="finetune",
+            parameters={}, device="cpu", seconds=0.0,
+        )  # fmt: skip
+        found[len(test)] = folder
+    return found
+
+
+def test_peak_memory_is_that_of_a_tenth_of_the_examples(cells, checkpoints):
+    peaks = {}
+    for count, folder in cells.items():
+        explain = peak(
+            "explain", "--use", "gradient", "--data", folder / "data.parquet",
+            "--checkpoint", checkpoints["bert"], "--seed", "0", "--model-id", "bert",
+            "--predictions", folder / "predictions.parquet",
+            "--output", folder / "gradient.parquet",
+        )  # fmt: skip
+        evaluate = peak(
+            "evaluate", "--use", "comprehensiveness", "--data", folder / "data.parquet",
+            "--checkpoint", checkpoints["bert"],
+            "--explanations", folder / "gradient.parquet", "--output", folder / "scores.parquet",
+        )  # fmt: skip
+        peaks[count] = {"explain": explain, "evaluate": evaluate}
+    print(json.dumps(peaks))
+    few, many = (peaks[count] for count in sorted(peaks))
+    assert sorted(peaks) == [500, 5000]
+    for stage in few:
+        # Ten times the examples; of each its words and its row of the result are held.
+        assert many[stage] < 1.15 * few[stage], peaks

@@ -25,7 +25,13 @@ from typing import Any
 import numpy as np
 
 WORKER = Path(__file__).with_name("peer_worker.py")
-VARIANTS = (("ferret", "fp32"), ("exparity", "fp32"), ("exparity", "bf16"))
+VARIANTS = (
+    ("ferret", "fp32"),
+    ("exparity", "fp32"),
+    ("exparity", "bf16"),
+    ("exparity", "fp32+"),
+    ("exparity", "bf16+"),
+)
 # Their scores cannot be compared number by number.
 INCOMPARABLE = {"lime": "own draws", "integrated_gradients": "noise"}
 
@@ -64,7 +70,9 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--no-bf16", action="store_true", help="leave out the bf16 variant")
     parser.add_argument("--output", type=Path, default=Path("results/bench/peer.parquet"))
     arguments = parser.parse_args()
-    arguments.variants = [v for v in VARIANTS if not (arguments.no_bf16 and v[1] == "bf16")]
+    arguments.variants = [
+        v for v in VARIANTS if not (arguments.no_bf16 and v[1].startswith("bf16"))
+    ]
     if arguments.examples < 1 or arguments.repeats < 1:
         parser.error("--examples and --repeats must be at least 1")
     return arguments

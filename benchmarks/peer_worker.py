@@ -79,9 +79,10 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument(
         "--precision",
-        choices=("fp32", "bf16"),
+        choices=("fp32", "bf16", "fp32+", "bf16+"),
         default="fp32",
-        help="bf16 (exparity): probabilities in bfloat16, gradients still in float32",
+        help="bf16 (exparity): probabilities in bfloat16, gradients still in float32; with a plus "
+        "sign, methods and metrics share work, and shortcuts are taken",
     )
     parser.add_argument("--methods", nargs="+", choices=METHODS, default=METHODS)
     parser.add_argument("--scores", help="JSON file to write scores and metric values to")
@@ -173,11 +174,14 @@ def load_ferret(checkpoint: str, device: str, precision: str) -> tuple[Explain, 
 def load_exparity(checkpoint: str, device: str, precision: str) -> tuple[Explain, Evaluate]:
     """Load a checkpoint for exparity; return how to explain and how to evaluate with it."""
     import exparity
+    from exparity.methods import explain_encodings
 
-    exact = exparity.load_classifier(checkpoint, device)
+    sharing = precision.endswith("+")
+    exact = exparity.load_classifier(checkpoint, device, shortcuts=sharing)
     fast = exact
-    if precision != "fp32":
-        fast = exparity.load_classifier(checkpoint, device, precision=precision)
+    if precision.startswith("bf16"):
+        fast = exparity.load_classifier(checkpoint, device, precision="bf16", shortcuts=sharing)
+    memos: dict[int, dict[Any, Any]] = {}
     # What ferret does, said once more in case a default changes.
     options = {
         "integrated_gradients": {"n_steps": 50},
@@ -189,7 +193,18 @@ def load_exparity(checkpoint: str, device: str, precision: str) -> tuple[Explain
     def explain(method: str, texts: list[str], targets: list[int]) -> list[Any]:
         classifier = exact if method in GRADIENT_METHODS else fast
         settings = options.get(method, {})
-        return exparity.explain(classifier, texts, targets, method=method, seed=0, **settings)
+        if not sharing:
+            return exparity.explain(classifier, texts, targets, method=method, seed=0, **settings)
+        encodings = classifier.encode(texts)
+        memo = memos.setdefault(len(texts), {})  # as exparity.methods.explain_many does
+        wanted = np.array(targets)
+        return explain_encodings(
+            classifier, encodings, wanted, texts, method, 0, settings, set(), memo
+        )
+
+    stack = contextlib.ExitStack()
+    if sharing:
+        stack.enter_context(fast.remembering())  # as exparity.metrics.evaluate_many does
 
     def evaluate(metric: str, method: str, explanations: list[Any]) -> np.ndarray:
         return exparity.evaluate(fast, explanations, metric)

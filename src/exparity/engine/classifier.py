@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
-_TOKEN_BUDGET = {"cpu": 4096, "cuda": 65536}
+_TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 GRADIENT_SHARE = 4
 
 
@@ -86,7 +86,7 @@ class Classifier:
         self.tokenizer = tokenizer
         self.device = device
         self.max_length = max_length
-        self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 4096)
+        self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
         self.n_classes = int(model.config.num_labels or 0)
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.

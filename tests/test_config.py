@@ -342,7 +342,8 @@ class TestGrid:
         ).environment
         assert str(Path(sys.executable).parent) in found.pop("PATH").split(os.pathsep)
         assert found == {
-            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1", "EXPARITY_SHORTCUTS": "1",
+            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }  # fmt: skip
 

@@ -1,0 +1,83 @@
+"""Measure what bf16 changes: scores, metric values and decisions of tests.
+
+Usage: python benchmarks/precision.py CHECKPOINT --data DATA.parquet [--examples N]
+
+DATA is the artefact of `exparity prepare`. Explains and evaluates a sample of its test split in
+fp32 and in bf16, and compares: rank correlation of attributions within texts, of metric
+values over texts, and the p-value of the comparison of groups.
+"""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from exparity import compare_groups, evaluate, load_classifier
+from exparity.bench._table import markdown
+from exparity.data.table import read_prepared, sample
+from exparity.methods import explain_encodings
+
+METHODS = ("gradient_x_input", "lime", "shap")
+METRICS = (
+    "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
+    "sparsity",
+)  # fmt: skip
+ALPHA = 0.05
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("checkpoint", type=Path)
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--examples", type=int, default=60)
+    parser.add_argument("--threads", type=int, default=2)
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    prepared = read_prepared(arguments.data, "test")
+    chosen = sample(prepared.examples, arguments.examples)
+    labels = np.array([e.label for e in chosen])
+    groups = [e.group for e in chosen]
+    keys = [e.example_id for e in chosen]
+    models = {p: load_classifier(str(arguments.checkpoint), precision=p) for p in ("fp32", "bf16")}
+    encodings = models["fp32"].encode([e.words for e in chosen])
+    rows = []
+    for method in METHODS:
+        found = {}
+        for precision, model in models.items():
+            # As in the workflow: gradients are always taken in fp32.
+            by = models["fp32"] if method == "gradient_x_input" else model
+            found[precision] = explain_encodings(by, encodings, labels, keys, method, 0, {}, set())
+        within = [
+            spearmanr(a.scores[a.content_mask], b.scores[b.content_mask])[0]
+            for a, b in zip(found["fp32"], found["bf16"], strict=True)
+        ]
+        for metric in METRICS:
+            values = {
+                p: evaluate(models[p], found[p], metric, normalise_over="sequence") for p in models
+            }
+            tests = {
+                p: compare_groups(v, groups, order=prepared.groups).p for p, v in values.items()
+            }
+            rows.append(
+                {
+                    "method": method,
+                    "metric": metric,
+                    "attributions": float(np.nanmean(within)),
+                    "values": float(spearmanr(values["fp32"], values["bf16"])[0]),
+                    "largest_difference": float(np.nanmax(np.abs(values["fp32"] - values["bf16"]))),
+                    "p_fp32": float(tests["fp32"]),
+                    "p_bf16": float(tests["bf16"]),
+                    "decision": "same"
+                    if (tests["fp32"] < ALPHA) == (tests["bf16"] < ALPHA)
+                    else "changes",
+                }
+            )
+    print(markdown(rows))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Linear layers on oneDNN: the same numbers, only while the engine runs the model."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from support import need
+from transformers.pytorch_utils import Conv1D
+
+from exparity.engine.kernels import PackedLayers, available
+
+
+@pytest.fixture(autouse=True)
+def kernels():
+    need(available(), "oneDNN in torch")
+
+
+def model_of(layer):
+    return torch.nn.ModuleDict({"layer": layer}).requires_grad_(False)
+
+
+LAYERS = {
+    "linear": lambda: torch.nn.Linear(24, 40),
+    "without bias": lambda: torch.nn.Linear(24, 40, bias=False),
+    "conv1d": lambda: Conv1D(40, 24),
+}
+
+
+@pytest.mark.parametrize("kind", LAYERS)
+def test_values_and_gradients_are_those_of_float64(kind):
+    torch.manual_seed(0)
+    layer = LAYERS[kind]()
+    model, packed = model_of(layer), None
+    packed = PackedLayers(model)
+    inputs = torch.randn(3, 7, 24, requires_grad=True)
+    weights = torch.randn(3, 7, 40)
+    with packed.in_use():
+        found = layer(inputs)
+        (gradient,) = torch.autograd.grad((found * weights).sum(), inputs)
+    exact = copy.deepcopy(layer).double()
+    wide = inputs.detach().double().requires_grad_(True)
+    expected = exact(wide)
+    (slope,) = torch.autograd.grad((expected * weights.double()).sum(), wide)
+    np.testing.assert_allclose(found.detach(), expected.detach(), atol=1e-5)
+    np.testing.assert_allclose(gradient, slope, atol=1e-5)
+
+
+def test_a_changed_weight_is_packed_again():
+    layer = torch.nn.Linear(8, 8)
+    packed = PackedLayers(model_of(layer))
+    inputs = torch.randn(5, 8)
+    with torch.no_grad(), packed.in_use():
+        before = layer(inputs)
+        layer.weight.mul_(2)
+        after = layer(inputs)
+    np.testing.assert_allclose(after - layer.bias, 2 * (before - layer.bias), rtol=1e-5, atol=1e-6)
+
+
+def test_layers_are_the_models_own_outside_and_after_an_error():
+    layer = torch.nn.Linear(8, 8)
+    packed = PackedLayers(model_of(layer))
+    with packed.in_use():
+        assert "forward" in vars(layer)
+
+    def fail():
+        with packed.in_use():
+            raise RuntimeError("boom")
+
+    with pytest.raises(RuntimeError, match="boom"):
+        fail()
+    assert "forward" not in vars(layer)
+
+
+def test_a_layer_that_is_replaced_already_stays_so():
+    layer = torch.nn.Linear(8, 8)
+    packed = PackedLayers(model_of(layer))
+    layer.forward = lambda inputs: inputs
+    inputs = torch.randn(5, 8)
+    with packed.in_use():
+        assert layer(inputs) is inputs
+    assert layer(inputs) is inputs
+
+
+def test_the_engine_agrees_with_the_plain_model(classifier, sentences):
+    ids = classifier.encode(sentences)[0].token_ids
+    plain = classifier.model(input_ids=torch.as_tensor(ids)[None]).logits.softmax(-1)
+    found = classifier.probabilities([ids])
+    np.testing.assert_allclose(found[0], plain[0].detach(), atol=1e-6)

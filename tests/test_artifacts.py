@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import time
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ import pytest
 
 from exparity import read_results
 from exparity.artefact_schemas import ARTEFACTS, schema_of
-from exparity.artifacts import atomic_path, read_artefact, read_tables, write_artefact
+from exparity.artifacts import atomic_path, job, read_artefact, read_tables, write_artefact
 from exparity.errors import InputError
 
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
@@ -159,8 +160,9 @@ class TestRoundTrip:
         assert rows == before
 
     def test_the_same_rows_give_the_same_bytes(self, tmp_path):
-        for name in ("a", "b"):
-            write(tmp_path / name, "tests", device="cpu", seconds=1.0)
+        with job():
+            for name in ("a", "b"):
+                write(tmp_path / name, "tests", device="cpu", seconds=1.0)
         assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -174,8 +176,10 @@ class TestProvenance:
             for key, value in pq.read_schema(path).metadata.items()
             if key.startswith(b"exparity.")
         }
-        packages = stored.pop("exparity.packages")
+        started = stored.pop("exparity.started")
+        assert time.time() - 60 < started < time.time()
         commit = stored.pop("exparity.commit")
+        assert time.time() - 60 < stored.pop("exparity.started") < time.time()
         assert stored == {
             "exparity.artefact": "scores",
             "exparity.version": "0.1.0",
@@ -192,7 +196,7 @@ class TestProvenance:
         assert commit == "unknown" or len(commit) == 40
         short = {key.removeprefix("exparity."): value for key, value in stored.items()}
         found = read_artefact(path, "scores")[1]
-        assert found == {**short, "packages": packages, "commit": commit}
+        assert found == {**short, "packages": packages, "commit": commit, "started": started}
 
     def test_a_file_without_a_seed_says_null(self, tmp_path):
         write(tmp_path / "d.parquet", "data")
@@ -512,3 +516,39 @@ def test_a_row_that_does_not_fit_is_refused(tmp_path, change, message):
             stage="evaluate", parameters={},
         )  # fmt: skip
     assert list(tmp_path.iterdir()) == []
+
+
+class TestJobsThatMeet:
+    """A job of a killed run lives on and ends after its successor in the next run."""
+
+    def write(self, path, score):
+        rows = [{**_KEY, "score": score}]
+        write_artefact(path, "scores", rows, CELL, stage="evaluate", parameters={})
+
+    def score(self, path):
+        return read_artefact(path, "scores")[0].column("score").to_pylist()
+
+    def test_the_job_that_started_later_wins(self, tmp_path, caplog):
+        path = tmp_path / "scores.parquet"
+        with job():  # of the killed run
+            with job():  # of the next one
+                self.write(path, 2.0)
+            written = path.stat()
+            self.write(path, 1.0)
+        assert self.score(path) == [2.0]
+        assert path.stat().st_mtime_ns == written.st_mtime_ns
+        assert "a job that started later" in caplog.text
+
+    def test_a_job_replaces_what_earlier_ones_wrote(self, tmp_path):
+        path = tmp_path / "scores.parquet"
+        for score in (1.0, 2.0):
+            with job():
+                self.write(path, score)
+        self.write(path, 3.0)
+        assert self.score(path) == [3.0]
+
+    def test_a_damaged_file_is_replaced(self, tmp_path):
+        path = tmp_path / "scores.parquet"
+        path.write_bytes(b"PAR1 nothing")
+        self.write(path, 1.0)
+        assert self.score(path) == [1.0]

@@ -7,11 +7,14 @@ a folder of files is one table, and its provenance as key-value metadata.
 from __future__ import annotations
 
 import json
+import logging
 import os
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -27,6 +30,18 @@ if TYPE_CHECKING:
     import pandas as pd
 
 _METADATA_PREFIX = "exparity."
+log = logging.getLogger(__name__)
+_job_start: ContextVar[float | None] = ContextVar("job_start", default=None)
+
+
+@contextmanager
+def job() -> Iterator[None]:
+    """Mark the start of a job, so that of two of one cell the later one's artefacts stay."""
+    token = _job_start.set(time.time())
+    try:
+        yield
+    finally:
+        _job_start.reset(token)
 
 
 @contextmanager
@@ -167,7 +182,15 @@ def write_table(
     seconds: float = 0.0,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
-    """Write a table from :func:`table_of` or :func:`join_tables`; see :func:`write_artefact`."""
+    """Write a table from :func:`table_of` or :func:`join_tables`; see :func:`write_artefact`.
+
+    Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
+    others and whose results may be in use: what a job that started later wrote is left as it is.
+    """
+    started = _job_start.get() or time.time() - seconds
+    if _start_of(path) > started:
+        log.warning("%s: a job that started later has written it; left as it is", path)
+        return
     provenance = {
         "artefact": artefact,
         "version": version("exparity"),
@@ -178,10 +201,20 @@ def write_table(
         "packages": _versions(),
         "device": device,
         "seed": ids.get("seed"),
+        "started": started,
         "wall_seconds": round(seconds, 3),
         **(extra or {}),
     }
     save_parquet(path, table, provenance)
+
+
+def _start_of(path: Path) -> float:
+    """Return when the job that wrote an artefact started; 0 if there is none to read."""
+    try:
+        metadata = pq.read_schema(path).metadata or {}
+        return float(metadata.get(f"{_METADATA_PREFIX}started".encode(), 0))
+    except (pa.ArrowException, OSError, ValueError):
+        return 0.0
 
 
 def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:

@@ -47,11 +47,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _spare_pandas()
     try:
+        from exparity.artifacts import job
         from exparity.registry import load_plugin
 
         for plugin in getattr(arguments, "plugins", None) or []:
             load_plugin(plugin)
-        arguments.run(arguments)
+        with job():
+            arguments.run(arguments)
     except ExparityError as error:
         print(f"exparity: {error}", file=sys.stderr)
         return error.exit_code

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.contract
 
 # Lower layers come first. A module may import its own layer and lower ones.
 LAYERS = [
-    {"errors", "interface", "seeding", "digest", "progress", "runlock"},
+    {"errors", "interface", "seeding", "digest", "progress", "runlock", "resources"},
     {"parameters", "artefact_schemas"},
     {"registry", "artifacts", "schema"},
     {"instances"},

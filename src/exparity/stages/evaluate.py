@@ -115,6 +115,7 @@ def evaluate_cell(
         classifier = None
         if runs_model:  # the others start in a fraction of the time
             from exparity.engine import load_classifier
+            from exparity.engine.device import give_back_memory
 
             classifier = load_classifier(
                 str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
@@ -134,6 +135,8 @@ def evaluate_cell(
                 )
                 out = [_row(e, value) for e, value in zip(part, values, strict=True)]
                 parts.add(position, out, notes=dict(notes))
+                if classifier:
+                    give_back_memory()
                 progress.advance(len(part))
         scores = parts.table()
         noted = sum((Counter(facts["notes"]) for facts in parts.done.values()), Counter[str]())

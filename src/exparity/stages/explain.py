@@ -76,6 +76,7 @@ def explain_cell(
         ExparityError: the preflight found that the job would go wrong.
     """
     from exparity.engine import load_classifier
+    from exparity.engine.device import give_back_memory
     from exparity.engine.preflight import check_attributions, check_wrapper
     from exparity.methods import explain_encodings
 
@@ -138,6 +139,7 @@ def explain_cell(
                 parts.add(position, rows, n_truncated=truncated, flags=sorted(flags))
                 progress.advance(len(part))
                 encodings = []
+                give_back_memory()
         seconds = time.monotonic() - start
         log.info("%d examples in %.1f s on %s", progress.done, seconds, classifier.device)
         facts = parts.done.values()

@@ -17,6 +17,8 @@ include: "workflow/rules/finetune.smk"
 include: "workflow/rules/explain.smk"
 include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/test.smk"
+include: "workflow/rules/control.smk"
+include: "workflow/rules/bias.smk"
 include: "workflow/rules/report.smk"
 
 

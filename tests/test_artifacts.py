@@ -27,6 +27,8 @@ _TEST = {
     "significant": False, "cohens_d": -0.35, "d_ci_low": -1.0, "d_ci_high": 0.5,
     "considerable": True, "rank_biserial": -0.2, "direction": -1, "n_pairs": 5,
     "wilcoxon_p": 0.5, "d_z": -0.1, "n_undefined": 1, "n_examples": 12, "flags": ["a", "b"],
+    "n_groups": 3, "omnibus": "kruskal_wallis", "omnibus_statistic": 6.5, "omnibus_p": 0.03,
+    "epsilon_squared": 0.25, "n_sets": 4, "friedman_statistic": 4.5, "friedman_p": 0.1,
 }  # fmt: skip
 _DATA = {
     "example_id": "0001-male", "match_id": "0001", "split": "test", "text": "He ran .",
@@ -37,6 +39,14 @@ _KEY = {"example_id": "0001", "group": "male", "match_id": "m1"}
 _HISTORY = {
     "epoch": 1, "step": 10, "learning_rate": 0.5, "train_loss": 0.25, "train_accuracy": 1.0,
     "validation_loss": 0.5, "validation_accuracy": 0.75, "seconds": 2.0,
+}  # fmt: skip
+_CONTROL = {
+    "scheme": "within_sets", "test": "mann_whitney", "group_a": "male", "group_b": "female",
+    "n_permutations": 20, "n_significant": 1, "rate": 0.05, "flags": [],
+}  # fmt: skip
+_BIAS = {
+    "quantity": "accuracy_gap", "group": "male", "group_b": "female", "class_name": "",
+    "value": 0.5, "n": 12, "ci_low": -0.25, "ci_high": 0.75, "flags": ["collapsed"],
 }  # fmt: skip
 # artefact: rows in the order of their keys; float32 columns hold exactly representable numbers
 ROWS = {
@@ -51,6 +61,12 @@ ROWS = {
         {**_KEY, "example_id": "0002", "match_id": None, "label": 0, "probabilities": [],
          "predicted": 0},
     ],
+    "bias": [
+        {**_BIAS, "quantity": "accuracy", "group": "", "group_b": "", "flags": []},
+        _BIAS,
+        {**_BIAS, "quantity": "tpr", "group_b": "", "class_name": "a"},
+        {**_BIAS, "quantity": "tpr", "group_b": "", "class_name": "b"},
+    ],
     "explanations": [
         {"example_id": "a", "target": 1, "token_ids": [101, 2**31 - 1], "tokens": ["[CLS]", "ü"],
          "word_ids": [-1, 0], "scores": [-0.5, 0.25]},
@@ -64,9 +80,15 @@ ROWS = {
         {**_TEST, "group_b": "other", "flags": []},
         {**_TEST, "group_a": "zz"},
     ],
+    "controls": [
+        {**_CONTROL, "scheme": "across_rows", "flags": ["constant"]},
+        {**_CONTROL, "group_a": "", "group_b": "", "test": "friedman"},
+        _CONTROL,
+    ],
     "disparity": [
         {**_TEST, **CELL, "seed": seed, "metric_direction": "lower", "better_group": better,
-         "test_accuracy": 0.5}
+         "test_accuracy": 0.5, "p_holm": 0.25, "p_bh": 0.125, "significant_holm": False,
+         "significant_bh": True}
         for seed, better in ((2, "male"), (10, None))
     ],
 }  # fmt: skip
@@ -265,7 +287,7 @@ class TestRefusedOnWrite:
             call("score")
 
     def test_an_unknown_artefact_cannot_be_written(self, tmp_path):
-        with pytest.raises(InputError, match="unknown artefact 'q'; known: data, disparity"):
+        with pytest.raises(InputError, match="unknown artefact 'q'; known: bias, controls, data"):
             write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
 
 

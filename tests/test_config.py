@@ -22,6 +22,7 @@ from exparity.stats import compare_groups
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA_FILE = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 SCHEMA = read_schema(SCHEMA_FILE)
+CONFIGS = ROOT / "tests" / "workflow" / "configs"
 
 SMALL = {
     "datasets": {"pairs_all": {}, "pairs_subj": {}},
@@ -37,6 +38,7 @@ FULL = {
     "engine": {"device": "cpu"},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
+    "controls": {"permutation": {"repeats": 2}},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
     ],
@@ -95,14 +97,20 @@ def put(config, path, key, value):
 
 @pytest.mark.contract
 class TestSchema:
-    @pytest.mark.parametrize("name", ["config.yaml", "geco.yaml"])
-    def test_configs_that_come_with_it_are_valid(self, name):
-        config = yaml.safe_load((ROOT / "config" / name).read_text())
-        found = Experiment.from_config(config, SCHEMA)
-        assert len(list(found.cells())) == (
-            len(config["datasets"]) * len(config["models"]) * len(config["seeds"])
-            * len(config["methods"]) * len(config["metrics"])
-        )  # fmt: skip
+    @pytest.mark.parametrize(
+        ("name", "tests"),
+        [
+            ("config.yaml", 1 * 2 * 2 * 6 * 7),
+            ("geco.yaml", 2 * 2 * 5 * 6 * 7),
+            ("paper.yaml", 5040),
+            ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
+            ("paper-ci.yaml", 2 * 6 * 7),
+        ],
+    )
+    def test_configs_that_come_with_it_are_valid(self, name, tests):
+        folder = CONFIGS if name == "paper-ci.yaml" else ROOT / "config"
+        found = Experiment.from_config(yaml.safe_load((folder / name).read_text()), SCHEMA)
+        assert len(list(found.cells())) == tests
 
     def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
         Experiment.from_config(FULL, SCHEMA)
@@ -151,7 +159,7 @@ class TestSchema:
     def test_the_schema_and_the_dataclass_agree(self, block, spec):
         described = dict(SCHEMA["$defs"][block]["properties"])
         if block == "model":
-            del described["training"], described["datasets"]
+            del described["training"], described["datasets"], described["use"]
         fields = {f.name: f for f in dataclasses.fields(spec)}
         assert set(described) == set(fields)
         for name, field in fields.items():
@@ -163,7 +171,8 @@ class TestSchema:
     def test_the_schema_and_the_statistics_agree(self):
         options = options_of(compare_groups)
         del options["seed"]
-        described = SCHEMA["$defs"]["statistics"]["properties"]
+        described = dict(SCHEMA["$defs"]["statistics"]["properties"])
+        del described["family"]  # of the report
         assert {n: s["default"] for n, s in described.items()} == {
             n: o.default for n, o in options.items()
         }
@@ -171,11 +180,21 @@ class TestSchema:
     def test_defaults_are_filled_in(self):
         found = experiment(statistics={"alpha": 0.01}).config
         assert found["statistics"] == {
-            "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000
+            "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000,
+            "family": ["dataset"],
         }  # fmt: skip
         assert found["training"]["epochs"] == TrainingSpec().epochs
         assert (found["engine"]["device"], found["engine"]["token_budget"]) == ("auto", None)
         assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
+        assert found["study"] == "default"
+
+    def test_defaults_reach_blocks_within_blocks(self):
+        schemes = ["within_sets", "across_rows"]
+        assert experiment().config["controls"]["permutation"] == {
+            "repeats": 20, "schemes": schemes
+        }  # fmt: skip
+        given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
+        assert given == {"permutation": {"repeats": 3, "schemes": schemes}}
 
 
 REFUSED = [
@@ -211,8 +230,23 @@ REFUSED = [
     ({"methods": {"LIME": {}}}, "config: methods: 'LIME' is not an id"),
     ({"methods": {"a/b": {}}}, "config: methods: 'a/b' is not an id"),
     ({"models": {"m m": {}}}, "config: models: 'm m' is not an id"),
-    ({"models": {"m": None}}, "config: models.m: None"),
-    ({"models": {"m": {}}}, "models.m: a pretrained model needs 'checkpoint'"),
+    ({"models": {"m": "bert"}}, "config: models.m: 'bert'"),
+    ({"models": {"m": None}}, "models.m: a pretrained model needs 'checkpoint'"),
+    ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
+    ({"models": {"m": {"use": "robertalarge"}}},
+     "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
+    ({"study": "paper"}, "config: study: 'paper'"),
+    ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
+    ({"controls": {"permutation": {"schemes": ["rows"]}}},
+     r"config: controls.permutation.schemes\[0\]: 'rows'"),
+    ({"statistics": {"family": ["group"]}}, r"config: statistics.family\[0\]: 'group'"),
+    ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
+     r"overrides\[0\].statistics.family: there is one"),
+    ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
+    ({"datasets": {"mine": {"use": "table", "path": "gone.csv"}}},
+     "datasets.mine.path: no file .*gone.csv"),
+    ({"study": "code", "metrics": {"sensitivity": {"radius": 1.0}}},
+     "metrics.sensitivity: unknown option 'radius'.* instance of flip_sensitivity"),
     ({"models": {"m": {"init": "scratch"}}}, "models.m: a model from scratch needs 'architecture'"),
     ({"models": {"m": {"init": "scratch", "architecture": "bert", "datasets": ["pairs"]}}},
      "models.m.datasets: no 'pairs' here; did you mean 'pairs_all'"),
@@ -227,7 +261,7 @@ REFUSED = [
     ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: None"),
     ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
      r"config: overrides\[0\].metric.shards: 0"),
-    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: normal"),
+    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, normal"),
     ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
     ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
     ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),
@@ -329,6 +363,65 @@ class TestGrid:
         assert options["few"]["params"]["n_steps"] == 5
         assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
         assert options["gradient"]["digest"] == options["some"]["digest"]
+
+    def test_a_known_model_may_be_an_empty_entry(self):
+        found = experiment(models={"tinybert": None, "other": {"use": "gpt2"}})
+        specs = {
+            id: json.loads(found.finetune_options("pairs_all", id, 0))["model"]
+            for id in found.models
+        }
+        assert specs["tinybert"]["checkpoint"] == "huawei-noah/TinyBERT_General_4L_312D"
+        assert specs["tinybert"]["revision"] == "refs/pr/2"
+        assert specs["other"]["checkpoint"] == "openai-community/gpt2"
+
+    def test_the_report_learns_what_models_are(self):
+        models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
+        options = json.loads(experiment(models=models).report_options())
+        assert options["models"] == [
+            ["tinybert", "tinybert"], ["other", "gpt2"], ["one", None], ["two", None]
+        ]  # fmt: skip
+
+    def test_options_that_are_lists(self):
+        datasets = {
+            "both": {"use": "compas"},
+            "race": {"use": "compas", "attribute": "race", "groups": ["Caucasian", "Hispanic"]},
+        }
+        found = experiment(datasets=datasets)
+        options = {id: json.loads(found.prepare_options(id))["params"] for id in datasets}
+        assert options["race"]["groups"] == ["Caucasian", "Hispanic"]
+        assert options["both"]["groups"] is None
+        with pytest.raises(InputError, match=r"datasets\.compas\.groups: \['male', 1\]"):
+            experiment(datasets={"compas": {"groups": ["male", 1]}})
+
+    def test_a_table_of_ones_own_is_an_input(self, tmp_path):
+        table = tmp_path / "mine.csv"
+        table.write_text("text,label,group\n")
+        found = experiment(datasets={"mine": {"use": "table", "path": str(table)}, "pairs_all": {}})
+        assert found.prepare_inputs("mine") == [str(table)]
+        assert found.prepare_inputs("pairs_all") == []
+
+    def test_controls_are_part_of_the_grid_unless_switched_off(self):
+        assert experiment().has_controls
+        assert not experiment(controls={"permutation": {"repeats": 0}}).has_controls
+
+    def test_controls_and_bias_take_the_options_of_what_they_run(self):
+        from exparity.stats.model_bias import model_bias
+        from exparity.stats.permutation import permutation_control
+
+        cell = ("pairs_all", "one", 0)
+        found = experiment(
+            statistics={"alpha": 0.1},
+            overrides=[
+                {"match": {"model": "one"}, "statistics": {"alpha": 0.2, "confidence": 0.5}},
+                {"match": {"model": "one", "metric": "gini"}, "statistics": {"alpha": 0.3}},
+            ],
+        )
+        control = json.loads(found.control_options(*cell))["controls"]
+        assert set(control) == set(options_of(permutation_control)) - {"seed"}
+        assert control["alpha"] == 0.2
+        bias = json.loads(found.bias_options(*cell))["statistics"]
+        assert set(bias) == set(options_of(model_bias)) - {"seed"}
+        assert bias["confidence"] == 0.5
 
     def test_jobs_learn_from_the_environment_how_to_run(self):
         found = experiment().environment
@@ -468,6 +561,8 @@ def all_options(found: Experiment) -> dict[tuple, str]:
     for cell in found.cells():
         d, m, s, x, y = cell.values()
         jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
+        jobs["bias", d, m, s] = found.bias_options(d, m, s)
+        jobs["control", d, m, s] = found.control_options(d, m, s)
         jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
         jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
         jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
@@ -536,6 +631,31 @@ class TestWhatAChangeTouches:
     def test_how_and_where_it_runs_touches_nothing(self, changes):
         assert changed(experiment(), experiment(**changes)) == set()
 
+    def test_writing_everything_out_changes_nothing(self):
+        models = {
+            **SMALL["models"],
+            "bert_scratch": {"tokenizer": "wordpiece"},
+            "mine": {"use": "gpt2", "training": {"epochs": 2}, "datasets": ["pairs_all"]},
+        }
+        before = experiment(
+            models=models,
+            metrics={**SMALL["metrics"], "sparse": {"use": "sparsity", "tau": 0.3, "shards": 2}},
+            methods={"gradient": {"max_examples": 8}, "integrated_gradients": None},
+        )
+        written = Experiment.from_config(before.resolved(), SCHEMA)
+        assert changed(before, written) == set()
+        assert written.resolved() == before.resolved()
+        assert before.resolved()["metrics"]["sparse"] == {
+            "use": "sparsity", "tau": 0.3, "normalise_over": "sequence", "max_examples": None,
+            "shards": 2,
+        }  # fmt: skip
+        assert before.resolved()["models"]["mine"]["checkpoint"] == "openai-community/gpt2"
+
+    def test_a_preset_touches_what_it_sets(self):
+        jobs = changed(experiment(), experiment(study="code"))
+        assert stages(jobs) == {"finetune", "evaluate", "test", "report"}
+        assert {job[-1] for job in jobs if job[0] == "evaluate"} == {"gini", "sparsity"}
+
     def test_one_methods_option_touches_its_explanations_only(self):
         methods = {"gradient": {}, "integrated_gradients": {"n_steps": 7}}
         jobs = changed(experiment(), experiment(methods=methods))
@@ -564,6 +684,22 @@ class TestWhatAChangeTouches:
     def test_statistics_touch_tests_and_report(self):
         jobs = changed(experiment(), experiment(statistics={"threshold": 0.5}))
         assert stages(jobs) == {"test", "report"}
+
+    @pytest.mark.parametrize(
+        ("setting", "touched"),
+        [
+            ({"alpha": 0.1}, {"test", "control", "report"}),
+            ({"ddof": 0}, {"test", "report"}),
+            ({"resamples": 9}, {"test", "bias", "report"}),
+            ({"family": ["dataset", "model"]}, {"report"}),
+        ],
+    )
+    def test_each_setting_of_statistics_touches_what_uses_it(self, setting, touched):
+        assert stages(changed(experiment(), experiment(statistics=setting))) == touched
+
+    def test_the_control_touches_itself_and_the_report(self):
+        after = experiment(controls={"permutation": {"repeats": 5}})
+        assert stages(changed(experiment(), after)) == {"control", "report"}
 
     def test_training_touches_checkpoints(self):
         assert stages(changed(experiment(), experiment(training={"epochs": 9}))) == {"finetune"}
@@ -603,9 +739,9 @@ class TestWhatAChangeTouches:
 
 def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_path, repository):
     """Bytecode appears when a module is first used, and must not make the report stale."""
-    from exparity.config import _sources
+    from exparity.config.digests import sources
 
-    found = _sources("report")
+    found = sources("report")
     assert {path.suffix for path in found} == {".py", ".j2"}
     assert not any("__pycache__" in path.parts for path in found)
 

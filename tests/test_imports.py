@@ -96,6 +96,7 @@ def test_methods_do_not_know_metrics_and_metrics_reach_methods_late(repository):
         "exparity.config",
         "exparity.stats, exparity.stages.test",
         "exparity.stages.report, exparity.report.render",
+        "exparity.report.published, exparity.stages.compare_published",
         "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
         "exparity.data.geco_all, exparity.stages.prepare",
     ],

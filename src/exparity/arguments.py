@@ -251,6 +251,42 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     )
     _add_json(parser)
 
+    parser = _command(
+        commands, "bias", runs["bias"], "measure how a classifier's predictions differ by group"
+    )
+    _path(parser, "data", "the data artefact, which declares groups and classes")
+    _path(parser, "predictions", "the predictions artefact")
+    _path(parser, "output", "the bias artefact to write")
+    parser.add_argument(
+        "--param",
+        action="append",
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="confidence or resamples of the config's statistics block; repeat for several",
+    )
+    _add_json(parser)
+
+    parser = _command(
+        commands, "control", runs["control"], "test the scores of one classifier, groups permuted"
+    )
+    parser.add_argument(
+        "--scores",
+        type=Path,
+        nargs="+",
+        required=True,
+        metavar="PATH",
+        help="the scores artefacts of one dataset, model and seed",
+    )
+    _path(parser, "output", "the controls artefact to write")
+    parser.add_argument(
+        "--param",
+        action="append",
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="alpha, repeats or schemes; repeat for several",
+    )
+    _add_json(parser)
+
     parser = _command(commands, "report", runs["report"], "gather all tests into tables and a page")
     _path(parser, "page", "the page to write; tables are put beside it")
     parser.add_argument(
@@ -270,11 +306,54 @@ def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:
     )
     _add_plugins(parser)
 
-    parser = _command(commands, "data", runs["data"], "list, fetch or check raw files")
+    parser = _command(
+        commands, "data", runs["data"], "list, fetch or check raw files, and fetch checkpoints"
+    )
     parser.add_argument("action", choices=["list", "fetch", "check"], help="what to do")
-    parser.add_argument("ids", nargs="*", metavar="DATASET", help="all with raw files if none")
+    parser.add_argument(
+        "ids", nargs="*", metavar="DATASET", help="all of the config or with raw files if none"
+    )
+    parser.add_argument(
+        "--configfile",
+        type=Path,
+        metavar="FILE",
+        help="an experiment: its datasets, and with fetch its models too",
+    )
+    parser.add_argument(
+        "--models",
+        nargs="*",
+        metavar="MODEL",
+        help="fetch checkpoints, ids of the config, of the catalogue or ORG/NAME@REVISION, into "
+        "the Hub's cache (HF_HOME); all of the config or the catalogue if none is named",
+    )
     _add_data_dir(parser)
+    # A config file has a word in it.
+    parser.set_defaults(data_dir=None)
     _add_plugins(parser)
+
+    parser = _command(
+        commands,
+        "compare-published",
+        runs["compare-published"],
+        "lay results beside the numbers of a published study",
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        metavar="RESULTS",
+        help="folder of results, with its report",
+    )
+    parser.add_argument("--study", default="dhaini2025", metavar="ID", help="the study")
+    parser.add_argument(
+        "--map",
+        action="append",
+        type=_setting,
+        metavar="MODEL=PUBLISHED",
+        help="published model beside which one of yours is put; repeat for several",
+    )
+    _path(parser, "output", "folder for the tables as CSV and Parquet", required=False)
 
     parser = _command(
         commands,

@@ -272,6 +272,34 @@ def _test(arguments: argparse.Namespace) -> None:
     test_cell(arguments.scores, arguments.output, statistics=complete(known, given, "statistics"))
 
 
+def _bias(arguments: argparse.Namespace) -> None:
+    from exparity.parameters import complete, options_of
+    from exparity.stages.bias import bias_cell
+    from exparity.stats.model_bias import model_bias
+
+    known = options_of(model_bias)
+    del known["seed"]  # follows from the cell
+    given = {**(arguments.options or {}).get("statistics", {}), **dict(arguments.param or [])}
+    bias_cell(
+        arguments.data,
+        arguments.predictions,
+        arguments.output,
+        statistics=complete(known, given, "statistics"),
+    )
+
+
+def _control(arguments: argparse.Namespace) -> None:
+    from exparity.parameters import complete, options_of
+    from exparity.stages.control import control_cells
+    from exparity.stats import permutation_control
+
+    known = options_of(permutation_control)
+    del known["seed"]  # follows from the cells
+    given = {**(arguments.options or {}).get("controls", {}), **dict(arguments.param or [])}
+    controls = complete(known, given, "controls.permutation")
+    control_cells(arguments.scores, arguments.output, controls=controls)
+
+
 def _report(arguments: argparse.Namespace) -> None:
     from exparity.stages.report import report
 
@@ -289,9 +317,26 @@ def _data(arguments: argparse.Namespace) -> None:
     from exparity.data.files import DataSource
     from exparity.stages import data_command
 
-    source = DataSource(arguments.data_dir, download=arguments.action == "fetch")
-    run: Callable[..., None] = getattr(data_command, f"{arguments.action}_data")
-    run(source, arguments.ids)
+    fetch, names = arguments.action == "fetch", arguments.models
+    if names is not None and not fetch:
+        raise InputError("--models goes with `exparity data fetch`")
+    experiment = None
+    if arguments.configfile:
+        experiment = data_command.read_experiment(arguments.configfile)
+    configured = experiment.config["data_dir"] if experiment else None
+    folder = arguments.data_dir or configured or os.environ.get("EXPARITY_DATA_DIR", "data")
+    if names is None or arguments.ids:
+        run: Callable[..., None] = getattr(data_command, f"{arguments.action}_data")
+        run(DataSource(Path(folder), download=fetch), arguments.ids, experiment)
+    if fetch and (names is not None or (experiment and not arguments.ids)):
+        data_command.fetch_models(data_command.wanted_models(names or (), experiment))
+
+
+def _compare_published(arguments: argparse.Namespace) -> None:
+    from exparity.stages.compare_published import compare_published
+
+    models = {mine: str(published) for mine, published in arguments.map or []}
+    compare_published(arguments.results, arguments.study, models, arguments.output)
 
 
 def _bench(arguments: argparse.Namespace) -> None:
@@ -316,8 +361,11 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "evaluate": _evaluate,
     "gather": _gather,
     "test": _test,
+    "bias": _bias,
+    "control": _control,
     "report": _report,
     "list": _list,
     "data": _data,
+    "compare-published": _compare_published,
     "bench": _bench,
 }

@@ -37,6 +37,41 @@ def _private(path: Path) -> bool:
     return path.stem.startswith("_") and path.stem != "__init__"
 
 
+def _definition(dotted: str) -> Path | None:
+    """Return the file of a module, or of what a package's ``__init__`` takes from one."""
+    file = _module_file(dotted)
+    if file is not None and file.stem != "__init__":
+        return file
+    package, _, name = dotted.rpartition(".")
+    init = _module_file(package)
+    for node in ast.walk(ast.parse(init.read_bytes())) if init is not None else ():
+        if isinstance(node, ast.ImportFrom) and name in (a.asname or a.name for a in node.names):
+            return _module_file(str(node.module))
+    return None
+
+
+@cache
+def reached(path: Path, package: str) -> tuple[Path, ...]:
+    """Return a file and the modules of a subpackage that it imports, directly or through them.
+
+    Of the subpackage's ``__init__`` only what is imported from it counts, and not all it offers.
+
+    Args:
+        path: the file, such as that of a stage.
+        package: name of the subpackage, such as ``stats``.
+    """
+    inside = (_ROOT / package).resolve()
+    seen: set[Path] = set()
+    queue = [path.resolve()]
+    while queue:
+        file = queue.pop()
+        if file not in seen:
+            seen.add(file)
+            found = {_definition(name) for name in _imported(file)} - {None}
+            queue += [m.resolve() for m in found if m and inside in m.resolve().parents]
+    return tuple(sorted(seen))
+
+
 @cache
 def source_digest(*paths: Path) -> str:
     """Digest the source of implementing files and of the private helpers that they share.

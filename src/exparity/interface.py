@@ -261,6 +261,10 @@ class DatasetFacts:
         reference: where it is described.
         files: what it is read from; none if it is generated or brought by the user.
         display: name for tables; the id with blanks if None.
+        path_options: its options that name files of the user's own.
+
+    Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
+    says there what holds, and the facts are those of its default options, or empty.
     """
 
     attribute: str
@@ -272,6 +276,24 @@ class DatasetFacts:
     reference: str
     files: tuple[RemoteFile, ...] = ()
     display: str | None = None
+    path_options: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Examples of a dataset whose options decide on attribute, groups or labels.
+
+    Attributes:
+        examples: the examples.
+        attribute: the protected attribute.
+        groups: its values; their order fixes the sign of every difference (first − second).
+        labels: names of the classes, by label index.
+    """
+
+    examples: Sequence[Example]
+    attribute: str
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
 
 
 Parameters = dict[str, Any]

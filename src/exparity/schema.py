@@ -53,12 +53,18 @@ def with_defaults(config: Mapping[str, Any], schema: Mapping[str, Any]) -> dict[
 
     Blocks of single models and overrides stay as written: they refine what the top level says.
     """
-    filled = dict(config)
+    return _filled(config, schema, schema.get("$defs", {}))
+
+
+def _filled(
+    values: Mapping[str, Any], schema: Mapping[str, Any], defs: Mapping[str, Any]
+) -> dict[str, Any]:
+    filled = dict(values)
     for key, part in schema["properties"].items():
-        target = schema["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
-        if key not in filled and "default" in part:
-            filled[key] = part["default"]
-        if isinstance(filled.get(key), dict) and "default" in part:
-            inner = {k: v["default"] for k, v in target["properties"].items() if "default" in v}
-            filled[key] = {**inner, **filled[key]}
+        if "default" not in part:
+            continue
+        target = defs[part["$ref"].rpartition("/")[2]] if "$ref" in part else part
+        value = filled.setdefault(key, part["default"])
+        if isinstance(value, dict) and "properties" in target:
+            filled[key] = _filled(value, target, defs)
     return filled

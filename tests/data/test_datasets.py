@@ -24,7 +24,11 @@ from exparity.interface import DatasetFacts, Example, RemoteFile
 from exparity.stages.data_command import check_data, fetch_data, list_data
 from exparity.stages.prepare import prepare
 
-EMBEDDED = [id for id in DATASETS.ids() if not DATASETS.get(id).facts.files]
+EMBEDDED = [
+    id
+    for id in DATASETS.ids()
+    if not (DATASETS.get(id).facts.files or DATASETS.get(id).facts.path_options)
+]
 PAIRS = ("pairs_all", "pairs_subj")
 NOWHERE = DataSource(Path("nowhere"), download=False)
 REAL = Path(

@@ -34,7 +34,9 @@ def test_a_run_fills_every_artefact(baseline):
     disparity = exparity.read_results(baseline.results, "disparity")
     assert len(disparity) == cells
     assert (baseline.results / "report" / "index.html").stat().st_size > 2000
-    for artefact in ("data", "predictions", "explanations", "scores", "history"):
+    for artefact in (
+        "data", "predictions", "explanations", "scores", "history", "bias", "controls"
+    ):  # fmt: skip
         assert len(exparity.read_results(baseline.results, artefact))
     logs = sorted(p.name for p in (baseline.results / "logs").rglob("*.log"))
     benchmarks = sorted(p.stem for p in (baseline.results / "benchmarks").rglob("*.tsv"))
@@ -59,7 +61,7 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     plugin.write_text(PLUGIN)
     metrics = {**TINY["metrics"], "peak": {"use": "peak_share", "power": 2}}
     finished.configure(plugins=["mine/peak.py"], metrics=metrics)
-    expected = {"evaluate": N_METHODS, "test": N_METHODS, "report": 1}
+    expected = {"evaluate": N_METHODS, "test": N_METHODS, "control": 1, "report": 1}
     assert finished.plan() == expected
     finished.snakemake()
     assert finished.plan() == {}
@@ -75,7 +77,9 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
 def test_changing_a_method_redoes_its_column_only(finished):
     methods = {**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}}
     finished.configure(methods=methods)
-    expected = {"explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "report": 1}
+    expected = {
+        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "control": 1, "report": 1
+    }  # fmt: skip
     assert finished.plan() == expected
     finished.snakemake()
     assert finished.plan() == {}
@@ -84,7 +88,7 @@ def test_changing_a_method_redoes_its_column_only(finished):
 def test_editing_a_metric_redoes_that_metric_only(finished):
     source = finished.root / "src" / "exparity" / "metrics" / "gini.py"
     source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == {"evaluate": N_METHODS, "test": N_METHODS, "report": 1}
+    assert finished.plan() == {"evaluate": N_METHODS, "test": N_METHODS, "control": 1, "report": 1}
     finished.snakemake()
     assert finished.plan() == {}
 
@@ -92,19 +96,34 @@ def test_editing_a_metric_redoes_that_metric_only(finished):
 def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
     source = finished.root / "src" / "exparity" / "metrics" / "_removal.py"
     source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == {"evaluate": N_METHODS, "test": N_METHODS, "report": 1}
+    assert finished.plan() == {"evaluate": N_METHODS, "test": N_METHODS, "control": 1, "report": 1}
 
 
 def test_statistics_redo_tests_only(finished):
     finished.configure(statistics={"resamples": 300})
-    assert finished.plan() == {"test": N_METHODS * N_METRICS, "report": 1}
+    assert finished.plan() == {"test": N_METHODS * N_METRICS, "bias": 1, "report": 1}
+
+
+def test_a_declared_family_redoes_the_report_only(finished):
+    finished.configure(statistics={**TINY["statistics"], "family": ["dataset", "metric"]})
+    assert finished.plan() == {"report": 1}
+
+
+def test_controls_are_a_part_that_can_be_left_out(finished):
+    finished.configure(controls={"permutation": {"repeats": 7}})
+    assert finished.plan() == {"control": 1, "report": 1}
+    finished.configure(controls={"permutation": {"repeats": 0}})
+    assert finished.plan() == {"report": 1}
+    finished.snakemake()
+    assert finished.plan() == {}
 
 
 def test_a_seed_adds_its_own_runs_only(finished):
     finished.configure(seeds=[0, 1])
     cells = N_METHODS * N_METRICS
     assert finished.plan() == {
-        "finetune": 1, "explain": N_METHODS, "evaluate": cells, "test": cells, "report": 1
+        "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
+        "control": 1, "report": 1,
     }  # fmt: skip
 
 
@@ -119,7 +138,7 @@ def test_overrides_redo_the_cells_they_match(finished):
             {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 8}}
         ]
     )
-    assert finished.plan() == {"evaluate": 1, "test": 1, "report": 1}
+    assert finished.plan() == {"evaluate": 1, "test": 1, "control": 1, "report": 1}
     finished.snakemake()
     tests = exparity.read_results(finished.results, "tests")
     sizes = tests.set_index(["method", "metric"])["n_examples"]
@@ -162,8 +181,8 @@ def test_a_large_grid_is_planned_in_time(checkout, record_property):
         counts = checkout.plan()
         times.append(time.monotonic() - start)
         assert counts == {
-            "prepare": 4, "finetune": 100, "explain": 600, "evaluate": 4200, "test": 4200,
-            "report": 1,
+            "prepare": 4, "finetune": 100, "bias": 100, "explain": 600, "evaluate": 4200,
+            "test": 4200, "control": 100, "report": 1,
         }  # fmt: skip
         if min(times) < 15:
             break
@@ -172,11 +191,8 @@ def test_a_large_grid_is_planned_in_time(checkout, record_property):
 
 
 def test_every_shipped_config_is_planned(checkout):
+    expected = {"config": 84 * 2, "geco": 840, "paper": 5040, "paper-small": 2016}
     for path in sorted((checkout.root / "config").glob("*.yaml")):
-        config = yaml.safe_load(path.read_text())
-        cells = [len(config[k]) for k in ("datasets", "models", "methods", "metrics")]
-        expected = len(config.get("seeds", [0]))
-        for count in cells:
-            expected *= count
         checkout.config_path.write_text(path.read_text())
-        assert checkout.plan()["test"] == expected, path.name
+        assert checkout.plan()["test"] == expected.pop(path.stem), path.name
+    assert expected == {}

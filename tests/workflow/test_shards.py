@@ -39,7 +39,8 @@ def test_shards_change_no_table(sharded, undivided_run):
         overrides=[one],
     )
     assert copy.plan() == {
-        "explain_shard": 3, "explain": 2, "evaluate_shard": 3, "evaluate": 4, "test": 4, "report": 1
+        "explain_shard": 3, "explain": 2, "evaluate_shard": 3, "evaluate": 4, "test": 4,
+        "control": 1, "report": 1,
     }  # fmt: skip
     copy.snakemake()
     assert tables(copy) == tables(undivided_run)

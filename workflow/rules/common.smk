@@ -49,6 +49,27 @@ def get_cells(pattern):
     return list(dict.fromkeys(pattern.format(**cell) for cell in EXPERIMENT.cells()))
 
 
+def get_data_files(wildcards):
+    """Files of the user's own that a dataset is read from."""
+    return EXPERIMENT.prepare_inputs(wildcards.dataset)
+
+
+def get_scores(wildcards):
+    """All scores of one trained classifier."""
+    return expand(
+        f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
+        **dict(wildcards.items()),
+        method=EXPERIMENT.methods,
+        metric=EXPERIMENT.metrics,
+    )
+
+
+def get_controls():
+    if not EXPERIMENT.has_controls:
+        return []
+    return get_cells(f"{RESULTS}/controls/{{dataset}}/{{model}}/{{seed}}.parquet")
+
+
 def get_checkpoint(wildcards):
     """The checkpoint, for metrics that run the model."""
     if not EXPERIMENT.runs_model(wildcards.metric):
@@ -113,6 +134,18 @@ def evaluate_options(wildcards):
         int(wildcards.seed),
         wildcards.method,
         wildcards.metric,
+    )
+
+
+def bias_options(wildcards):
+    return EXPERIMENT.bias_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed)
+    )
+
+
+def control_options(wildcards):
+    return EXPERIMENT.control_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed)
     )
 
 

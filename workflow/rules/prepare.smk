@@ -1,4 +1,6 @@
 rule prepare:
+    input:
+        files=get_data_files,
     output:
         data=f"{RESULTS}/data/{{dataset}}.parquet",
     log:

@@ -3,9 +3,8 @@ rule report:
         tests=get_cells(
             f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
         ),
-        predictions=get_cells(
-            f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet"
-        ),
+        bias=get_cells(f"{RESULTS}/bias/{{dataset}}/{{model}}/{{seed}}.parquet"),
+        controls=get_controls(),
     output:
         page=f"{RESULTS}/report/index.html",
         disparity=f"{RESULTS}/report/disparity.parquet",

@@ -1,22 +1,28 @@
 """Datasets: the registry, and what every dataset must fulfil.
 
 A dataset is a function from a :class:`~exparity.data.files.DataSource` and its options to a list of
-:class:`~exparity.interface.Example`, registered with :func:`dataset` in a module of its own.
+:class:`~exparity.interface.Example`, registered with :func:`dataset` in a module of its own. Where
+options decide on attribute, groups or labels, it returns a :class:`~exparity.interface.Loaded`.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from exparity.data.files import DataSource
 from exparity.errors import InputError
-from exparity.interface import DatasetFacts, Example
+from exparity.interface import DatasetFacts, Example, Loaded
 from exparity.parameters import complete
 from exparity.registry import Registry
 
 DATASETS: Registry[DatasetFacts] = Registry("dataset", "exparity.data", DatasetFacts)
+
+MAX_CLASSES = 127
+"""Labels are stored in one byte."""
 
 
 def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -41,21 +47,77 @@ def load_dataset(
         InputError: unknown id or option, a missing, altered or malformed file, or an example that
             breaks the dataset's own facts.
     """
+    return load_with_facts(id, source, options)[0]
+
+
+def load_with_facts(
+    id: str,
+    source: DataSource,
+    options: Mapping[str, Any] | None = None,
+    *,
+    name: str | None = None,
+) -> tuple[list[Example], DatasetFacts]:
+    """Load a dataset and check it; return with it the facts that hold under these options.
+
+    Args:
+        id: registered id.
+        source: where raw files lie or go.
+        options: the dataset's options.
+        name: how errors name the dataset; the id if None.
+
+    Raises:
+        InputError: as :func:`load_dataset`.
+    """
     entry = DATASETS.get(id)
-    examples = entry.function(source, **complete(entry.options, options or {}, f"dataset {id}"))
-    check_examples(id, examples, entry.facts)
-    return sorted(examples, key=lambda e: (e.split, e.example_id))
+    name = name or id
+    found = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
+    facts, examples = entry.facts, found
+    if isinstance(found, Loaded):
+        examples = list(found.examples)
+        facts = replace(facts, attribute=found.attribute, groups=found.groups, labels=found.labels)
+    check_examples(name, examples, facts)
+    return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
 
 
-def check_examples(id: str, examples: list[Example], facts: DatasetFacts) -> None:
+def input_files(id: str, options: Mapping[str, Any], where: str | None = None) -> list[Path]:
+    """Return the files of the user's own that a dataset reads, which its job must depend on.
+
+    Args:
+        id: registered id.
+        options: the dataset's options.
+        where: how errors name the place; ``dataset <id>`` if None.
+
+    Raises:
+        InputError: unknown id, an option that must name a file does not, or there is no such file.
+    """
+    entry = DATASETS.get(id)
+    paths = []
+    for option in entry.facts.path_options:
+        value = options.get(option, entry.options[option].default)
+        if value is None:
+            continue
+        place = f"{where or f'dataset {id}'}.{option}"
+        if not value:
+            raise InputError(f"{place}: name the file to read, from where you run")
+        if not Path(value).is_file():
+            raise InputError(
+                f"{place}: no file {Path(value).absolute()}; give a path from where you run"
+            )
+        paths.append(Path(value))
+    return paths
+
+
+def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
     """Check examples against the facts of their dataset.
 
     Raises:
         InputError: names the dataset, the example and what is wrong with it.
     """
+    _check_facts(id, facts)
     twice = [key for key, n in Counter(e.example_id for e in examples).items() if n > 1]
     if twice:
         raise InputError(f"dataset {id}: example id '{twice[0]}' occurs more than once")
+    split_of: dict[str, str] = {}
     for example in examples:
         where = f"dataset {id}, example '{example.example_id}'"
         if not any(word.strip() for word in example.words):
@@ -70,6 +132,11 @@ def check_examples(id: str, examples: list[Example], facts: DatasetFacts) -> Non
             raise InputError(
                 f"{where}: {len(example.rationale)} rationale marks for {len(example.words)} words"
             )
+        match = example.match_id
+        if match is not None and split_of.setdefault(match, example.split) != example.split:
+            raise InputError(
+                f"{where}: its matched set '{match}' is in both splits; keep it in one"
+            )
     counts = Counter((e.split, e.group) for e in examples)
     for group in facts.groups:
         if not counts["test", group]:
@@ -78,3 +145,20 @@ def check_examples(id: str, examples: list[Example], facts: DatasetFacts) -> Non
             )
     if not any(split == "train" for split, _ in counts):
         raise InputError(f"dataset {id}: there is no training example")
+
+
+def _check_facts(id: str, facts: DatasetFacts) -> None:
+    for kind, values, remedy in (
+        ("group", facts.groups, "comparing takes two"),
+        ("class", facts.labels, "a classifier needs two"),
+    ):
+        if len(set(values)) < len(values):
+            raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
+        if len(values) < 2:
+            found = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
+            raise InputError(f"dataset {id}: {found}; {remedy}")
+    if len(facts.labels) > MAX_CLASSES:
+        raise InputError(
+            f"dataset {id}: {len(facts.labels)} classes, of at most {MAX_CLASSES}; is the label a "
+            "number to predict?"
+        )

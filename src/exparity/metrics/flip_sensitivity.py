@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -35,6 +35,7 @@ def flip_sensitivity(
     max_radius: float = 1.0,
     steps: int = 5,
     bisections: int = 10,
+    never_flipped: Literal["max_radius", "zero"] = "max_radius",
 ) -> FloatArray:
     r"""Smallest move of the highest-scored tokens' embeddings that flips the predicted class.
 
@@ -45,7 +46,7 @@ def flip_sensitivity(
     climbs the loss of the class predicted there, and moves each embedding element of the k content
     tokens of highest absolute attribution by at most ε; of equal ones the later token comes first.
 
-    A class that does not change at ``max_radius`` counts as ``max_radius`` and in the note
+    A class that does not change at ``max_radius`` counts as ``never_flipped`` says, and in the note
     ``censored``, of ``searched`` searches. Where the gradient is zero an element stays where it
     is; if all are zero, nothing moves and the search is censored.
 
@@ -55,10 +56,12 @@ def flip_sensitivity(
         max_radius: largest ε, absolute.
         steps: of each ascent; the class is compared after each of them.
         bisections: halvings of the interval that ε lies in, after the test of ``max_radius``.
+        never_flipped: ε of a class that does not change: ``max_radius``, the bound that was
+            reached, or ``zero``, which ranks it with the tokens that flip at once.
 
     Returns:
-        (n,) in (0, ``max_radius``], in units of the embedding's elements, lower is better; NaN
-        where an attribution is not finite.
+        (n,) in (0, ``max_radius``], from 0 on with ``never_flipped: zero``, in units of the
+        embedding's elements, lower is better; NaN where an attribution is not finite.
 
     Raises:
         InputError: a number that is not positive.
@@ -83,6 +86,8 @@ def flip_sensitivity(
         low[left[~flipped]] = middle[~flipped]
     batch.notes["searched"] += len(owners)
     batch.notes["censored"] += int((~found).sum())
+    if never_flipped == "zero":
+        high = np.where(found, high, 0.0)
     values = np.full(len(batch), np.nan)
     for owner in np.unique(owners):
         curve = high[owners == owner]  # (k,)

@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import logging
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,6 +19,14 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _PAD_TOKEN = "<|pad|>"
+_NO_SAFETENSORS = (
+    "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
+    "'checkpoint' to the folder, or set 'revision' to one that has them"
+)
+_NO_NETWORK = (
+    "fetch it where there is a network, with `exparity data fetch --models`, or set 'checkpoint' "
+    "to a folder"
+)
 
 
 @contextlib.contextmanager
@@ -96,6 +105,10 @@ def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
     except (OSError, ValueError, KeyError, json.JSONDecodeError, SafetensorError) as error:
         at = f" at revision {revision}" if revision else ""
         reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        if "file named model.safetensors" in reason:
+            reason = _NO_SAFETENSORS
+        elif "couldn't connect" in reason:
+            reason = f"{reason.rstrip('.')}; {_NO_NETWORK}"
         raise InputError(f"checkpoint {name}{at}: cannot be loaded: {reason}") from error
 
 
@@ -138,6 +151,8 @@ def load_model(
     from transformers import AutoConfig, AutoModelForSequenceClassification
 
     check_checkpoint(name)
+    # Or transformers would have a web service convert pickled weights, and load what it returns.
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
     with quiet_transformers(), _clear_errors(name, revision):
         config = AutoConfig.from_pretrained(name, revision=revision)
         if labels is None:

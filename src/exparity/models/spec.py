@@ -84,6 +84,20 @@ class TrainingSpec:
             raise InputError("training.patience needs training.validation_share above 0")
 
 
+def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:
+    """Merge training settings from general to special.
+
+    ``warmup_steps`` wins over ``warmup_share`` where both are set, so that a layer which sets the
+    share alone takes the steps of the layers below back.
+    """
+    merged: dict[str, Any] = {}
+    for layer in layers:
+        if "warmup_share" in layer and "warmup_steps" not in layer:
+            merged.pop("warmup_steps", None)
+        merged.update(layer)
+    return merged
+
+
 def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
     """Make a spec from a mapping.
 

@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 MEANINGS = {
+    "collapsed": "the classifier predicts one class for every test example, so that these rows say "
+    "nothing about explanations of a working one",
     "constant": "all scores are equal, so there is nothing to compare",
     "interval_none": "the effect size has no bootstrap interval",
     "interval_percentile": "the interval is by percentiles; its bias correction is undefined",
+    "no_examples": "there is no example to compute it from, such as no positive of a group",
+    "no_pairs": "no matched set has members of both groups",
     "no_variance": "each group's scores are constant and differ, so that d is infinite",
+    "not_drawn": "no permutations were asked for",
     "rounding_noise": "the attributions are zero in exact arithmetic for this model, and what was "
     "scored are rounding errors; do not interpret these rows",
     "too_few": "a group has fewer than two defined scores",

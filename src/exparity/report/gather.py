@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_artefact, read_tables
+from exparity.artifacts import read_tables
 from exparity.data import DATASETS
 from exparity.errors import InputError
-from exparity.interface import DatasetFacts, MetricFacts
+from exparity.interface import MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.registry import Registry
+from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
+from exparity.stats.control import ControlRate, control_rates
+from exparity.stats.multiplicity import adjust
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,9 @@ class Study:
         datasets: instance id to registered id.
         statistics: settings of the tests.
         rows: the disparity artefact: one mapping per test.
+        bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
+        controls: how often permuted groups differ; empty if no control was run.
     """
 
     title: str
@@ -54,15 +58,17 @@ class Study:
     datasets: Mapping[str, str]
     statistics: Mapping[str, Any]
     rows: Sequence[Mapping[str, Any]]
+    bias: ModelBias
     accuracies: Sequence[Accuracy]
+    controls: Sequence[ControlRate]
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
         return METRICS.get(self.metrics[metric]).facts
 
-    def dataset_facts(self, dataset: str) -> DatasetFacts:
-        """Return the facts of a dataset's instance."""
-        return DATASETS.get(self.datasets[dataset]).facts
+    def declared(self, dataset: str) -> Declared:
+        """Return the attribute, groups and classes of a dataset's instance."""
+        return self.bias.declared[dataset]
 
     def display(self, kind: str, id: str) -> str:
         """Return how tables name an instance: its implementation's name, or its own id."""
@@ -74,7 +80,10 @@ class Study:
         names, registry = parts[kind]
         # Two instances of one implementation would look the same.
         unique = list(names.values()).count(names[id]) == 1
-        return registry.get(names[id]).display if unique else id
+        entry = registry.get(names[id])
+        if kind == "dataset":  # a table of the user's own is known by its id
+            return entry.facts.display or id if unique else id
+        return entry.display if unique else id
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:
@@ -88,7 +97,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         InputError: an artefact of the grid is missing or damaged.
     """
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
-    accuracies = [_accuracy(results, d, m, s) for d, m in pairs for s in options["seeds"]]
+    bias = read_bias(results, pairs, options["seeds"])
+    accuracies = _accuracies(bias, pairs, options["seeds"])
     metrics = dict(options["metrics"])
     paths = [
         results / "tests" / d / m / str(s) / method / f"{metric}.parquet"
@@ -100,6 +110,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     if not paths:
         raise InputError("the report needs at least one test")
     by_model = {(a.dataset, a.model, a.seed): a.overall for a in accuracies}
+    statistics = options["statistics"]
+    collapsed = collapsed_cells(bias)
     rows = []
     for row in read_tables(paths, "tests").to_pylist():
         cell = row["dataset"], row["model"], row["seed"]
@@ -112,7 +124,9 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         row["metric_direction"] = direction
         row["better_group"] = _better(row, direction)
         row["test_accuracy"] = by_model[cell]
+        row["flags"] += ["collapsed"] * (cell in collapsed)
         rows.append(row)
+    rows = adjust(rows, statistics["family"], alpha=statistics["alpha"])
     return Study(
         title=options["title"],
         pairs=pairs,
@@ -120,9 +134,11 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         methods=dict(options["methods"]),
         metrics=metrics,
         datasets=dict(options["datasets"]),
-        statistics=options["statistics"],
+        statistics=statistics,
         rows=rows,
+        bias=bias,
         accuracies=accuracies,
+        controls=_controls(results, pairs, options),
     )
 
 
@@ -131,19 +147,41 @@ def _better(row: Mapping[str, Any], direction: str) -> str | None:
     return None if sign == 0 else row["group_a"] if sign > 0 else row["group_b"]
 
 
-def _accuracy(results: Path, dataset: str, model: str, seed: int) -> Accuracy:
-    path = results / "predictions" / dataset / model / f"{seed}.parquet"
-    table, _ = read_artefact(path, "predictions")
-    right: dict[str, list[bool]] = defaultdict(list)
-    for row in table.select(["group", "label", "predicted"]).to_pylist():
-        right[row["group"]].append(row["label"] == row["predicted"])
-    every = [value for values in right.values() for value in values]
-    return Accuracy(
-        dataset=dataset,
-        model=model,
-        seed=seed,
-        overall=sum(every) / len(every),
-        by_group={group: sum(values) / len(values) for group, values in sorted(right.items())},
-        n=len(every),
-        collapsed=len(set(table.column("predicted").to_pylist())) == 1,
-    )
+def _accuracies(
+    bias: ModelBias, pairs: Sequence[tuple[str, str]], seeds: Sequence[int]
+) -> list[Accuracy]:
+    found = {
+        (row["dataset"], row["model"], row["seed"], row["group"]): row
+        for row in bias.rows
+        if row["quantity"] == "accuracy"
+    }
+    collapsed = collapsed_cells(bias)
+    return [
+        Accuracy(
+            dataset=dataset,
+            model=model,
+            seed=seed,
+            overall=found[dataset, model, seed, ""]["value"],
+            by_group={
+                group: found[dataset, model, seed, group]["value"]
+                for group in bias.declared[dataset].groups
+            },
+            n=found[dataset, model, seed, ""]["n"],
+            collapsed=(dataset, model, seed) in collapsed,
+        )
+        for dataset, model in pairs
+        for seed in seeds
+    ]
+
+
+def _controls(
+    results: Path, pairs: Sequence[tuple[str, str]], options: Mapping[str, Any]
+) -> list[ControlRate]:
+    if not options["controls"]["permutation"]["repeats"]:
+        return []
+    paths = [
+        results / "controls" / dataset / model / f"{seed}.parquet"
+        for dataset, model in pairs
+        for seed in options["seeds"]
+    ]
+    return control_rates(read_tables(paths, "controls").to_pylist())

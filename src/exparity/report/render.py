@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exparity.catalogue import ARROWS
+from exparity.report.bias import BiasTable
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.tables import Table
@@ -52,8 +53,25 @@ def render_latex(study: Study, table: Table) -> str:
     return template.render(study=study, table=table, arrow=arrow)
 
 
-def render_page(study: Study, tables: Sequence[Table]) -> str:
-    """Return the page: one self-contained HTML file without scripts or requests."""
+def render_bias_latex(table: BiasTable) -> str:
+    """Return a table of model bias as LaTeX for ``booktabs``."""
+    return _environment(html=False).get_template("bias.tex.j2").render(table=table)
+
+
+def render_page(
+    study: Study,
+    tables: Sequence[Table],
+    bias_tables: Sequence[BiasTable],
+    published: Mapping[str, Any] | None,
+) -> str:
+    """Return the page: one self-contained HTML file without scripts or requests.
+
+    Args:
+        study: what it is about.
+        tables: the disparity tables.
+        bias_tables: the tables of model bias.
+        published: the section on published numbers; None if there are none to compare with.
+    """
     template = _environment(html=True).get_template("page.html.j2")
     significant = sum(row["significant"] for row in study.rows)
     considerable = sum(row["significant"] and row["considerable"] for row in study.rows)
@@ -65,12 +83,16 @@ def render_page(study: Study, tables: Sequence[Table]) -> str:
         "n": len(study.rows),
         "significant": significant,
         "considerable": considerable,
+        "holm": sum(row["significant_holm"] for row in study.rows),
+        "bh": sum(row["significant_bh"] for row in study.rows),
         "flagged": dict(sorted(flagged.items())),
         "collapsed": [a for a in study.accuracies if a.collapsed],
     }
     return template.render(
         study=study,
         tables=tables,
+        bias_tables=bias_tables,
+        published=published,
         facts=facts,
         arrow=arrow,
         meaning_of=meaning_of,

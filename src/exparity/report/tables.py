@@ -7,6 +7,7 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 import csv
+import re
 import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -15,11 +16,17 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from exparity.report.gather import Study
+from exparity.stats.seeds import SeedSummary, summarise_seeds
+
+
+def file_name(*parts: str) -> str:
+    """Return a file name made of parts, which may hold any character."""
+    return "_".join(re.sub(r"[^\w.+-]+", "_", part).strip("._") or "_" for part in parts)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """One cell: all seeds of a (dataset, model, method, metric) for two groups.
+class SeedCounts:
+    """All seeds of a (dataset, model, method, metric) for two groups, counted as published.
 
     Attributes:
         significant: seeds with a significant difference.
@@ -37,6 +44,21 @@ class Cell:
     direction: int
     considerable: bool
     flags: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Cell(SeedCounts):
+    """One cell: the published counts, and what is known beyond.
+
+    Attributes:
+        holm: seeds that are significant after Holm's correction.
+        bh: seeds that are significant after that of Benjamini and Hochberg.
+        summary: all seeds together.
+    """
+
+    holm: int
+    bh: int
+    summary: SeedSummary
 
     @property
     def strength(self) -> float:
@@ -69,7 +91,7 @@ class Table:
     @property
     def name(self) -> str:
         """File name without suffix."""
-        return f"disparity_{self.dataset}_{self.group_a}_{self.group_b}".replace(" ", "_")
+        return file_name("disparity", self.dataset, self.group_a, self.group_b)
 
     def rows(self) -> Iterator[tuple[str, str, list[Cell]]]:
         """Yield model, method and cells in the order of the metrics."""
@@ -78,20 +100,41 @@ class Table:
                 yield model, method, [self.cells[model, method, m] for m in self.metrics]
 
 
-def _cell(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
+def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCounts:
+    """Count the seeds of one cell as the published study does.
+
+    Args:
+        rows: ``significant``, ``cohens_d`` and ``flags`` of each seed.
+        threshold: |mean d| from which the effect is considerable.
+    """
     significant = [row for row in rows if row["significant"]]
     effects = [row["cohens_d"] for row in significant or rows]
     effects = [d for d in effects if d == d]
     mean_d = sum(effects) / len(effects) if effects else None
     if mean_d is not None and mean_d != mean_d:  # infinite effects of both signs
         mean_d = None
-    return Cell(
+    return SeedCounts(
         significant=len(significant),
         total=len(rows),
         mean_d=mean_d,
         direction=0 if not mean_d else 1 if mean_d > 0 else -1,
         considerable=bool(significant) and mean_d is not None and abs(mean_d) >= threshold,
         flags=tuple(sorted({flag for row in rows for flag in row["flags"]})),
+    )
+
+
+def cell_of_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
+    """Return what the seeds of one cell found together.
+
+    Args:
+        rows: tests of one (dataset, model, method, metric) for two groups, one a seed.
+        threshold: |mean d| from which the effect is considerable.
+    """
+    return Cell(
+        **vars(count_seeds(rows, threshold)),
+        holm=sum(row["significant_holm"] for row in rows),
+        bh=sum(row["significant_bh"] for row in rows),
+        summary=summarise_seeds(rows, threshold=threshold),
     )
 
 
@@ -113,7 +156,7 @@ def disparity_tables(study: Study) -> list[Table]:
             models=[m for d, m in study.pairs if d == dataset],
             methods=list(study.methods),
             metrics=list(study.metrics),
-            cells={key: _cell(rows, threshold) for key, rows in cells.items()},
+            cells={key: cell_of_seeds(rows, threshold) for key, rows in cells.items()},
         )
         for (dataset, group_a, group_b), cells in sorted(
             grouped.items(), key=lambda item: order.index(item[0][0])
@@ -126,26 +169,40 @@ def write_csv(table: Table, file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(
         ["dataset", "model", "method", "metric", "group_a", "group_b", "significant_runs",
-         "total_runs", "mean_cohens_d", "considerable", "higher_group", "flags"]
+         "total_runs", "mean_cohens_d", "considerable", "higher_group", "flags",
+         "significant_runs_holm", "significant_runs_bh", "mean_cohens_d_all", "sd_cohens_d_all",
+         "share_same_sign", "combined_p"]
     )  # fmt: skip
     for model, method, cells in table.rows():
         for metric, cell in zip(table.metrics, cells, strict=True):
             higher = {1: table.group_a, -1: table.group_b, 0: ""}[cell.direction]
             effect = "" if cell.mean_d is None else f"{cell.mean_d:.6g}"
+            seeds = cell.summary
             writer.writerow(
                 [table.dataset, model, method, metric, table.group_a, table.group_b,
                  cell.significant, cell.total, effect, str(cell.considerable).lower(), higher,
-                 " ".join(cell.flags)]
+                 " ".join(cell.flags), cell.holm, cell.bh,
+                 *map(_number, (seeds.mean_d, seeds.sd_d, seeds.same_sign, seeds.combined_p))]
             )  # fmt: skip
 
 
-def write_tables(tables: Sequence[Table], folder: Path, latex: Mapping[str, str]) -> None:
+def _number(value: float) -> str:
+    return "" if value != value else f"{value:.6g}"
+
+
+def write_tables(
+    tables: Sequence[Table],
+    folder: Path,
+    latex: Mapping[str, str],
+    others: Mapping[str, str] | None = None,
+) -> None:
     """Write every table as CSV and LaTeX into a folder, in place of what it held.
 
     Args:
         tables: the tables.
         folder: where to.
         latex: LaTeX source by table name.
+        others: text of further files by name, such as ``bias_geco_all.csv``.
     """
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)
@@ -154,5 +211,7 @@ def write_tables(tables: Sequence[Table], folder: Path, latex: Mapping[str, str]
         with (temporary / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
             write_csv(table, file)
         (temporary / f"{table.name}.tex").write_text(latex[table.name], encoding="utf-8")
+    for name, text in (others or {}).items():
+        (temporary / name).write_text(text, encoding="utf-8", newline="")
     shutil.rmtree(folder, ignore_errors=True)
     temporary.replace(folder)

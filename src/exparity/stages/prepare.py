@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artifacts import write_artefact
-from exparity.data import DATASETS, load_dataset
+from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 
 log = logging.getLogger(__name__)
@@ -32,8 +32,7 @@ def prepare(
         InputError: unknown dataset or option, or bad data.
     """
     start = time.monotonic()
-    facts = DATASETS.get(use).facts
-    examples = load_dataset(use, source, params)
+    examples, facts = load_with_facts(use, source, params, name=dataset_id)
     rows = [
         {
             "example_id": e.example_id,
@@ -48,6 +47,10 @@ def prepare(
         }
         for e in examples
     ]
+    log.info(
+        "%s: %s: %s, classes: %s",
+        dataset_id, facts.attribute, ", ".join(facts.groups), ", ".join(facts.labels),
+    )  # fmt: skip
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
         log.info("%s: %d %s examples of group %s", dataset_id, count, split, group)
     write_artefact(

@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artifacts import atomic_path, write_artefact
+from exparity.report.bias import bias_csv, bias_tables
 from exparity.report.gather import Study, gather
-from exparity.report.render import render_latex, render_page
+from exparity.report.published import STUDIES, compare_results, section_of
+from exparity.report.render import render_bias_latex, render_latex, render_page
 from exparity.report.tables import disparity_tables, write_tables
 
 log = logging.getLogger(__name__)
@@ -30,6 +32,7 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     start = time.monotonic()
     study = gather(results, options)
     tables = disparity_tables(study)
+    bias = bias_tables(study.bias, study.pairs)
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
@@ -39,10 +42,25 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         parameters={k: v for k, v in options.items() if k != "digest"},
         seconds=time.monotonic() - start,
     )
-    write_tables(tables, page.with_name("tables"), {t.name: render_latex(study, t) for t in tables})
+    others = {f"{t.name}.csv": bias_csv(t) for t in bias}
+    others |= {f"{t.name}.tex": render_bias_latex(t) for t in bias}
+    latex = {t.name: render_latex(study, t) for t in tables}
+    write_tables(tables, page.with_name("tables"), latex, others)
     with atomic_path(page) as temporary:
-        temporary.write_text(render_page(study, tables), encoding="utf-8")
+        text = render_page(study, tables, bias, _published(results, study, options))
+        temporary.write_text(text, encoding="utf-8")
     _say(study)
+
+
+def _published(
+    results: Path, study: Study, options: Mapping[str, Any]
+) -> Mapping[str, Any] | None:
+    """Return what the page says of published numbers; None if nothing of ours was published."""
+    for name in STUDIES:
+        section = section_of(compare_results(results, study.rows, options, study=name))
+        if section is not None:
+            return section
+    return None
 
 
 def _say(study: Study) -> None:

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import asdict
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 from exparity.artifacts import read_artefact, write_artefact
 from exparity.errors import InputError
 from exparity.seeding import derive_seed
-from exparity.stats import compare_groups
+from exparity.stats import compare_all
 
 
 def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> None:
@@ -21,7 +20,7 @@ def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> N
     Args:
         scores: the scores artefact.
         output: the tests artefact.
-        statistics: options of :func:`~exparity.stats.compare.compare_groups`: ``alpha``,
+        statistics: options of :func:`~exparity.stats.compare.compare_all`: ``alpha``,
             ``threshold``, ``ddof``, ``confidence``, ``resamples``.
 
     Raises:
@@ -37,20 +36,17 @@ def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> N
     if strangers:
         raise InputError(f"{scores}: group '{min(strangers)}' is not one of {', '.join(order)}")
     ids = metadata["wildcards"]
-    rows = []
-    for pair in combinations(order, 2):
-        kept = [i for i, group in enumerate(columns["group"]) if group in pair]
-        found = compare_groups(
-            [columns["score"][i] for i in kept],
-            [columns["group"][i] for i in kept],
-            order=pair,
-            pairs=[columns["match_id"][i] for i in kept],
-            seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values()), *pair),
-            **statistics,
-        )
-        row = asdict(found)
-        row["flags"] = [*row["flags"], *metadata.get("flags", [])]
-        rows.append(row)
+    found = compare_all(
+        columns["score"],
+        columns["group"],
+        order,
+        columns["match_id"],
+        seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values())),
+        **statistics,
+    )
+    rows = [asdict(pair) for pair in found]
+    for row in rows:
+        row["flags"] += metadata.get("flags", [])
     write_artefact(
         output,
         "tests",

@@ -1,17 +1,22 @@
-"""Comparison of a metric between two groups."""
+"""Comparison of a metric between groups: two of them, or all pairs of several."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
 from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import FloatArray, IntArray
+from exparity.seeding import derive_seed
 from exparity.stats.bootstrap import interval_of_d
+from exparity.stats.checks import check_options, checked
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
+from exparity.stats.omnibus import compare_at_once
+from exparity.stats.rank_tests import mann_whitney, signed_rank
+from exparity.stats.sets import complete, plain_ids, set_index, set_means
 
 NAN = float("nan")
 
@@ -45,6 +50,15 @@ class GroupComparison:
         n_undefined: values that are NaN and so left out.
         n_examples: all values, defined or not.
         flags: what to know before trusting the row, such as ``constant`` or ``too_few``.
+        n_groups: groups with at least two defined values, of all that were compared together.
+        omnibus: the test over all of them, ``kruskal_wallis``; empty for fewer than three, where
+            the numbers that follow are NaN.
+        omnibus_statistic: its H, corrected for ties.
+        omnibus_p: its p-value.
+        epsilon_squared: its effect size, in [0, 1].
+        n_sets: matched sets with a defined value of every group; 0 for fewer than three groups.
+        friedman_statistic: the Friedman test's statistic on these sets.
+        friedman_p: its p-value.
     """
 
     group_a: str
@@ -71,6 +85,14 @@ class GroupComparison:
     n_undefined: int = 0
     n_examples: int = 0
     flags: list[str] = field(default_factory=list)
+    n_groups: int = 0
+    omnibus: str = ""
+    omnibus_statistic: float = NAN
+    omnibus_p: float = NAN
+    epsilon_squared: float = NAN
+    n_sets: int = 0
+    friedman_statistic: float = NAN
+    friedman_p: float = NAN
 
 
 def compare_groups(
@@ -110,46 +132,32 @@ def compare_groups(
         InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
             option is out of range.
     """
-    _check_options(alpha, threshold, ddof, confidence, resamples)
-    groups = list(groups)
-    sets = None if pairs is None else [None if p is None or p != p else str(p) for p in pairs]
-    scores, is_first = _checked(values, groups, order, sets)
+    check_options(
+        alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence, resamples=resamples
+    )
+    if len(order) != 2 or order[0] == order[1]:
+        raise InputError(f"order must name two groups, not {order!r}")
+    scores, codes = checked(values, list(groups), order, pairs)
     defined = ~np.isnan(scores)
-    a, b = scores[defined & is_first], scores[defined & ~is_first]
+    sets = set_index(plain_ids(pairs), defined)
+    codes = codes[defined]
     flags = ["undefined_values"] if not defined.all() else []
-    mean_a, sd_a = _mean_and_sd(a)
-    mean_b, sd_b = _mean_and_sd(b)
-    difference = mean_a - mean_b
-    base = {
-        "group_a": order[0],
-        "group_b": order[1],
-        "n_a": len(a),
-        "n_b": len(b),
-        "mean_difference": difference,
-        "direction": 0 if np.isnan(difference) else int(np.sign(difference)),
-        "n_undefined": int((~defined).sum()),
-        "n_examples": len(scores),
-        "mean_a": mean_a,
-        "mean_b": mean_b,
-        "sd_a": sd_a,
-        "sd_b": sd_b,
-    }
+    base = _described(order, scores, scores[defined], codes)
+    a, b = (scores[defined][codes == code] for code in (0, 1))
     if min(len(a), len(b)) < 2:
-        return GroupComparison(**base, flags=[*flags, "too_few"])  # type: ignore[arg-type]
-    constant = np.ptp(np.concatenate([a, b])) == 0
-    u, p = _mann_whitney(a, b)
+        return replace(base, flags=[*flags, "too_few"])
+    u, p = map(float, mann_whitney(a, b))
     d = float(cohens_d(a, b, ddof=ddof))
-    if constant:
+    if np.ptp(scores[defined]) == 0:
         flags.append("constant")
     elif np.isinf(d):
         flags.append("no_variance")
     low = high = NAN
-    clusters = _clusters(sets, defined)
     if resamples and np.isfinite(d):
         low, high, how = interval_of_d(
             scores[defined],
-            is_first[defined],
-            clusters,
+            codes == 0,
+            sets,
             ddof=ddof,
             confidence=confidence,
             resamples=resamples,
@@ -157,56 +165,107 @@ def compare_groups(
         )
         if how != "BCa":
             flags.append(f"interval_{how}")
-    paired = {} if clusters is None else _paired(scores[defined], is_first[defined], clusters)
-    return GroupComparison(
-        **base,  # type: ignore[arg-type]
+    n_pairs, wilcoxon_p, effect = _paired(scores[defined], codes, sets)
+    return replace(
+        base,
         U=u,
         p=p,
-        significant=bool(p <= alpha),
+        significant=p <= alpha,
         cohens_d=d,
         d_ci_low=low,
         d_ci_high=high,
-        considerable=bool(abs(d) >= threshold),
+        considerable=abs(d) >= threshold,
         rank_biserial=rank_biserial(u, len(a), len(b)),
+        n_pairs=n_pairs,
+        wilcoxon_p=wilcoxon_p,
+        d_z=effect,
         flags=flags,
-        **paired,  # type: ignore[arg-type]
     )
 
 
-def _check_options(
-    alpha: float, threshold: float, ddof: int, confidence: float, resamples: int
-) -> None:
-    for name, value, sound, range_ in (
-        ("alpha", alpha, 0 < alpha < 1, "between 0 and 1"),
-        ("confidence", confidence, 0 < confidence < 1, "between 0 and 1"),
-        ("threshold", threshold, threshold >= 0, "0 or more"),
-        ("ddof", ddof, ddof in (0, 1), "0 or 1"),
-        ("resamples", resamples, resamples >= 0, "0 or more"),
-    ):
-        if not sound:
-            raise InputError(f"statistics.{name} must be {range_}, not {value}")
-
-
-def _checked(
+def compare_all(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
-    order: tuple[str, str],
-    pairs: Sequence[str | None] | None,
-) -> tuple[FloatArray, BoolArray]:
-    scores = np.array(values, dtype=np.float64)
-    if scores.ndim != 1:
-        raise InputError(f"values must be one number per example; got shape {scores.shape}")
-    for name, other in (("groups", groups), ("pairs", pairs)):
-        if other is not None and len(other) != len(scores):
-            raise InputError(f"{len(scores)} values but {len(other)} {name}")
-    if np.isinf(scores).any():
-        raise InputError(f"value {int(np.flatnonzero(np.isinf(scores))[0])} is infinite")
-    if len(order) != 2 or order[0] == order[1]:
-        raise InputError(f"order must name two groups, not {order!r}")
-    strangers = set(groups) - set(order)
-    if strangers:
-        raise InputError(f"group '{min(map(str, strangers))}' is not one of {', '.join(order)}")
-    return scores, np.array([g == order[0] for g in groups], dtype=bool)
+    order: Sequence[str],
+    pairs: Sequence[str | None] | None = None,
+    *,
+    alpha: float = 0.05,
+    threshold: float = 0.2,
+    ddof: int = 1,
+    confidence: float = 0.95,
+    resamples: int = 2000,
+    seed: int = 0,
+) -> list[GroupComparison]:
+    """Compare a metric's values between every two of several groups, and between all at once.
+
+    Args:
+        values: (n,) one value per example; NaN where undefined.
+        groups: (n,) group of each example.
+        order: two or more groups; the order fixes the signs.
+        pairs: (n,) matched set of each example; see :func:`compare_groups`, also for the options.
+        alpha: largest p-value that is significant.
+        threshold: |d| from which an effect is considerable.
+        ddof: degrees of freedom taken off in the variances of d.
+        confidence: coverage of the interval of d.
+        resamples: bootstrap resamples; 0 leaves the interval out.
+        seed: seed that every pair's bootstrap derives its own from.
+
+    Returns:
+        One comparison per pair of groups, in the order of ``order``. Each carries the tests over
+        all groups, which are left empty for two: there they would say what ``p`` and
+        ``wilcoxon_p`` say.
+
+    Raises:
+        InputError: as :func:`compare_groups`.
+    """
+    groups = list(groups)
+    names = plain_ids(pairs)
+    scores, codes = checked(values, groups, order, names)
+    defined = ~np.isnan(scores)
+    at_once = asdict(
+        compare_at_once(scores[defined], codes[defined], len(order), set_index(names, defined))
+    )
+    found = []
+    for first, second in combinations(order, 2):
+        kept = [i for i, group in enumerate(groups) if group in (first, second)]
+        pair = compare_groups(
+            scores[kept],
+            [groups[i] for i in kept],
+            (first, second),
+            None if names is None else [names[i] for i in kept],
+            alpha=alpha,
+            threshold=threshold,
+            ddof=ddof,
+            confidence=confidence,
+            resamples=resamples,
+            seed=derive_seed(seed, first, second),
+        )
+        found.append(replace(pair, **at_once))
+    return found
+
+
+def _described(
+    order: tuple[str, str], scores: FloatArray, defined: FloatArray, codes: IntArray
+) -> GroupComparison:
+    """Return what can be said of any values: counts, means, standard deviations."""
+    a, b = defined[codes == 0], defined[codes == 1]
+    (mean_a, sd_a), (mean_b, sd_b) = _mean_and_sd(a), _mean_and_sd(b)
+    difference = mean_a - mean_b
+    return GroupComparison(
+        group_a=order[0],
+        group_b=order[1],
+        n_a=len(a),
+        n_b=len(b),
+        mean_a=mean_a,
+        mean_b=mean_b,
+        sd_a=sd_a,
+        sd_b=sd_b,
+        mean_difference=difference,
+        direction=0 if np.isnan(difference) else int(np.sign(difference)),
+        n_undefined=len(scores) - len(defined),
+        n_examples=len(scores),
+        n_groups=sum(len(part) >= 2 for part in (a, b)),
+    )
 
 
 def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
@@ -216,36 +275,15 @@ def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
     return float(mean), float(np.sqrt(variance))
 
 
-def _mann_whitney(a: FloatArray, b: FloatArray) -> tuple[float, float]:
-    """Two-sided Mann–Whitney U of ``a`` and its p; 1 where all values are tied."""
-    from scipy.stats import mannwhitneyu
-
-    if np.ptp(np.concatenate([a, b])) == 0:
-        return len(a) * len(b) / 2, 1.0
-    found = mannwhitneyu(a, b, alternative="two-sided")
-    return float(found.statistic), float(found.pvalue)
-
-
-def _clusters(pairs: Sequence[str | None] | None, defined: BoolArray) -> list[str] | None:
-    """Return the matched set of each defined value; a value without one is a set of its own."""
-    if pairs is None or all(p is None for p in pairs):
-        return None
-    kept = np.flatnonzero(defined).tolist()
-    return [f"row\x1f{i}" if pairs[i] is None else f"set\x1f{pairs[i]}" for i in kept]
-
-
-def _paired(scores: FloatArray, is_first: BoolArray, clusters: list[str]) -> dict[str, float]:
-    """Signed-rank test and d_z on the matched sets where both groups have a value."""
-    from scipy.stats import wilcoxon
-
-    members: dict[str, tuple[list[float], list[float]]] = defaultdict(lambda: ([], []))
-    for score, first, cluster in zip(scores, is_first, clusters, strict=True):
-        members[cluster][0 if first else 1].append(float(score))
-    differences = np.array([np.mean(x) - np.mean(y) for x, y in members.values() if x and y])
-    found: dict[str, float] = {"n_pairs": len(differences)}
-    if len(differences) < 2:
-        return found
-    if not differences.any():
-        return {**found, "wilcoxon_p": 1.0}
-    p = float(wilcoxon(differences, method="auto").pvalue)
-    return {**found, "wilcoxon_p": p, "d_z": d_z(differences)}
+def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> tuple[int, float, float]:
+    """Number of matched sets with both groups; signed-rank p and d_z of their differences."""
+    if sets is None:
+        return 0, NAN, NAN
+    means = set_means(scores, codes, sets, 2)
+    means = means[complete(means)]
+    differences = means[:, 0] - means[:, 1]
+    n = len(differences)
+    if n < 2:
+        return n, NAN, NAN
+    effect = d_z(differences) if differences.any() else NAN
+    return n, float(signed_rank(differences)), effect

@@ -96,5 +96,6 @@ def d_z(differences: FloatArray) -> float:
     Returns:
         d_z; ±inf where all differences are equal and not zero, NaN where all are zero.
     """
+    mean, variance = mean_and_variance(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.float64(differences.mean()) / differences.std(ddof=1))
+        return float(np.divide(mean, np.sqrt(variance)))

@@ -1,8 +1,4 @@
-"""The config of an experiment: validated, completed, and resolved cell by cell.
-
-Everything that a rule needs to know of the config is computed here, so that the rules hold no
-logic and all of it can be tested without Snakemake.
-"""
+"""An experiment: the grid that a config spans, and what each of its jobs depends on."""
 
 from __future__ import annotations
 
@@ -15,18 +11,18 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exparity.data import DATASETS
-from exparity.digest import source_digest
+from exparity.config import digests
+from exparity.config.checks import check_cells, check_references
+from exparity.config.entries import instances_of, written_out
+from exparity.config.presets import with_preset
+from exparity.data import input_files
 from exparity.errors import InputError, did_you_mean
 from exparity.instances import Instance, canonical
-from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
-from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.parameters import complete
+from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
+from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 from exparity.registry import load_plugin
 from exparity.schema import read_schema, validate, with_defaults
 
-_PACKAGE = Path(__file__).parent
 Cell = Mapping[str, str | int]
 
 
@@ -43,22 +39,27 @@ class Experiment:
     """A validated config.
 
     Args:
-        config: the config with all defaults filled in.
+        config: the config with its preset and all defaults filled in.
+        written: the config as its author wrote it; the same if None.
     """
 
-    def __init__(self, config: Mapping[str, Any]) -> None:
+    def __init__(self, config: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> None:
         self.config = config
+        self._written = config if written is None else written
         for plugin in config["plugins"]:
             load_plugin(plugin)
-        self.datasets = self._instances("datasets")
-        self.methods = self._instances("methods")
-        self.metrics = self._instances("metrics")
-        self.models: dict[str, dict[str, Any]] = dict(config["models"])
+        self.datasets = instances_of("datasets", config, self._written)
+        self.methods = instances_of("methods", config, self._written)
+        self.metrics = instances_of("metrics", config, self._written)
+        self.models: dict[str, dict[str, Any]] = {
+            id: resolve_model(id, settings or {}, f"models.{id}")
+            for id, settings in config["models"].items()
+        }
         self.seeds: list[int] = list(config["seeds"])
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
-        self._check_references()
-        self._check_cells()
+        check_references(self)
+        check_cells(self)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
@@ -69,7 +70,7 @@ class Experiment:
         """
         plain = json.loads(json.dumps(config))
         validate(plain, schema)
-        return cls(with_defaults(plain, schema))
+        return cls(with_defaults(with_preset(plain), schema), plain)
 
     # What there is
 
@@ -125,6 +126,18 @@ class Experiment:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.needs != "attributions")
 
+    @property
+    def has_controls(self) -> bool:
+        """Whether the permutation control is part of the grid."""
+        return int(self.config["controls"]["permutation"]["repeats"]) > 0
+
+    def resolved(self) -> dict[str, Any]:
+        """Return the whole config with nothing left to presets, the catalogue or defaults.
+
+        It is a config itself: a run of it has the same jobs.
+        """
+        return written_out(self)
+
     # How a job is split, which changes no result
 
     def explain_shards(self, dataset: str, model: str, seed: int, method: str) -> int:
@@ -148,23 +161,48 @@ class Experiment:
         del resolved["max_examples"]
         return canonical(resolved)
 
+    def prepare_inputs(self, dataset: str) -> list[str]:
+        """Return the files of the user's own that the data artefact is made from.
+
+        Raises:
+            InputError: a file is not named, or there is none.
+        """
+        instance = self.datasets[dataset]
+        where = f"datasets.{dataset}"
+        return [str(path) for path in input_files(instance.entry.id, instance.params, where)]
+
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
-        spec = self._model_spec(model)
-        training = {
-            **self.config["training"],
-            **self.models[model].get("training", {}),
-            **self._changes("training", cell),
-        }
+        spec = self.model_spec(model)
+        training = merge_training(
+            self.config["training"],
+            self.models[model].get("training", {}),
+            *self._blocks("training", cell),
+        )
         settled = build(TrainingSpec, training, f"models.{model}.training")
-        names = ("training", "scratch", "checkpoints")
-        digest = source_digest(*(_PACKAGE / "models" / f"{name}.py" for name in names))
-        return canonical({"model": asdict(spec), "training": asdict(settled), "digest": digest})
+        return canonical(
+            {
+                "model": asdict(spec),
+                "training": asdict(settled),
+                "digest": digests.finetune(),
+            }
+        )
 
-    def _model_spec(self, model: str) -> ModelSpec:
+    def model_spec(self, model: str) -> ModelSpec:
+        """Return where a model comes from.
+
+        Raises:
+            InputError: it says neither a checkpoint nor an architecture, or an unknown key.
+        """
         own = {k: v for k, v in self.models[model].items() if k not in ("training", "datasets")}
-        return build(ModelSpec, own, f"models.{model}")
+        try:
+            return build(ModelSpec, own, f"models.{model}")
+        except InputError as error:
+            if "checkpoint" in own or "architecture" in own:
+                raise
+            hint = did_you_mean(model, KNOWN_MODELS)
+            raise InputError(f"{error}; or the id of a known model ({hint})") from None
 
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
         """Return what explanations depend on."""
@@ -189,8 +227,23 @@ class Experiment:
         cell: Cell = {
             "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
         }  # fmt: skip
-        statistics = {**self.config["statistics"], **self._changes("statistics", cell)}
-        return canonical({"statistics": statistics, "digest": self._statistics_digest})
+        return canonical({"statistics": self._statistics(cell), "digest": digests.test()})
+
+    def bias_options(self, dataset: str, model: str, seed: int) -> str:
+        """Return what the measures of a classifier's own bias depend on."""
+        settled = self._statistics({"dataset": dataset, "model": model, "seed": seed})
+        used = {key: settled[key] for key in ("confidence", "resamples")}
+        return canonical({"statistics": used, "digest": digests.bias()})
+
+    def control_options(self, dataset: str, model: str, seed: int) -> str:
+        """Return what the permutation control of a classifier's tests depends on.
+
+        One job permutes the groups for every method and metric, so that of ``overrides`` only
+        those count that name neither.
+        """
+        settled = self._statistics({"dataset": dataset, "model": model, "seed": seed})
+        controls = {**self.config["controls"]["permutation"], "alpha": settled["alpha"]}
+        return canonical({"controls": controls, "digest": digests.control()})
 
     def report_options(self) -> str:
         """Return what the report depends on, beside its inputs."""
@@ -202,14 +255,18 @@ class Experiment:
                 "methods": [[i.id, i.entry.id] for i in self.methods.values()],
                 "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
                 "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
+                "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
+                "study": self.config["study"],
                 "statistics": self.config["statistics"],
-                "digest": source_digest(*_sources("report"), _PACKAGE / "stages" / "report.py"),
+                "controls": self.config["controls"],
+                "digest": digests.report(),
             }
         )
 
-    @cached_property
-    def _statistics_digest(self) -> str:
-        return source_digest(*_sources("stats"), _PACKAGE / "stages" / "test.py")
+    def _statistics(self, cell: Cell) -> dict[str, Any]:
+        """Return how the groups of a cell are compared, without what concerns the report alone."""
+        settled = {**self.config["statistics"], **self._changes("statistics", cell)}
+        return {key: value for key, value in settled.items() if key != "family"}
 
     def _cached(
         self, instance: Instance, where: str, changes: Mapping[str, Any], shared: Mapping[str, Any]
@@ -223,81 +280,13 @@ class Experiment:
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
         """Merge the overrides of one block that match a cell."""
         merged: dict[str, Any] = {}
-        for override in self.overrides:
-            if block in override and _matches(override["match"], cell):
-                merged.update(override[block])
+        for found in self._blocks(block, cell):
+            merged.update(found)
         return merged
 
-    # Checks
-
-    def _instances(self, block: str) -> dict[str, Instance]:
-        registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
-        found = {}
-        for name, raw in self.config[block].items():
-            settings = dict(raw or {})
-            where = f"{block}.{name}"
-            for key in ("max_examples", "shards"):
-                if block == "datasets" and key in settings:
-                    raise InputError(f"{where}.{key}: set it on a method or metric instead")
-            entry = registry.get(settings.pop("use", name), where)
-            size = settings.pop("max_examples", None)
-            shards = settings.pop("shards", 1)
-            options = metric_options(entry) if block == "metrics" else entry.options
-            complete(options, settings, where)
-            shared = (_PACKAGE / "metrics" / "_arrays.py",) if block == "metrics" else ()
-            found[name] = Instance(name, entry, settings, size, options, shared, shards)
-        return found
-
-    def _check_references(self) -> None:
-        known: dict[str, list[Any]] = {
-            "dataset": list(self.datasets),
-            "model": list(self.models),
-            "seed": self.seeds,
-            "method": list(self.methods),
-            "metric": list(self.metrics),
-        }
-        for model, settings in self.models.items():
-            for dataset in settings.get("datasets", []):
-                _require(dataset, known["dataset"], f"models.{model}.datasets")
-        for position, override in enumerate(self.overrides):
-            for key, wanted in override["match"].items():
-                for value in wanted if isinstance(wanted, list) else [wanted]:
-                    _require(value, known[key], f"overrides[{position}].match.{key}")
-            narrow = {"training": ("method", "metric"), "method": ("metric",)}
-            for block, too_narrow in narrow.items():
-                for key in too_narrow:
-                    if block in override and key in override["match"]:
-                        raise InputError(
-                            f"overrides[{position}]: '{block}' cannot differ by {key}; remove "
-                            f"'{key}' from match"
-                        )
-
-    def _check_cells(self) -> None:
-        """Resolve every distinct cell once, so that a bad override is found before any job."""
-        from exparity.models.checkpoints import check_checkpoint
-
-        for model in self.models:
-            built = self._model_spec(model)
-            if built.checkpoint is not None:
-                try:
-                    check_checkpoint(built.checkpoint)
-                except InputError as error:
-                    raise InputError(f"models.{model}: {error}") from None
-        for dataset, model in self.pairs:
-            for seed in self.seeds:
-                self.finetune_options(dataset, model, seed)
-        if self.overrides:
-            for cell in self.cells():
-                key: dict[str, Any] = dict(cell)
-                self.evaluate_options(**key)
-                del key["metric"]
-                self.explain_options(**key)
-
-
-def _sources(package: str) -> list[Path]:
-    """Return the source files of a subpackage: modules and templates, nothing compiled."""
-    files = (_PACKAGE / package).glob("**/*")
-    return sorted(path for path in files if path.suffix in (".py", ".j2"))
+    def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
+        """Return one block of every override that matches a cell, later ones last."""
+        return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
 
 
 def _matches(match: Mapping[str, Any], cell: Cell) -> bool:
@@ -305,8 +294,3 @@ def _matches(match: Mapping[str, Any], cell: Cell) -> bool:
         key in cell and cell[key] in (wanted if isinstance(wanted, list) else [wanted])
         for key, wanted in match.items()
     )
-
-
-def _require(value: Any, known: list[Any], where: str) -> None:
-    if value not in known:
-        raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")

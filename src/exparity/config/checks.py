@@ -1,0 +1,80 @@
+"""Checks of a config that its schema cannot say: ids that refer to each other, cells, files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from exparity.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    from exparity.config.experiment import Experiment
+
+# What a block of an override cannot differ by.
+_TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
+
+
+def check_references(experiment: Experiment) -> None:
+    """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept.
+
+    Raises:
+        InputError: names the key and the nearest ids.
+    """
+    known: dict[str, list[Any]] = {
+        "dataset": list(experiment.datasets),
+        "model": list(experiment.models),
+        "seed": experiment.seeds,
+        "method": list(experiment.methods),
+        "metric": list(experiment.metrics),
+    }
+    for model, settings in experiment.models.items():
+        for dataset in settings.get("datasets", []):
+            _require(dataset, known["dataset"], f"models.{model}.datasets")
+    for position, override in enumerate(experiment.overrides):
+        where = f"overrides[{position}]"
+        for key, wanted in override["match"].items():
+            for value in wanted if isinstance(wanted, list) else [wanted]:
+                _require(value, known[key], f"{where}.match.{key}")
+        if "family" in override.get("statistics", {}):
+            raise InputError(
+                f"{where}.statistics.family: there is one for the whole report; set it under "
+                "statistics"
+            )
+        for block, too_narrow in _TOO_NARROW.items():
+            for key in too_narrow:
+                if block in override and key in override["match"]:
+                    raise InputError(
+                        f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
+                    )
+
+
+def check_cells(experiment: Experiment) -> None:
+    """Resolve every distinct cell once, so that bad settings are found before any job.
+
+    Raises:
+        InputError: a file or folder that is not there, or an override with a bad setting.
+    """
+    from exparity.models.checkpoints import check_checkpoint
+
+    for dataset in experiment.datasets:
+        experiment.prepare_inputs(dataset)
+    for model in experiment.models:
+        spec = experiment.model_spec(model)
+        if spec.checkpoint is not None:
+            try:
+                check_checkpoint(spec.checkpoint)
+            except InputError as error:
+                raise InputError(f"models.{model}: {error}") from None
+    for dataset, model in experiment.pairs:
+        for seed in experiment.seeds:
+            experiment.finetune_options(dataset, model, seed)
+    if any("method" in override or "metric" in override for override in experiment.overrides):
+        for cell in experiment.cells():
+            key: dict[str, Any] = dict(cell)
+            experiment.evaluate_options(**key)
+            del key["metric"]
+            experiment.explain_options(**key)
+
+
+def _require(value: Any, known: list[Any], where: str) -> None:
+    if value not in known:
+        raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")

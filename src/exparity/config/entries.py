@@ -1,0 +1,84 @@
+"""Entries of a config: from what is written to named uses of implementations, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exparity.config.presets import replaced_use
+from exparity.data import DATASETS
+from exparity.errors import InputError
+from exparity.instances import Instance
+from exparity.methods import METHODS
+from exparity.metrics import METRICS, metric_options
+from exparity.models.catalogue import known_id
+from exparity.parameters import Option, complete
+
+if TYPE_CHECKING:
+    from exparity.config.experiment import Experiment
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+
+
+def instances_of(
+    block: str, config: Mapping[str, Any], written: Mapping[str, Any]
+) -> dict[str, Instance]:
+    """Return the instances of a block.
+
+    Args:
+        block: ``datasets``, ``methods`` or ``metrics``.
+        config: the config with its preset filled in.
+        written: the config as its author wrote it.
+
+    Raises:
+        InputError: an unknown implementation or option, or a bad value.
+    """
+    registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
+    found = {}
+    for name, raw in config[block].items():
+        settings = dict(raw or {})
+        where = f"{block}.{name}"
+        for key in ("max_examples", "shards"):
+            if block == "datasets" and key in settings:
+                raise InputError(f"{where}.{key}: set it on a method or metric instead")
+        entry = registry.get(settings.pop("use", name), where)
+        size = settings.pop("max_examples", None)
+        shards = settings.pop("shards", 1)
+        options = metric_options(entry) if block == "metrics" else entry.options
+        _check(options, settings, where, replaced_use(written, block, name))
+        shared = (_PACKAGE / "metrics" / "_arrays.py",) if block == "metrics" else ()
+        found[name] = Instance(name, entry, settings, size, options, shared, shards)
+    return found
+
+
+def _check(
+    options: Mapping[str, Option], settings: Mapping[str, Any], where: str, replaced: str | None
+) -> None:
+    try:
+        complete(options, settings, where)
+    except InputError as error:
+        if replaced is None:
+            raise
+        id = where.rpartition(".")[2]
+        raise InputError(
+            f"{error}; its 'study' makes it an instance of {replaced}, unless it says 'use: {id}'"
+        ) from None
+
+
+def written_out(experiment: Experiment) -> dict[str, Any]:
+    """Return a config with nothing left to presets, the catalogue of models or defaults."""
+    blocks: dict[str, dict[str, Any]] = {"datasets": {}, "methods": {}, "metrics": {}}
+    for block, entries in blocks.items():
+        for id, instance in getattr(experiment, block).items():
+            entries[id] = {
+                "use": instance.entry.id,
+                **complete(instance.options, instance.params, f"{block}.{id}"),
+            }
+            if block != "datasets":
+                entries[id] |= {"max_examples": instance.max_examples, "shards": instance.shards}
+    models = {}
+    for id, settings in experiment.models.items():
+        known = known_id(id, experiment.config["models"][id] or {})
+        models[id] = {**({"use": known} if known else {}), **settings}
+    return {**experiment.config, **blocks, "models": models}

@@ -1,0 +1,92 @@
+"""A stratified split into training and test examples, for data that brings none."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+from exparity.errors import InputError
+from exparity.interface import Example
+
+Stratum = tuple[tuple[int, str], ...]
+"""Labels and groups of the members of a matched set, sorted; of one example, if it has no set."""
+
+
+def split_examples(
+    examples: Sequence[Example], *, test_share: float = 0.2, seed: int = 0, where: str = "split"
+) -> list[Example]:
+    """Assign every example to the training or the test split.
+
+    What is drawn are matched sets, each as a whole; an example without one counts as a set of its
+    own. Sets of the same make-up (the labels and groups of their members) form a stratum. Of each
+    stratum the test split takes ``test_share``, rounded down or up so that the share of all sets
+    is met as nearly as can be. A stratum is rounded up where its class and group fall short of
+    their share most. Within a stratum, sets are taken in the order of a hash of seed and id, so
+    that the split is the same on every machine and does not depend on the order of the rows.
+
+    Args:
+        examples: all examples; their ``split`` is ignored.
+        test_share: share of the sets in the test split, above 0 and below 1.
+        seed: another seed draws another split.
+        where: how errors name the dataset.
+
+    Returns:
+        The examples in their order, with their ``split`` set.
+
+    Raises:
+        InputError: the share is out of range, or there are fewer than two sets.
+    """
+    if not 0 < test_share < 1:
+        raise InputError(f"{where}: test_share must be above 0 and below 1, not {test_share}")
+    members: dict[str, list[Example]] = defaultdict(list)
+    for example in examples:
+        members[_key(example)].append(example)
+    if len(members) < 2:
+        raise InputError(f"{where}: {len(members)} examples or matched sets cannot be split in two")
+    strata: dict[Stratum, list[str]] = defaultdict(list)
+    for key, unit in members.items():
+        strata[tuple(sorted((e.label, e.group) for e in unit))].append(key)
+    counts = {stratum: len(keys) for stratum, keys in sorted(strata.items())}
+    test: set[str] = set()
+    # By its decimal digits: 0.29 of 100 is 29, though the nearest float lies below.
+    for stratum, quota in _quotas(counts, Fraction(str(test_share))).items():
+        test.update(sorted(strata[stratum], key=lambda key: _draw(seed, key))[:quota])
+    return [replace(e, split="test" if _key(e) in test else "train") for e in examples]
+
+
+def _quotas(counts: dict[Stratum, int], share: Fraction) -> dict[Stratum, int]:
+    """Return how many sets of each stratum go to the test split: ``share`` of them, rounded."""
+    n = sum(counts.values())
+    total = min(max(int(share * n + Fraction(1, 2)), 1), n - 1)
+    quotas = {stratum: int(share * count) for stratum, count in counts.items()}
+    owed: dict[int | str, Fraction] = defaultdict(Fraction)  # to each class and each group
+    for stratum, count in counts.items():
+        for label, group in stratum:
+            missing = share * count - quotas[stratum]
+            owed[label] += missing
+            owed[group] += missing
+    rounded_up: set[Stratum] = set()
+    while sum(quotas.values()) < total:
+        best = max(
+            (s for s in counts if s not in rounded_up and quotas[s] < share * counts[s]),
+            key=lambda s: (Fraction(sum(owed[x] for pair in s for x in pair), len(s)), s),
+        )
+        rounded_up.add(best)
+        quotas[best] += 1
+        for label, group in best:
+            owed[label] -= 1
+            owed[group] -= 1
+    return quotas
+
+
+def _key(example: Example) -> str:
+    if example.match_id is None:
+        return f"example\x1f{example.example_id}"
+    return f"set\x1f{example.match_id}"
+
+
+def _draw(seed: int, key: str) -> bytes:
+    return hashlib.sha256(f"{seed}\x1f{key}".encode()).digest()

@@ -1,0 +1,192 @@
+"""A table of the user's own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Literal, cast
+
+from exparity.data import dataset
+from exparity.data._rows import read_rows
+from exparity.data._split import split_examples
+from exparity.data.files import DataSource
+from exparity.errors import InputError
+from exparity.interface import Example, Loaded
+
+Row = Mapping[str, Any]
+_WHOLE = re.compile(r"-?[0-9]+")
+
+
+@dataset(
+    "table",
+    attribute="group",
+    groups=(),
+    labels=(),
+    matched=False,
+    rationales=False,
+    licence="your own",
+    reference="a file of your own",
+    path_options=("path",),
+)
+def own_table(
+    source: DataSource,
+    *,
+    path: str = "",
+    text: str = "text",
+    label: str = "label",
+    group: str = "group",
+    id: str | None = None,
+    match: str | None = None,
+    split: str | None = None,
+    rationale: str | None = None,
+    attribute: str | None = None,
+    groups: list[str] | list[int] | None = None,
+    labels: list[str] | list[int] | None = None,
+    test_share: float = 0.2,
+    split_seed: int = 0,
+) -> Loaded:
+    """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.
+
+    Args:
+        source: not used; the path is relative to where you run.
+        path: the table.
+        text: column of the text: a string, split at blanks, or a list of words.
+        label: column of the class.
+        group: column of the protected attribute's value.
+        id: column of an id; the number of the row if None.
+        match: column of the matched set; empty where there is none.
+        split: column of ``train`` or ``test``; if None, see :func:`split_examples`.
+        rationale: column of a 0 or 1 per word, as a list or separated by blanks.
+        attribute: name of the protected attribute; that of the group's column if None.
+        groups: the groups in the order that fixes the sign; sorted if None.
+        labels: the classes in the order of a model's outputs; sorted if None.
+        test_share: share of the rows in the test split, if no column says.
+        split_seed: seed of that split.
+
+    Returns:
+        One example a row.
+
+    Raises:
+        InputError: a file that cannot be read, or a bad value; names file, row and column.
+    """
+    if not path:
+        raise InputError("dataset table: name the file to read with 'path'")
+    columns = [c for c in (text, label, group, id, match, split, rationale) if c is not None]
+    rows = list(read_rows(Path(path), columns))
+    if not rows:
+        raise InputError(f"{path}: has no rows")
+    label_names = [_name(where, row, label) for where, row in rows]
+    group_names = [_name(where, row, group) for where, row in rows]
+    places = [where for where, _ in rows]
+    classes = _order(label, "labels", labels, label_names, places)
+    order = _order(group, "groups", groups, group_names, places)
+    for name in order:
+        if name not in group_names:
+            raise InputError(f"{path}: no row has the {group} '{name}'; correct `groups`")
+    index = {name: i for i, name in enumerate(classes)}
+    width = len(str(len(rows)))
+    examples = []
+    for number, (where, row) in enumerate(rows):
+        words, marks = _words(where, row, text, rationale)
+        examples.append(
+            Example(
+                example_id=_name(where, row, id) if id else f"{number + 1:0{width}d}",
+                words=words,
+                label=index[label_names[number]],
+                group=group_names[number],
+                split=_split(where, row, split) if split else "train",
+                match_id=_name(where, row, match) if match and not _empty(row[match]) else None,
+                rationale=marks,
+            )
+        )
+    if split is None:
+        examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
+    return Loaded(examples, attribute or group, order, classes)
+
+
+def _order(
+    column: str,
+    option: str,
+    given: Sequence[str | int] | None,
+    found: Sequence[str],
+    places: Sequence[str],
+) -> tuple[str, ...]:
+    """Return the groups or classes in order: as given, or sorted, whole numbers by value.
+
+    Args:
+        column: where they are from.
+        option: what gives them.
+        given: its value.
+        found: the name in each row.
+        places: the place of each row.
+
+    Raises:
+        InputError: a row has one that is not among those given.
+    """
+    if given is None:
+        names = set(found)
+        whole = all(_WHOLE.fullmatch(name) for name in names)
+        return tuple(sorted(names, key=lambda name: (int(name) if whole else 0, name)))
+    order = tuple(map(str, given))
+    for name, where in zip(found, places, strict=True):
+        if name not in order:
+            raise InputError(
+                f"{where}: {column} '{name}' is not one of {', '.join(order)}; add it to "
+                f"`{option}` or remove the row"
+            )
+    return order
+
+
+def _empty(value: Any) -> bool:
+    return value is None or value != value or (isinstance(value, str) and not value.strip())
+
+
+def _name(where: str, row: Row, column: str) -> str:
+    """Return a value that names something: text, a whole number, true or false."""
+    value = row[column]
+    if _empty(value):
+        raise InputError(f"{where}: the {column} is empty; fill it in or remove the row")
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps
+        return str(int(value))
+    if not isinstance(value, str | int):
+        raise InputError(f"{where}: {column} must be text or a whole number, found {value!r}")
+    return " ".join(str(value).split())  # a line break would tear tables apart
+
+
+def _split(where: str, row: Row, column: str) -> Literal["train", "test"]:
+    name = _name(where, row, column)
+    if name not in ("train", "test"):
+        raise InputError(
+            f"{where}: {column} '{name}' is neither train nor test; rename it or remove the row"
+        )
+    return cast(Literal["train", "test"], name)
+
+
+def _words(
+    where: str, row: Row, text: str, rationale: str | None
+) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
+    """Return a row's words and their marks. A word that is only a blank is dropped with its mark.
+
+    Raises:
+        InputError: no text, or other than one 0 or 1 per word.
+    """
+    value = row[text]
+    words = value.split() if isinstance(value, str) else value or []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{where}: {text} must be a string or a list of words, found {value!r}")
+    kept = [word.strip() for word in words if word.strip()]
+    if not kept:
+        raise InputError(f"{where}: the {text} is empty; remove the row")
+    if rationale is None or _empty(row[rationale]):
+        return tuple(kept), None
+    marks = row[rationale]
+    if isinstance(marks, str):  # "[0, 1]" or "0 1"
+        marks = marks.strip().strip("[]").replace(",", " ").split()
+    if not isinstance(marks, list) or not {str(mark) for mark in marks} <= {"0", "1"}:
+        raise InputError(f"{where}: {rationale} must be 0 or 1 per word, found {row[rationale]!r}")
+    if len(marks) != len(words):
+        raise InputError(f"{where}: {len(words)} words but {len(marks)} marks in {rationale}")
+    return tuple(kept), tuple(int(m) for w, m in zip(words, marks, strict=True) if w.strip())

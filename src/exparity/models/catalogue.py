@@ -1,0 +1,226 @@
+"""Models that are known by id: where they come from, their shape and their size.
+
+The ids are those of the published study (Dhaini et al. 2025). An entry of a config starts from the
+model that its id or its ``use`` names, and every key that it sets itself wins.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from exparity.errors import InputError, did_you_mean
+
+
+@dataclass(frozen=True)
+class KnownModel:
+    """One model of the catalogue.
+
+    Attributes:
+        id: its id.
+        checkpoint: Hub repository of its weights, or of its tokenizer and shape.
+        revision: commit or reference of the repository; None where none could be verified.
+        init: ``pretrained`` to load the weights, ``scratch`` for random ones.
+        architecture: transformers model type.
+        shape: entries of its configuration that are not the architecture's defaults, the size of
+            the checkpoint's vocabulary included.
+        added_tokens: tokens that are added to that vocabulary (padding for GPT-2).
+        n_parameters: number of parameters as published (Dhaini et al. 2025, Table 6).
+        output_counted: whether that number includes an output layer of two classes.
+        safetensors: whether the revision has weights in safetensors; None if not known.
+    """
+
+    id: str
+    checkpoint: str
+    revision: str | None
+    architecture: str
+    shape: Mapping[str, int | float]
+    n_parameters: int
+    init: Literal["pretrained", "scratch"] = "pretrained"
+    added_tokens: int = 0
+    output_counted: bool = True
+    safetensors: bool | None = True
+
+    @property
+    def source(self) -> dict[str, Any]:
+        """Where it comes from, as entries of :class:`~exparity.models.spec.ModelSpec`."""
+        found = {"init": self.init, "checkpoint": self.checkpoint}
+        return {**found, "revision": self.revision} if self.revision else found
+
+    @property
+    def size(self) -> dict[str, int | float]:
+        """Its shape without the vocabulary, which a tokenizer of one's own sets."""
+        return {key: value for key, value in self.shape.items() if key != "vocab_size"}
+
+
+_BERT_BASE = {
+    "vocab_size": 105879,
+    "hidden_size": 768,
+    "num_hidden_layers": 12,
+    "num_attention_heads": 12,
+    "intermediate_size": 3072,
+    "max_position_embeddings": 512,
+}
+_GPT2_SMALL = {"vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
+_MULTILINGUAL = "google-bert/bert-base-multilingual-uncased"
+_MULTILINGUAL_REVISION = "7cbf9a625e29989f6b9c6c2fa68234c304f7e38f"
+_GPT2 = "openai-community/gpt2"
+_GPT2_REVISION = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+
+KNOWN_MODELS: dict[str, KnownModel] = {
+    model.id: model
+    for model in (
+        KnownModel(
+            id="tinybert",
+            checkpoint="huawei-noah/TinyBERT_General_4L_312D",
+            # The main branch has pickled weights alone; this is its conversion to safetensors.
+            revision="refs/pr/2",
+            architecture="bert",
+            shape={
+                "vocab_size": 30522,
+                "hidden_size": 312,
+                "num_hidden_layers": 4,
+                "num_attention_heads": 12,
+                "intermediate_size": 1200,
+                "max_position_embeddings": 512,
+            },
+            n_parameters=14_350_874,
+        ),
+        KnownModel(
+            id="fairberta",
+            checkpoint="facebook/FairBERTa",
+            revision=None,
+            architecture="roberta",
+            shape={
+                "vocab_size": 50265,
+                "hidden_size": 768,
+                "num_hidden_layers": 12,
+                "num_attention_heads": 12,
+                "intermediate_size": 3072,
+                "max_position_embeddings": 514,
+                "type_vocab_size": 1,
+                "layer_norm_eps": 1e-5,
+            },
+            n_parameters=124_647_170,
+            safetensors=None,
+        ),
+        KnownModel(
+            id="bert",
+            checkpoint="nlptown/bert-base-multilingual-uncased-sentiment",
+            revision="e1f410a314fd334fdc630abd757c228236bd911d",
+            architecture="bert",
+            shape=_BERT_BASE,
+            n_parameters=167_357_954,
+        ),
+        KnownModel(
+            id="bert_multilingual",
+            checkpoint=_MULTILINGUAL,
+            revision=_MULTILINGUAL_REVISION,
+            architecture="bert",
+            shape=_BERT_BASE,
+            n_parameters=167_357_954,
+        ),
+        KnownModel(
+            id="gpt2",
+            checkpoint=_GPT2,
+            revision=_GPT2_REVISION,
+            architecture="gpt2",
+            shape=_GPT2_SMALL,
+            added_tokens=1,
+            n_parameters=124_442_112,
+        ),
+        KnownModel(
+            id="roberta_large",
+            checkpoint="FacebookAI/roberta-large",
+            revision="722cf37b1afa9454edce342e7895e588b6ff1d59",
+            architecture="roberta",
+            shape={
+                "vocab_size": 50265,
+                "hidden_size": 1024,
+                "num_hidden_layers": 24,
+                "num_attention_heads": 16,
+                "intermediate_size": 4096,
+                "max_position_embeddings": 514,
+                "type_vocab_size": 1,
+                "layer_norm_eps": 1e-5,
+            },
+            n_parameters=355_359_744,
+            output_counted=False,
+        ),
+        KnownModel(
+            id="bert_scratch",
+            init="scratch",
+            checkpoint=_MULTILINGUAL,
+            revision=_MULTILINGUAL_REVISION,
+            architecture="bert",
+            shape=_BERT_BASE,
+            n_parameters=167_357_954,
+        ),
+        KnownModel(
+            id="gpt2_scratch",
+            init="scratch",
+            checkpoint=_GPT2,
+            revision=_GPT2_REVISION,
+            architecture="gpt2",
+            shape=_GPT2_SMALL,
+            added_tokens=1,
+            n_parameters=124_442_112,
+        ),
+    )
+}
+
+
+def known_id(id: str, settings: Mapping[str, Any]) -> str | None:
+    """Return which model of the catalogue an entry of a config is; None if it is none."""
+    name = str(settings.get("use", id))
+    return name if name in KNOWN_MODELS else None
+
+
+def resolve_model(id: str, settings: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """Fill in what an entry of a config leaves to the catalogue.
+
+    - An entry with a ``checkpoint`` or an ``architecture`` of its own says where the model comes
+      from; of the catalogue it takes ``init`` alone.
+    - A model from scratch with ``tokenizer`` or ``vocab_size`` gets a tokenizer trained on the
+      training split and the known shape, so that nothing is downloaded.
+
+    Args:
+        id: the entry's id.
+        settings: its keys.
+        where: how an error names the place, such as ``models.bert``.
+
+    Returns:
+        The entry without ``use``.
+
+    Raises:
+        InputError: ``use`` names no model.
+    """
+    own = {key: value for key, value in settings.items() if key != "use"}
+    if "use" in settings and settings["use"] not in KNOWN_MODELS:
+        hint = did_you_mean(str(settings["use"]), KNOWN_MODELS)
+        raise InputError(f"{where}.use: unknown model '{settings['use']}'; {hint}")
+    name = known_id(id, settings)
+    if name is None:
+        return own
+    known = KNOWN_MODELS[name]
+    scratch = own.get("init", known.init) == "scratch"
+    if "checkpoint" in own or "architecture" in own:
+        return {"init": known.init, **own}
+    if scratch and ("tokenizer" in own or "vocab_size" in own):
+        size = {**known.size, **own.get("size", {})}
+        return {"init": "scratch", "architecture": known.architecture, **own, "size": size}
+    return {**known.source, **own}
+
+
+def describe_models() -> str:
+    """Return the catalogue as plain text, as ``exparity list`` prints it."""
+    lines = ["models"]
+    for model in KNOWN_MODELS.values():
+        start = "from scratch, shape and tokenizer of " if model.init == "scratch" else ""
+        at = f" at {model.revision}" if model.revision else ", no revision pinned"
+        lines.append(f"  {model.id}")
+        lines.append(f"      {start}{model.checkpoint}{at}")
+        unsure = "" if model.safetensors else "; weights in safetensors not known of"
+        lines.append(f"      {model.n_parameters:,} parameters{unsure}")
+    return "\n".join(lines)

@@ -1,0 +1,150 @@
+"""All of our results beside one published study."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exparity.errors import InputError
+from exparity.report.published.agreement import Agreement, Correlation, agreements, correlations
+from exparity.report.published.bias import BiasMatch, match_bias
+from exparity.report.published.claims import ClaimResult, Settings, recount
+from exparity.report.published.matching import IDS, Match, match_cells, match_names
+from exparity.report.published.sources import ModelNote, ModelSource, model_sources, note_on
+from exparity.report.published.study import PublishedStudy, load_study
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Our results beside a published study.
+
+    Attributes:
+        study: the study.
+        matches: our cells beside its cells.
+        left_out: (kind, our id) without a published counterpart.
+        models: how our models differ from the published ones beside them.
+        agreements: how often we decide as the study did.
+        correlations: rank correlations of mean d.
+        claims: the study's statements, counted again.
+        bias: our model bias beside the published one.
+    """
+
+    study: PublishedStudy
+    matches: Sequence[Match]
+    left_out: Sequence[tuple[str, str]]
+    models: Sequence[ModelNote]
+    agreements: Sequence[Agreement]
+    correlations: Sequence[Correlation]
+    claims: Sequence[ClaimResult]
+    bias: Sequence[BiasMatch]
+
+    @property
+    def published_cells(self) -> int:
+        """Return how many of the published cells have a counterpart of ours."""
+        return len({match.theirs.key for match in self.matches})
+
+    @property
+    def examples(self) -> str:
+        """Return how many examples a test of ours used, as a number or a range."""
+        sizes = {match.n_examples for match in self.matches}
+        return " to ".join(f"{size:,}" for size in sorted({min(sizes), max(sizes)}))
+
+    @property
+    def stand_ins(self) -> list[ModelNote]:
+        """Return the models that are known not to be as published."""
+        return [note for note in self.models if note.as_published is False]
+
+
+def compare_results(
+    results: Path,
+    rows: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    *,
+    study: str = "dhaini2025",
+    models: Mapping[str, str] | None = None,
+) -> Comparison:
+    """Put the results of a grid beside a published study.
+
+    Args:
+        results: folder of all results.
+        rows: rows of the disparity artefact.
+        options: the report's options, as in that artefact's metadata; what is missing is taken
+            from the rows.
+        study: id of the study.
+        models: our model ids to published ones, for models with other ids.
+
+    Returns:
+        The comparison; its ``matches`` are empty where nothing of ours was published.
+
+    Raises:
+        InputError: unknown study or model, or a damaged bias artefact.
+    """
+    published = load_study(study)
+    instances = {kind: _instances(options.get(f"{kind}s"), rows, kind) for kind in IDS}
+    names = match_names(rows, published, instances, models or {})
+    matching = match_cells(rows, published, names)
+    used = {match.ids[:2] for match in matching.matches}
+    trained = sorted(
+        {
+            (row["dataset"], row["model"], row["seed"])
+            for row in rows
+            if (row["dataset"], row["model"]) in used
+        }
+    )
+    sources = model_sources(results, trained)
+    notes = [
+        note_on(model, names["model"][model], source, published)
+        for model, source in sources.items()
+    ]
+    settings = _settings(matching.matches, options, sources)
+    return Comparison(
+        study=published,
+        matches=matching.matches,
+        left_out=matching.left_out,
+        models=notes,
+        agreements=agreements(matching.matches),
+        correlations=correlations(matching.matches),
+        claims=recount(published, matching.matches, notes, settings),
+        bias=match_bias(results, trained, published, names),
+    )
+
+
+def nothing_to_compare(comparison: Comparison) -> InputError:
+    """Return the error that says why no cell could be compared."""
+    study = comparison.study
+    return InputError(
+        f"no result has a counterpart in {study.id}: not there are {left_out_text(comparison)}; "
+        f"it has datasets {', '.join(study.names('dataset'))} and models "
+        f"{', '.join(study.names('model'))} (`--map MODEL=PUBLISHED` for models with other names)"
+    )
+
+
+def left_out_text(comparison: Comparison) -> str:
+    """Return what could not be compared, by kind, in one line."""
+    kinds: dict[str, list[str]] = {}
+    for kind, id in comparison.left_out:
+        kinds.setdefault(kind, []).append(id)
+    return "; ".join(f"{kind} {', '.join(ids)}" for kind, ids in kinds.items())
+
+
+def _instances(given: Any, rows: Sequence[Mapping[str, Any]], kind: str) -> dict[str, str]:
+    """Return our ids to registered ids; ids that nothing is said of stand for themselves."""
+    known = {str(id): str(use or id) for id, use in dict(given or {}).items()}
+    return {id: known.get(id, id) for id in dict.fromkeys(row[kind] for row in rows)}
+
+
+def _settings(
+    matches: Sequence[Match], options: Mapping[str, Any], sources: Mapping[str, ModelSource]
+) -> Settings:
+    statistics = options.get("statistics", {})
+    scratch = {match.ids[1] for match in matches if match.theirs.scratch}
+    return {
+        "alpha": [statistics["alpha"]] if "alpha" in statistics else [],
+        "threshold": [statistics["threshold"]] if "threshold" in statistics else [],
+        "seeds": [match.ours.total for match in matches],
+        "scratch_epochs": [
+            e for model in sorted(scratch & set(sources)) for e in sources[model].epochs
+        ],
+    }

@@ -1,0 +1,149 @@
+"""Which of our cells stands beside which published one."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.errors import InputError, did_you_mean
+from exparity.report.published.study import PublishedCell, PublishedStudy
+from exparity.report.tables import SeedCounts, count_seeds
+
+IDS = ("dataset", "model", "method", "metric")
+# By kind: our id to the published one.
+Names = Mapping[str, Mapping[str, str]]
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Match:
+    """One of our cells beside the published one.
+
+    Attributes:
+        ids: our ids of dataset, model, method and metric; ``theirs`` has the published ones.
+        ours: our seeds, counted as the study counts.
+        n_examples: fewest examples that a test of the cell used.
+        theirs: the published cell.
+    """
+
+    ids: tuple[str, str, str, str]
+    ours: SeedCounts
+    n_examples: int
+    theirs: PublishedCell
+
+
+@dataclass(frozen=True)
+class Matching:
+    """All matches, and what could not be matched.
+
+    Attributes:
+        matches: in the order of the published tables.
+        left_out: (kind, our id) without a published counterpart; for groups, both with "and".
+    """
+
+    matches: Sequence[Match]
+    left_out: Sequence[tuple[str, str]]
+
+
+def match_names(
+    rows: Sequence[Row],
+    study: PublishedStudy,
+    instances: Mapping[str, Mapping[str, str]],
+    models: Mapping[str, str],
+) -> Names:
+    """Find which of our ids stand for a published one.
+
+    An id does if its instance uses the published id and is called so, or is the only one that uses
+    it. Models can be named one by one.
+
+    Args:
+        rows: rows of the disparity artefact.
+        study: the published study.
+        instances: our ids to registered ids, by kind; ids of a kind that is missing stand for
+            themselves.
+        models: our model ids to published ones; wins over what is found.
+
+    Returns:
+        Our ids to published ones, by ``dataset``, ``model``, ``method`` and ``metric``.
+
+    Raises:
+        InputError: ``models`` names an unknown model.
+    """
+    found: dict[str, dict[str, str]] = {}
+    for kind in IDS:
+        used = instances.get(kind) or {row[kind]: row[kind] for row in rows}
+        found[kind] = {}
+        for published in study.names(kind):
+            candidates = [ours for ours, registered in used.items() if registered == published]
+            if published in candidates:
+                found[kind][published] = published
+            elif len(candidates) == 1:
+                found[kind][candidates[0]] = published
+    _check(models, {row["model"] for row in rows}, study.names("model"))
+    found["model"].update(models)
+    return found
+
+
+def _check(models: Mapping[str, str], ours: set[str], known: Sequence[str]) -> None:
+    for mine, published in models.items():
+        if mine not in ours:
+            raise InputError(
+                f"--map {mine}={published}: the results have no model '{mine}'; "
+                f"{did_you_mean(mine, ours)}"
+            )
+        if published not in known:
+            raise InputError(
+                f"--map {mine}={published}: the study has no model '{published}'; "
+                f"{did_you_mean(published, known)}"
+            )
+
+
+def match_cells(rows: Sequence[Row], study: PublishedStudy, names: Names) -> Matching:
+    """Put our cells beside the published ones.
+
+    Significance is decided with the study's α and considerable effects with its threshold,
+    whatever our config says.
+
+    Args:
+        rows: rows of the disparity artefact.
+        study: the published study.
+        names: what :func:`match_names` found.
+    """
+    grouped: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    left_out: set[tuple[str, str]] = set()
+    for row in rows:
+        unknown = {(kind, row[kind]) for kind in IDS if row[kind] not in names[kind]}
+        oriented = _oriented(row, study.facts.groups)
+        if oriented is None:
+            unknown.add(("groups", f"{row['group_a']} and {row['group_b']}"))
+        if unknown or oriented is None:
+            left_out |= unknown
+            continue
+        oriented["significant"] = row["p"] <= study.facts.alpha  # False where p is NaN
+        grouped[tuple(row[kind] for kind in IDS)].append(oriented)
+    matches = []
+    for ids, tests in grouped.items():
+        dataset, model, method, metric = ids
+        published = [names[kind][id] for kind, id in zip(IDS, ids, strict=True)]
+        theirs = study.cells.get((published[0], published[1], published[2], published[3]))
+        if theirs is None:
+            left_out.add(("model", f"{model} on {dataset}"))
+            continue
+        ours = count_seeds(tests, study.facts.threshold)
+        fewest = min(test["n_examples"] for test in tests)
+        matches.append(Match((dataset, model, method, metric), ours, fewest, theirs))
+    order = {key: position for position, key in enumerate(study.cells)}
+    matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
+    return Matching(matches, sorted(left_out))
+
+
+def _oriented(row: Row, groups: tuple[str, str]) -> dict[str, Any] | None:
+    """Return a row as first minus second group of the study; None if it has other groups."""
+    pair = row["group_a"], row["group_b"]
+    if pair == groups:
+        return dict(row)
+    if pair == groups[::-1]:
+        return {**row, "cohens_d": -row["cohens_d"]}
+    return None

@@ -1,0 +1,57 @@
+"""How a comparison is put into words and figures, on a terminal and on a page."""
+
+from __future__ import annotations
+
+from exparity.report.published.agreement import Agreement
+from exparity.report.published.claims import ClaimResult, Range
+
+QUESTIONS = {
+    "significant": "significant in most seeds",
+    "direction": "direction, where both are significant",
+    "considerable": "considerable effect",
+}
+_SIGNS = {"is": "", "above": "> ", "below": "< "}
+_UNITS = {"percent": " %"}
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; a dash if there is none."""
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def decimals(value: float | None) -> str:
+    """Return a number with two decimals and its sign; a dash if there is none."""
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def interval(agreement: Agreement) -> str:
+    """Return an interval in percent; a dash if there is none."""
+    if agreement.low is None or agreement.high is None:
+        return "–"
+    return f"{100 * agreement.low:.1f} to {100 * agreement.high:.1f} %"
+
+
+def printed_value(result: ClaimResult) -> str:
+    """Return the printed number of a claim, with its unit and how it is meant."""
+    claim = result.claim
+    number = f"{int(claim.printed):,}" if claim.unit == "count" else claim.printed
+    return f"{_SIGNS[result.bound]}{number}{_UNITS.get(claim.unit, '')}"
+
+
+def counted_value(value: Range | None, unit: str) -> str:
+    """Return what was counted: a number, a range, or a dash."""
+    if value is None:
+        return "–"
+    low, high = (_number(end, unit) for end in value)
+    return (low if low == high else f"{low} to {high}") + _UNITS.get(unit, "")
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "percent":
+        return f"{value:.1f}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def verdict(holds: bool | None) -> str:
+    """Return whether a claim holds in a word; empty if that is open."""
+    return "" if holds is None else "holds" if holds else "does not hold"

@@ -1,0 +1,87 @@
+"""Stage control: all scores of one trained classifier to rates of significance by chance."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.errors import InputError
+from exparity.seeding import derive_seed
+from exparity.stats.permutation import permutation_control
+
+
+def control_cells(scores: Sequence[Path], output: Path, *, controls: Mapping[str, Any]) -> None:
+    """Permute the group labels of scores artefacts and test each permutation.
+
+    Args:
+        scores: scores artefacts of one dataset, model and seed; one per method and metric.
+        output: the controls artefact.
+        controls: options of :func:`~exparity.stats.permutation.permutation_control`: ``alpha``,
+            ``repeats``, ``schemes``.
+
+    Raises:
+        InputError: a file names no groups, is of another trained classifier than the first or of
+            the same method and metric as another, or an option is out of range.
+    """
+    start = time.monotonic()
+    rows: list[dict[str, Any]] = []
+    seen: dict[tuple[str, str], Path] = {}
+    facts: dict[str, Any] = {}
+    for path in scores:
+        table, metadata = read_artefact(path, "scores")
+        if len(metadata.get("groups", [])) < 2:
+            raise InputError(
+                f"{path}: names no groups to compare; make it with `exparity evaluate`"
+            )
+        ids = metadata["wildcards"]
+        found = {
+            "ids": {name: ids[name] for name in ("dataset", "model", "seed")},
+            "groups": metadata["groups"],
+            "attribute": metadata["attribute"],
+        }
+        facts = facts or found
+        if found != facts:
+            raise InputError(
+                f"{path}: is of {_text(found)}, but {scores[0]} is of {_text(facts)}; a control "
+                "takes the scores of one trained classifier"
+            )
+        cell = ids["method"], ids["metric"]
+        if cell in seen:
+            raise InputError(f"{path}: holds {cell[1]} of {cell[0]}, as {seen[cell]} does")
+        seen[cell] = path
+        try:
+            results = permutation_control(
+                table.column("score").to_pylist(),
+                table.column("group").to_pylist(),
+                facts["groups"],
+                table.column("match_id").to_pylist(),
+                seed=derive_seed(ids["seed"], "control", ids["dataset"], ids["model"], *cell),
+                **controls,
+            )
+        except InputError as error:
+            raise InputError(f"{path}: {error}") from None
+        for result in results:
+            row = {"method": cell[0], "metric": cell[1], **asdict(result)}
+            row["flags"] += metadata.get("flags", [])
+            rows.append(row)
+    if not rows:
+        raise InputError("a control needs at least one scores artefact")
+    write_artefact(
+        output,
+        "controls",
+        rows,
+        facts["ids"],
+        stage="control",
+        parameters=controls,
+        seconds=time.monotonic() - start,
+        extra={"groups": facts["groups"], "attribute": facts["attribute"]},
+    )
+
+
+def _text(facts: Mapping[str, Any]) -> str:
+    ids = facts["ids"]
+    return f"{ids['dataset']}, {ids['model']}, seed {ids['seed']} ({', '.join(facts['groups'])})"

@@ -1,0 +1,118 @@
+"""p-values corrected for how many were looked at."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from exparity.errors import InputError, did_you_mean
+from exparity.interface import FloatArray
+
+FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
+
+
+def holm(p: Sequence[float] | FloatArray) -> FloatArray:
+    """Adjust p-values by Holm's step-down method (Holm 1979).
+
+    Rejecting where the adjusted p is at most α keeps the probability of one or more false
+    rejections at or below α, however the tests depend on each other.
+
+    Args:
+        p: (n,) p-values; NaN for a test that could not be made, which does not count.
+
+    Returns:
+        (n,) adjusted p-values, at least as large and at most 1; NaN stays NaN.
+    """
+
+    def adjusted(values: FloatArray) -> FloatArray:
+        order = np.argsort(values, kind="stable")
+        m = len(values)
+        steps = np.maximum.accumulate(values[order] * (m - np.arange(m)))
+        found = np.empty(m)
+        found[order] = np.minimum(steps, 1.0)
+        return found
+
+    return _where_defined(p, adjusted)
+
+
+def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
+    """Adjust p-values by the step-up method of Benjamini and Hochberg (1995).
+
+    Rejecting where the adjusted p is at most α keeps the expected share of false ones among the
+    rejections at or below α, for tests that are independent or positively dependent.
+
+    Args:
+        p: (n,) p-values; NaN for a test that could not be made, which does not count.
+
+    Returns:
+        (n,) adjusted p-values, at least as large and at most 1; NaN stays NaN.
+    """
+
+    def adjusted(values: FloatArray) -> FloatArray:
+        from scipy.stats import false_discovery_control
+
+        return np.asarray(false_discovery_control(values, method="bh"), dtype=np.float64)
+
+    return _where_defined(p, adjusted)
+
+
+def adjust(
+    rows: Sequence[Mapping[str, Any]], family: Sequence[str] = ("dataset",), *, alpha: float = 0.05
+) -> list[dict[str, Any]]:
+    """Correct the p-values of tests within families.
+
+    Args:
+        rows: tests, with ``p`` and the ids that ``family`` names.
+        family: rows that agree in these ids are one family; all rows are if it is empty.
+        alpha: largest adjusted p-value that is significant.
+
+    Returns:
+        The rows with ``p_holm``, ``p_bh``, ``significant_holm`` and ``significant_bh``.
+
+    Raises:
+        InputError: ``family`` names something else than an id.
+    """
+    for name in family:
+        if name not in FAMILY_IDS:
+            raise InputError(
+                f"statistics.family: '{name}' is no id of a test; {did_you_mean(name, FAMILY_IDS)}"
+            )
+    members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
+    for i, row in enumerate(rows):
+        members[tuple(row[name] for name in family)].append(i)
+    p = np.array([row["p"] for row in rows], dtype=np.float64)
+    p_holm, p_bh = np.empty(len(p)), np.empty(len(p))
+    for indices in members.values():
+        p_holm[indices] = holm(p[indices])
+        p_bh[indices] = benjamini_hochberg(p[indices])
+    return [
+        {
+            **row,
+            "p_holm": by_holm,
+            "p_bh": by_bh,
+            "significant_holm": by_holm <= alpha,
+            "significant_bh": by_bh <= alpha,
+        }
+        for row, by_holm, by_bh in zip(rows, p_holm.tolist(), p_bh.tolist(), strict=True)
+    ]
+
+
+def _where_defined(
+    p: Sequence[float] | FloatArray, function: Callable[[FloatArray], FloatArray]
+) -> FloatArray:
+    """Apply a function to the p-values that are not NaN.
+
+    Raises:
+        InputError: one is outside [0, 1].
+    """
+    values = np.array(p, dtype=np.float64)
+    defined = ~np.isnan(values)
+    outside = defined & ((values < 0) | (values > 1))
+    if outside.any():
+        raise InputError(f"a p-value lies between 0 and 1; got {values[outside][0]}")
+    if defined.any():
+        values[defined] = function(values[defined])
+    return values

@@ -1,0 +1,191 @@
+"""How far apart two groups' predicted probabilities are: with matched sets, and without."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.sets import complete, set_means
+
+NAN = float("nan")
+# Resamples held at once; bounds memory at large n.
+_BATCH = 200
+
+Interval = tuple[float, float, tuple[str, ...]]
+"""Low and high end, NaN where there is none, and flags that say how they were found."""
+
+
+def set_differences(
+    values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
+) -> FloatArray:
+    """Return first minus second within each matched set that has values of both groups.
+
+    Args:
+        values: (n,) finite where a mask is True.
+        in_a: (n,) True for values of the first group.
+        in_b: (n,) True for values of the second.
+        sets: (n,) index of each value's matched set; None if there are none.
+
+    Returns:
+        (m,) differences; of several values of a group in one set, the mean counts.
+    """
+    kept = in_a | in_b
+    if sets is None or not kept.any():
+        return np.empty(0)
+    means = set_means(values[kept], in_b[kept].astype(np.int64), sets[kept], 2)  # (m, 2)
+    means = means[complete(means)]
+    return np.asarray(means[:, 0] - means[:, 1])
+
+
+def mean_distance(a: FloatArray, b: FloatArray) -> float:
+    """Return the mean distance between a value of ``a`` and one of ``b``, over all such pairs.
+
+    Sorting keeps this from needing all len(a) × len(b) distances at once.
+    """
+    b = np.sort(b)
+    sums = np.concatenate([[0.0], np.cumsum(b)])
+    below = np.searchsorted(b, a)
+    totals = a * below - sums[below] + (sums[-1] - sums[below]) - a * (len(b) - below)
+    return max(0.0, float(totals.mean() / len(b)))
+
+
+def wasserstein(a: FloatArray, b: FloatArray) -> float:
+    """Return the Wasserstein-1 distance: the mean distance within the best pairing of the two."""
+    from scipy.stats import wasserstein_distance
+
+    return float(wasserstein_distance(a, b))
+
+
+def wasserstein_by_chance(
+    values: FloatArray,
+    in_a: BoolArray,
+    in_b: BoolArray,
+    sets: IntArray | None,
+    *,
+    confidence: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> tuple[float, float, float]:
+    """Return the distance to expect where membership in the groups means nothing.
+
+    A distance between two samples is above 0 also where both come from one distribution. Here the
+    groups of the values are permuted: within matched sets, and among values without a set.
+
+    Args:
+        values: (n,) finite where a mask is True.
+        in_a: (n,) True for values of the first group, of which there is at least one.
+        in_b: (n,) True for values of the second, of which there is at least one.
+        sets: (n,) index of each value's matched set; None if there are none.
+        confidence: share of the permutations between the ends, in (0, 1).
+        resamples: number of permutations, at least 1.
+        rng: source of the draws.
+
+    Returns:
+        Mean, and low and high end of the permutations.
+    """
+    kept = in_a | in_b
+    chosen, first = values[kept], in_a[kept]
+    block = np.zeros(len(chosen), dtype=np.int64)
+    if sets is not None:
+        _, index, size = np.unique(sets[kept], return_inverse=True, return_counts=True)
+        block = np.where(size[index] > 1, index + 1, 0)  # 0: those without a partner
+    places = np.argsort(block, kind="stable")
+    found = np.empty(resamples)
+    for i in range(resamples):
+        drawn = np.empty_like(first)
+        drawn[np.lexsort((rng.random(len(chosen)), block))] = first[places]
+        found[i] = wasserstein(chosen[drawn], chosen[~drawn])
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(found, (tail, 1 - tail))
+    return float(found.mean()), float(low), float(high)
+
+
+def interval_of_mean(
+    values: FloatArray, *, confidence: float, resamples: int, rng: np.random.Generator
+) -> Interval:
+    """Bootstrap interval of the mean of (n,) values, one a matched set."""
+    return _bootstrap((values,), np.mean, False, confidence, resamples, rng)
+
+
+def interval_of_gap(
+    values: FloatArray,
+    in_a: BoolArray,
+    in_b: BoolArray,
+    sets: IntArray | None,
+    *,
+    confidence: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """Bootstrap interval of the difference of two groups' means, first minus second.
+
+    Args:
+        values: (n,) finite where a mask is True.
+        in_a: (n,) True for values of the first group.
+        in_b: (n,) True for values of the second.
+        sets: (n,) index of each value's matched set, which is resampled whole, since its members
+            are not independent; None to resample rows within each group.
+        confidence: coverage, in (0, 1).
+        resamples: number of resamples; 0 for no interval.
+        rng: source of the draws.
+    """
+    if sets is None:
+
+        def of_rows(a: FloatArray, b: FloatArray, axis: int) -> Any:
+            return a.mean(axis) - b.mean(axis)
+
+        groups = (values[in_a], values[in_b])
+        return _bootstrap(groups, of_rows, False, confidence, resamples, rng)
+    kept = in_a | in_b
+    index = np.unique(sets[kept], return_inverse=True)[1]
+    size = int(index.max()) + 1
+    sums: list[FloatArray] = []
+    for mask in (in_a[kept], in_b[kept]):
+        for weights in (values[kept][mask], np.ones(int(mask.sum()))):
+            sums.append(np.bincount(index[mask], weights, size).astype(np.float64))
+
+    def of_sets(*drawn: FloatArray, axis: int) -> Any:
+        total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
+        return total_a / n_a - total_b / n_b
+
+    return _bootstrap(tuple(sums), of_sets, True, confidence, resamples, rng)
+
+
+def _bootstrap(
+    data: tuple[FloatArray, ...],
+    statistic: Callable[..., Any],
+    paired: bool,
+    confidence: float,
+    resamples: int,
+    rng: np.random.Generator,
+) -> Interval:
+    """Bias-corrected and accelerated (Efron 1987), or by percentiles where that is undefined."""
+    from scipy.stats import bootstrap
+
+    if not resamples:
+        return NAN, NAN, ()
+    if min(map(len, data)) < 2:
+        return NAN, NAN, ("interval_none",)
+    how: tuple[tuple[str, tuple[str, ...]], ...]
+    how = (("BCa", ()), ("percentile", ("interval_percentile",)))
+    for method, flags in how:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # degenerate resamples; the ends are checked below
+            ends = bootstrap(
+                data,
+                statistic,
+                n_resamples=resamples,
+                batch=_BATCH,
+                paired=paired,
+                vectorized=True,
+                confidence_level=confidence,
+                method=method,
+                rng=rng,
+            ).confidence_interval
+        if np.isfinite(ends.low) and np.isfinite(ends.high):
+            return float(ends.low), float(ends.high), flags
+    return NAN, NAN, ("interval_none",)

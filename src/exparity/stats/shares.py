@@ -1,0 +1,108 @@
+"""Shares of examples (accuracy, true positive rate) and their intervals, without resampling.
+
+Shares near 0 or 1 are the rule for fine-tuned classifiers. There a bootstrap interval shrinks to a
+point, and score intervals do not.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from exparity.interface import BoolArray, IntArray
+
+NAN = float("nan")
+Interval = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Share:
+    """``hits`` of ``n`` examples.
+
+    Attributes:
+        hits: examples that count.
+        n: examples that could; the share is NaN where it is 0.
+    """
+
+    hits: int
+    n: int
+
+    @property
+    def value(self) -> float:
+        """The share, in [0, 1]; NaN without examples."""
+        return self.hits / self.n if self.n else NAN
+
+    def interval(self, confidence: float) -> Interval:
+        """Return the Wilson score interval (Wilson 1927); NaN ends without examples."""
+        return _wilson(self.hits, self.n, confidence) if self.n else (NAN, NAN)
+
+
+@lru_cache(maxsize=4096)
+def _wilson(hits: int, n: int, confidence: float) -> Interval:
+    """Return the interval of a share, remembered: every share is in many differences."""
+    from scipy.stats import binomtest
+
+    found = binomtest(hits, n).proportion_ci(confidence, method="wilson")
+    return float(found.low), float(found.high)
+
+
+def difference_interval(
+    first: Share, second: Share, confidence: float, correlation: float = 0.0
+) -> Interval:
+    """Interval of the difference of two shares, first minus second.
+
+    The ends of both Wilson intervals are put together by the square-and-add rule of Newcombe
+    (1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I, method 10), with
+    the term for correlated shares of Zou and Donner (2008, doi:10.1002/sim.3095).
+
+    Args:
+        first: share of the first group.
+        second: share of the second group.
+        confidence: coverage, in (0, 1).
+        correlation: of the two estimates, in [−1, 1]; see :func:`correlation_of_shares`.
+
+    Returns:
+        Low and high end, in [−1, 1]; NaN where a share is.
+    """
+    if not first.n or not second.n:
+        return NAN, NAN
+    (low_a, high_a), (low_b, high_b) = (s.interval(confidence) for s in (first, second))
+    difference = first.value - second.value
+    below = _add(first.value - low_a, high_b - second.value, correlation)
+    above = _add(high_a - first.value, second.value - low_b, correlation)
+    return difference - below, difference + above
+
+
+def _add(a: float, b: float, correlation: float) -> float:
+    # Rounding can take the sum below 0 where the correlation is 1.
+    return math.sqrt(max(0.0, a * a + b * b - 2 * correlation * a * b))
+
+
+def correlation_of_shares(
+    hits: BoolArray, in_first: BoolArray, in_second: BoolArray, sets: IntArray | None
+) -> float:
+    """Estimate how the shares of two groups go together, because they share matched sets.
+
+    For complete pairs this is the phi coefficient of the pairs' hits.
+
+    Args:
+        hits: (n,) True where an example counts.
+        in_first: (n,) True for the examples of the first share.
+        in_second: (n,) True for those of the second.
+        sets: (n,) index of each example's matched set; None if there are none.
+
+    Returns:
+        A correlation in [−1, 1]; 0 where it is undefined, as for shares of 0 or 1.
+    """
+    if sets is None or not in_first.any() or not in_second.any():
+        return 0.0
+    size = int(sets.max()) + 1
+    a, b = (
+        np.bincount(sets[mask], weights=hits[mask] - hits[mask].mean(), minlength=size)
+        for mask in (in_first, in_second)
+    )
+    scale = float(np.sqrt((a @ a) * (b @ b)))
+    return float(np.clip((a @ b) / scale, -1, 1)) if scale > 0 else 0.0

@@ -1,0 +1,220 @@
+"""COMPAS: the published rows and their text, race as the attribute, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from support import need
+
+from exparity.data import DATASETS, load_dataset, load_with_facts
+from exparity.data.compas import FILE, render
+from exparity.data.files import DataSource
+from exparity.errors import InputError
+
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+ROW = {
+    "id": "1", "sex": "Male", "age_cat": "Less than 25", "race": "African-American",
+    "priors_count": "3", "days_b_screening_arrest": "-1", "c_charge_degree": "M",
+    "is_recid": "1", "score_text": "High", "two_year_recid": "1",
+}  # fmt: skip
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("changes", "text"),
+        [
+            # The three texts that the study prints.
+            (
+                {},
+                "3 priors, score factor 1, under 45, under 25, African American, male, misdemeanor",
+            ),
+            (
+                {"priors_count": "1", "score_text": "Low", "race": "Hispanic",
+                 "c_charge_degree": "F"},
+                "1 priors, score factor 0, under 45, under 25, Hispanic, male",
+            ),
+            (
+                {"priors_count": "0", "score_text": "Low", "race": "Other", "sex": "Female",
+                 "c_charge_degree": "F"},
+                "0 priors, score factor 0, under 45, under 25, other race, female",
+            ),
+            # What it does not print.
+            (
+                {"age_cat": "25 - 45", "score_text": "Medium", "race": "Native American"},
+                "3 priors, score factor 1, under 45, over 25, Native American, male, misdemeanor",
+            ),
+            (
+                {"age_cat": "Greater than 45", "race": "Caucasian", "c_charge_degree": "F"},
+                "3 priors, score factor 1, over 45, over 25, Caucasian, male",
+            ),
+        ],
+    )  # fmt: skip
+    def test_a_row_as_text(self, changes, text):
+        assert render("x", {**ROW, **changes}) == text
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"priors_count": "many"}, "x: priors_count is not a whole number: 'many'"),
+            ({"age_cat": "old"}, "x: age_cat 'old' is not one of Less than 25, 25 - 45, "),
+        ],
+    )
+    def test_other_values_are_refused(self, changes, message):
+        with pytest.raises(InputError, match=message):
+            render("x", {**ROW, **changes})
+
+
+def source_of(folder, rows):
+    path = folder / FILE.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(ROW))
+        writer.writeheader()
+        writer.writerows(rows)
+    return DataSource(folder, download=False)
+
+
+def people(n=10):
+    """Rows of both genders, classes and all races."""
+    races = ("African-American", "Caucasian", "Other")
+    return [
+        {**ROW, "id": str(i), "race": races[i % 3], "sex": ("Male", "Female")[i % 2],
+         "two_year_recid": str(i // 2 % 2)}
+        for i in range(6 * n)
+    ]  # fmt: skip
+
+
+class TestAlteredFile:
+    def test_verify_is_asked_for_in_words(self, tmp_path):
+        source = source_of(tmp_path, people())
+        with pytest.raises(InputError, match="is altered"):
+            load_dataset("compas", source)
+        found = load_dataset("compas", source, {"verify": False})
+        assert len(found) == 60
+
+    @pytest.mark.parametrize(
+        ("changes", "kept"),
+        [
+            ({}, True),
+            ({"days_b_screening_arrest": "30"}, True),
+            ({"days_b_screening_arrest": "-30"}, True),
+            ({"days_b_screening_arrest": "31"}, False),
+            ({"days_b_screening_arrest": "-31"}, False),
+            ({"days_b_screening_arrest": ""}, False),
+            ({"is_recid": "-1"}, False),
+            ({"c_charge_degree": "O"}, False),
+            ({"score_text": "N/A"}, False),
+        ],
+    )
+    def test_the_filter(self, changes, kept, tmp_path):
+        source = source_of(tmp_path, [*people(), {**ROW, **changes, "id": "999"}])
+        found = load_dataset("compas", source, {"verify": False})
+        assert ("00999" in {e.example_id for e in found}) == kept
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"sex": ""}, r"years.csv:62: sex '' is not one of Male, Female"),
+            ({"two_year_recid": "2"}, r"years.csv:62: two_year_recid '2' is not one of 0, 1"),
+            ({"days_b_screening_arrest": "a"}, r"csv:62: days_b_screening_arrest is not a whole"),
+            ({"id": "5"}, "example id '00005' occurs more than once"),
+        ],
+    )
+    def test_bad_rows_are_named(self, changes, message, tmp_path):
+        source = source_of(tmp_path, [*people(), {**ROW, "id": "999", **changes}])
+        with pytest.raises(InputError, match=message):
+            load_dataset("compas", source, {"verify": False})
+
+    def test_a_missing_column_is_named(self, tmp_path):
+        source = source_of(tmp_path, people())
+        path = tmp_path / FILE.path
+        path.write_text(path.read_text().replace("age_cat", "age_band", 1))
+        with pytest.raises(InputError, match=r"years.csv: no column 'age_cat'; did you mean"):
+            load_dataset("compas", source, {"verify": False})
+
+    def test_the_attribute_decides_on_the_groups(self, tmp_path):
+        source = source_of(tmp_path, people())
+        options = {"verify": False, "attribute": "race"}
+        found, facts = load_with_facts("compas", source, options)
+        assert (facts.attribute, facts.groups) == ("race", ("African-American", "Caucasian"))
+        assert len(found) == 40  # those of other races are left out
+        options["groups"] = ["Other", "Caucasian", "African-American"]
+        found, facts = load_with_facts("compas", source, options)
+        assert facts.groups == ("Other", "Caucasian", "African-American")
+        assert Counter(e.group for e in found) == dict.fromkeys(facts.groups, 20)
+        assert {e.attributes["gender"] for e in found} == {"male", "female"}
+        assert DATASETS.get("compas").facts.groups == ("male", "female")  # registered ones stay
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            (
+                {"groups": ["male", "women"]},
+                "dataset compas: groups: no gender 'women'; known: fem",
+            ),
+            ({"groups": ["female", "males"]}, "no gender 'males'; did you mean 'male'"),
+            (
+                {"attribute": "race", "groups": ["Caucasion", "Other"]},
+                "no race 'Caucasion'; did you mean 'Caucasian'",
+            ),
+            ({"groups": ["male"]}, "dataset compas: the only group is 'male'; comparing takes two"),
+            (
+                {"groups": ["male", "female", "male"]},
+                "a group is named twice in male, female, male",
+            ),
+            ({"test_share": 1.0}, "dataset compas: test_share must be above 0 and below 1"),
+            ({"attribute": "age"}, r"dataset compas.attribute: 'age' is not one of \['gender', "),
+        ],
+    )
+    def test_bad_options(self, options, message, tmp_path):
+        with pytest.raises(InputError, match=message):
+            load_dataset("compas", source_of(tmp_path, people()), {"verify": False, **options})
+
+
+class TestReal:
+    def load(self, **options):
+        need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
+        return load_dataset("compas", DataSource(REAL, download=False), options)
+
+    @pytest.fixture
+    def found(self):
+        return self.load()
+
+    def test_the_published_counts(self, found):
+        assert len(found) == 6172
+        assert Counter(e.group for e in found) == {"female": 1175, "male": 4997}
+        assert Counter(e.label for e in found) == {0: 3363, 1: 2809}
+
+    def test_the_split_keeps_classes_and_groups(self, found):
+        tests = [e for e in found if e.split == "test"]
+        assert len(tests) == 1234
+        sizes = Counter((e.group, e.label) for e in found)
+        for stratum, n in Counter((e.group, e.label) for e in tests).items():
+            assert abs(n - 0.2 * sizes[stratum]) < 1
+        other = self.load(split_seed=1)
+        assert {e.example_id for e in tests} != {e.example_id for e in other if e.split == "test"}
+
+    def test_no_name_gets_in(self, found):
+        with (REAL / FILE.path).open(newline="") as file:
+            names = {row["last"].lower() for row in csv.DictReader(file)}
+        words = {word.strip(",").lower() for e in found for word in e.text.split()}
+        assert not (words - {"young", "male"}) & names
+        assert all(e.example_id.isdecimal() for e in found)
+
+    def test_texts_repeat(self, found):
+        texts = Counter(e.text for e in found)
+        assert len(texts) == 778
+        train = {e.text for e in found if e.split == "train"}
+        assert sum(e.text in train for e in found if e.split == "test") == 1175
+
+    def test_every_race_can_be_compared(self):
+        groups = ["African-American", "Asian", "Caucasian", "Hispanic", "Native American", "Other"]
+        found = self.load(attribute="race", groups=groups)
+        assert len(found) == 6172
+        assert {e.group for e in found if e.split == "test"} == set(groups)

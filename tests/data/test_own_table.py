@@ -1,0 +1,395 @@
+"""A table of the user's own: every format, every option, and one line for every bad input."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+
+from exparity.artifacts import read_artefact
+from exparity.cli import main
+from exparity.data import input_files, load_dataset, load_with_facts
+from exparity.data._rows import read_rows
+from exparity.data.files import DataSource
+from exparity.errors import InputError
+
+NOWHERE = DataSource(Path("nowhere"), download=False)
+
+
+def table(n=20):
+    """Rows of two groups and two classes."""
+    return [
+        {"text": f"Review {i} is fine .", "label": ("no", "yes")[i % 2],
+         "group": ("old", "young")[i // 2 % 2]}
+        for i in range(n)
+    ]  # fmt: skip
+
+
+def write_csv(path, rows, delimiter=","):
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter)
+        writer.writeheader()
+        writer.writerows(rows)
+
+
+def write(path, rows):
+    """Write rows in the format that the suffix says."""
+    if path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    elif path.suffix == ".parquet":
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        write_csv(path, rows, "\t" if path.suffix == ".tsv" else ",")
+    return path
+
+
+def load(path, **options):
+    return load_with_facts("table", NOWHERE, {"path": str(path), **options})
+
+
+def refused(path, **options):
+    with pytest.raises(InputError) as error:
+        load(path, **options)
+    assert "\n" not in str(error.value)
+    return str(error.value)
+
+
+FORMATS = ("csv", "tsv", "jsonl", "parquet")
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+class TestFormats:
+    def test_they_hold_the_same(self, suffix, tmp_path):
+        found, facts = load(write(tmp_path / f"a.{suffix}", table()))
+        assert (facts.attribute, facts.groups, facts.labels) == (
+            "group", ("old", "young"), ("no", "yes")
+        )  # fmt: skip
+        assert {e.example_id: (e.text, facts.labels[e.label], e.group) for e in found} == {
+            f"{i:02d}": (row["text"], row["label"], row["group"])
+            for i, row in enumerate(table(), start=1)
+        }
+        assert all(e.match_id is None and e.rationale is None for e in found)
+        # One of five in each of the four combinations.
+        assert sorted((e.label, e.group) for e in found if e.split == "test") == [
+            (0, "old"), (0, "young"), (1, "old"), (1, "young")
+        ]  # fmt: skip
+
+    def test_a_missing_column_is_named(self, suffix, tmp_path):
+        path = write(tmp_path / f"a.{suffix}", table())
+        assert "no column 'txt'; did you mean 'text'?" in refused(path, text="txt")
+        assert "no column 'pair'; known: group, label, text" in refused(path, match="pair")
+        assert f"{path}" in refused(path, label="class")
+
+    def test_an_empty_table(self, suffix, tmp_path):
+        path = tmp_path / f"a.{suffix}"
+        if suffix == "parquet":
+            parquet.write_table(pa.Table.from_pylist(table()).slice(0, 0), path)
+        else:
+            path.write_text("" if suffix == "jsonl" else "text,label,group\n".replace(
+                ",", "\t" if suffix == "tsv" else ","))  # fmt: skip
+        assert refused(path) == f"{path}: has no rows"
+
+    def test_bytes_that_are_something_else(self, suffix, tmp_path):
+        path = tmp_path / f"a.{suffix}"
+        path.write_bytes(b"text,label,group\n\xff\xfe\x00,a,b\n")
+        message = refused(path)
+        assert message.startswith(f"{path}")
+        assert "not " in message
+
+
+class TestCsv:
+    def test_values_stay_as_written(self, tmp_path):
+        rows = [{**row, "id": f"0{i}", "label": ("NA", "01")[i % 2]}
+                for i, row in enumerate(table())]  # fmt: skip
+        found, facts = load(write(tmp_path / "a.csv", rows), id="id")
+        assert facts.labels == ("01", "NA")
+        assert {e.example_id for e in found} == {f"0{i}" for i in range(20)}
+
+    def test_quotes_line_breaks_and_a_byte_order_mark(self, tmp_path):
+        path = tmp_path / "a.csv"
+        text = '\ufefftext,label,group\n"one,\n""two""",yes,a\n\nthree,no,b\n'
+        path.write_bytes(text.encode("utf-8"))
+        rows = list(read_rows(path, ["text", "group"]))
+        assert rows == [
+            (f"{path}:2", {"text": 'one,\n"two"', "group": "a"}),
+            (f"{path}:5", {"text": "three", "group": "b"}),
+        ]
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("a, b,yes,old", "a.csv:22: 4 cells, but the header has 3; put text"),
+            ("a,yes", "a.csv:22: 2 cells, but the header has 3"),
+            ('"a" b,yes,old', "a.csv:22: not valid CSV"),
+            ('"a,yes,old', "a.csv:22: not valid CSV"),
+        ],
+    )
+    def test_broken_lines_are_named(self, line, message, tmp_path):
+        path = write(tmp_path / "a.csv", table())
+        path.write_text(path.read_text() + line + "\n")
+        assert message in refused(path)
+
+    def test_text_that_is_not_utf8(self, tmp_path):
+        path = write(tmp_path / "a.csv", table())
+        path.write_bytes(path.read_bytes() + "café,yes,old\n".encode("latin-1"))
+        assert "not UTF-8 text" in refused(path)
+
+    def test_a_long_document(self, tmp_path):
+        rows = table()
+        rows[3]["text"] = "word " * 50_000
+        found, _ = load(write(tmp_path / "a.csv", rows))
+        assert max(len(e.words) for e in found) == 50_000
+
+    @given(st.lists(st.tuples(st.text(), st.text(min_size=1)), min_size=1, max_size=5))
+    def test_what_csv_can_hold_comes_back(self, tmp_path_factory, cells):
+        path = tmp_path_factory.getbasetemp() / "any.csv"
+        rows = [{"a": a.replace("\0", ""), "b": b.replace("\0", "") + "."} for a, b in cells]
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, ["a", "b"])
+        writer.writeheader()
+        writer.writerows(rows)
+        path.write_bytes(text.getvalue().encode("utf-8", "replace"))
+        expected = [{k: v.encode("utf-8", "replace").decode() for k, v in r.items()} for r in rows]
+        assert [row for _, row in read_rows(path, ["a", "b"])] == expected
+
+
+class TestValues:
+    def test_names_are_text_whole_numbers_or_truth_values(self, tmp_path):
+        rows = [{"text": "a b", "label": i % 3 * 5, "group": bool(i // 3 % 2)} for i in range(30)]
+        for suffix in ("jsonl", "parquet"):
+            _, facts = load(write(tmp_path / f"a.{suffix}", rows))
+            assert (facts.labels, facts.groups) == (("0", "5", "10"), ("false", "true"))
+
+    def test_whole_numbers_of_a_float_column_are_whole(self, tmp_path):
+        rows = [{**row, "label": float(i % 2)} for i, row in enumerate(table())]
+        assert load(write(tmp_path / "a.parquet", rows))[1].labels == ("0", "1")
+
+    def test_orders_may_be_set_also_with_numbers(self, tmp_path):
+        rows = [{**row, "label": i % 2} for i, row in enumerate(table())]
+        path = write(tmp_path / "a.jsonl", rows)
+        found, facts = load(path, groups=["young", "old"], labels=[1, 0, 2])
+        assert (facts.groups, facts.labels) == (("young", "old"), ("1", "0", "2"))
+        assert {e.label for e in found if int(e.example_id) % 2} == {1}
+
+    def test_blanks_in_names_are_single_ones(self, tmp_path):
+        rows = [{**row, "group": f" {row['group']}\n people "} for row in table()]
+        assert load(write(tmp_path / "a.csv", rows))[1].groups == ("old people", "young people")
+
+    def test_the_attribute_is_named_by_its_column_or_by_an_option(self, tmp_path):
+        rows = [{"text": r["text"], "label": r["label"], "age": r["group"]} for r in table()]
+        path = write(tmp_path / "a.csv", rows)
+        assert load(path, group="age")[1].attribute == "age"
+        assert load(path, group="age", attribute="generation")[1].attribute == "generation"
+
+    def test_lists_of_words_and_rationales(self, tmp_path):
+        rows = [{**row, "text": ["A", " ", "good ", "one"], "why": [0, 1, 1, 0]}
+                for row in table()]  # fmt: skip
+        for suffix in ("jsonl", "parquet"):
+            found, _ = load(write(tmp_path / f"a.{suffix}", rows), rationale="why")
+            assert {(e.words, e.rationale) for e in found} == {(("A", "good", "one"), (0, 1, 0))}
+
+    @pytest.mark.parametrize("marks", ["0 0 1 0 0", "[0, 0, 1, 0, 0]", "0,0,1,0,0"])
+    def test_rationales_as_text(self, marks, tmp_path):
+        rows = [{**row, "why": marks if i else ""} for i, row in enumerate(table())]
+        found, _ = load(write(tmp_path / "a.csv", rows), rationale="why")
+        assert {e.rationale for e in found} == {None, (0, 0, 1, 0, 0)}
+
+    def test_splits_and_sets_of_the_table_are_kept(self, tmp_path):
+        rows = [
+            {**row, "id": f"x{i}", "set": i // 4 if i < 16 else None,
+             "part": "test" if i < 8 or i == 17 else "train"}
+            for i, row in enumerate(table())
+        ]  # fmt: skip
+        rows[18]["group"] = "young"
+        for suffix in FORMATS:
+            path = write(tmp_path / f"a.{suffix}", rows)
+            found, _ = load(path, id="id", match="set", split="part")
+            by_id = {e.example_id: e for e in found}
+            assert by_id["x5"].match_id == "1"
+            assert by_id["x16"].match_id is None
+            assert {i for i, e in by_id.items() if e.split == "test"} == {
+                *(f"x{i}" for i in range(8)), "x17"
+            }  # fmt: skip
+
+    def test_matched_sets_stay_whole(self, tmp_path):
+        rows = [{**row, "set": f"s{i // 2}"} for i, row in enumerate(table(40))]
+        found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)
+        tests = {e.match_id for e in found if e.split == "test"}
+        assert len(tests) == 5
+        assert sum(e.match_id in tests for e in found) == 10
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"text": ""}, "a.csv:5: the text is empty; remove the row"),
+            ({"text": " \t "}, "a.csv:5: the text is empty; remove the row"),
+            ({"label": ""}, "a.csv:5: the label is empty; fill it in or remove the row"),
+            ({"group": " "}, "a.csv:5: the group is empty; fill it in or remove the row"),
+        ],
+    )
+    def test_a_bad_row_is_named_by_its_line(self, changes, message, tmp_path):
+        rows = table()
+        rows[3].update(changes)
+        assert refused(write(tmp_path / "a.csv", rows)).endswith(message)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"text": None}, "a.jsonl:4: the text is empty"),
+            ({"text": []}, "a.jsonl:4: the text is empty"),
+            ({"text": 3}, "a.jsonl:4: text must be a string or a list of words, found 3"),
+            ({"text": ["a", 3]}, "a.jsonl:4: text must be a string or a list of words"),
+            ({"label": None}, "a.jsonl:4: the label is empty"),
+            ({"label": 0.5}, "a.jsonl:4: label must be text or a whole number, found 0.5"),
+            ({"group": ["a"]}, r"a.jsonl:4: group must be text or a whole number, found \['a'\]"),
+            ({"why": [0, 1]}, "a.jsonl:4: 5 words but 2 marks in why"),
+            ({"why": [0, 1, 2, 0, 0]}, "a.jsonl:4: why must be 0 or 1 per word, found"),
+            ({"why": 1}, "a.jsonl:4: why must be 0 or 1 per word, found 1"),
+            ({"part": "dev"}, "a.jsonl:4: part 'dev' is neither train nor test; rename it"),
+            ({"part": None}, "a.jsonl:4: the part is empty"),
+            ({"id": "x1"}, "dataset table: example id 'x1' occurs more than once"),
+            ({"set": "s2"}, "dataset table, example '.*': its matched set 's2' is in both splits"),
+        ],
+    )
+    def test_bad_values(self, changes, message, tmp_path):
+        rows = [
+            {**row, "id": f"x{i}", "why": [0] * 5, "set": f"s{i // 4}",
+             "part": "test" if i < 8 else "train"}
+            for i, row in enumerate(table())
+        ]  # fmt: skip
+        rows[3].update(changes)
+        options = {"id": "id", "rationale": "why", "split": "part", "match": "set"}
+        path = write(tmp_path / "a.jsonl", rows)
+        with pytest.raises(InputError, match=message):
+            load(path, **options)
+
+    def test_groups_and_classes_that_are_not_listed(self, tmp_path):
+        path = write(tmp_path / "a.csv", table())
+        assert refused(path, groups=["young", "middle"]).endswith(
+            "a.csv:2: group 'old' is not one of young, middle; add it to `groups` or remove the row"
+        )
+        assert "label 'no' is not one of yes, maybe" in refused(path, labels=["yes", "maybe"])
+        message = refused(path, groups=["young", "old", "middle"])
+        assert message == f"{path}: no row has the group 'middle'; correct `groups`"
+
+    @pytest.mark.parametrize(("column", "kind"), [("group", "group"), ("label", "class")])
+    def test_one_group_or_one_class(self, column, kind, tmp_path):
+        rows = [{**row, column: "same"} for row in table()]
+        message = refused(write(tmp_path / "a.csv", rows))
+        assert f"dataset table: the only {kind} is 'same'; " in message
+
+    def test_a_number_to_predict_is_no_class(self, tmp_path):
+        rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]
+        assert "128 classes, of at most 127" in refused(write(tmp_path / "a.csv", rows))
+
+    def test_a_group_without_test_rows(self, tmp_path):
+        rows = [{**row, "part": "train" if row["group"] == "old" else "test"} for row in table()]
+        message = refused(write(tmp_path / "a.csv", rows), split="part")
+        assert message == (
+            "dataset table: group 'old' has no test example, so groups cannot be compared"
+        )
+
+    def test_files_that_are_not_there_or_of_another_kind(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        assert refused("gone.csv") == (
+            f"{tmp_path}/gone.csv: no such file; give a path from where you run"
+        )
+        (tmp_path / "a.xlsx").touch()
+        assert refused("a.xlsx") == (
+            "a.xlsx: unknown kind of table; use one of .csv, .tsv, .jsonl, .parquet"
+        )
+        with pytest.raises(InputError, match="dataset table: name the file to read with 'path'"):
+            load_dataset("table", NOWHERE)
+
+    def test_bad_options(self, tmp_path):
+        path = write(tmp_path / "a.csv", table())
+        assert "unknown option 'txt'; did you mean 'text'" in refused(path, txt="text")
+        assert f"{path}: test_share must be above 0" in refused(path, test_share=2.0)
+
+
+class TestInputFiles:
+    def test_the_file_is_what_the_job_depends_on(self, tmp_path, monkeypatch):
+        write(tmp_path / "a.csv", table())
+        monkeypatch.chdir(tmp_path)
+        assert input_files("table", {"path": "a.csv"}) == [Path("a.csv")]
+        assert input_files("pairs_all", {}) == input_files("geco_all", {}) == []
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"path": "b.csv"}, r"datasets.mine.path: no file /.*/b.csv; give a path from where"),
+            ({"path": "."}, r"datasets.mine.path: no file"),
+            ({}, "datasets.mine.path: name the file to read, from where you run"),
+        ],
+    )
+    def test_it_must_be_there(self, options, message, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        with pytest.raises(InputError, match=message):
+            input_files("table", options, "datasets.mine")
+
+    def test_an_unknown_dataset(self):
+        with pytest.raises(InputError, match="unknown dataset 'tabel'; did you mean 'table'"):
+            input_files("tabel", {})
+
+
+class TestStages:
+    def test_prepare_writes_the_facts_of_the_table(self, tmp_path, monkeypatch):
+        write(tmp_path / "a.csv", table())
+        monkeypatch.chdir(tmp_path)
+        options = {"use": "table", "params": {"path": "a.csv", "groups": ["young", "old"]}}
+        arguments = ["--dataset-id", "mine", "--output", "d.parquet"]
+        assert main(["prepare", "--options", json.dumps(options), *arguments]) == 0
+        rows, facts = read_artefact(tmp_path / "d.parquet", "data")
+        assert set(rows.column("dataset").to_pylist()) == {"mine"}
+        assert (facts["attribute"], facts["groups"], facts["labels"], facts["display"]) == (
+            "group", ["young", "old"], ["no", "yes"], "mine"
+        )  # fmt: skip
+
+    def test_errors_name_the_instance(self, tmp_path, monkeypatch, capsys):
+        write(tmp_path / "a.csv", [{**row, "group": "old"} for row in table()])
+        monkeypatch.chdir(tmp_path)
+        options = ["--use", "table", "--param", "path=a.csv", "--dataset-id", "mine"]
+        assert main(["prepare", *options, "--output", "d.parquet"]) == 2
+        assert capsys.readouterr().err.splitlines()[-1] == (
+            "exparity: dataset mine: the only group is 'old'; comparing takes two"
+        )
+        assert not (tmp_path / "d.parquet").exists()
+
+    def test_three_groups_go_through_every_stage(self, tmp_path, monkeypatch):
+        groups = ("n/a", "middle aged", "young")
+        rows = [
+            {"text": f"Review {i} is {('bad', 'good')[i % 2]} .", "label": ("no", "yes")[i % 2],
+             "age": groups[i % 3]}
+            for i in range(90)
+        ]  # fmt: skip
+        write(tmp_path / "a.jsonl", rows)
+        monkeypatch.chdir(tmp_path)
+        size = '{"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}'
+        shared = ["--data", "d.parquet", "--checkpoint", "m/0"]
+        for command in (
+            ["prepare", "--use", "table", "--param", "path=a.jsonl", "--param", "group=age",
+             "--output", "d.parquet"],
+            ["finetune", "--data", "d.parquet", "--output", "m/0", "--predictions", "p.parquet",
+             "--model", "init=scratch", "--model", "architecture=bert", "--model", f"size={size}",
+             "--training", "epochs=1", "--training", "batch_size=8", "--device", "cpu"],
+            ["explain", "--use", "gradient", *shared, "--predictions", "p.parquet",
+             "--output", "e.parquet", "--device", "cpu"],
+            ["evaluate", "--use", "gini", "--data", "d.parquet", "--explanations", "e.parquet",
+             "--output", "s.parquet"],
+            ["test", "--scores", "s.parquet", "--output", "t.parquet", "--param", "resamples=50"],
+        ):  # fmt: skip
+            assert main(command) == 0, command[0]
+        found, facts = read_artefact(tmp_path / "t.parquet", "tests")
+        assert (facts["attribute"], facts["groups"]) == ("age", ["middle aged", "n/a", "young"])
+        pairs = set(zip(*(found.column(f"group_{x}").to_pylist() for x in "ab"), strict=True))
+        assert pairs >= {("middle aged", "n/a"), ("middle aged", "young"), ("n/a", "young")}
+        assert set(found.column("n_a").to_pylist()) == {6}

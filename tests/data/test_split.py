@@ -1,0 +1,163 @@
+"""The stratified split: quotas against a count by hand, whole sets, and no dependence on order."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.data._split import split_examples
+from exparity.errors import InputError
+from exparity.interface import Example
+
+SHARES = st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.5, 0.8])
+
+
+def example(id, label=0, group="a", match_id=None):
+    return Example(str(id), ("word",), label, group, "train", match_id)
+
+
+def split_of(examples, **options):
+    return {e.example_id: e.split for e in split_examples(examples, **options)}
+
+
+@st.composite
+def rows(draw):
+    """Examples of up to three classes and groups without matched sets."""
+    kinds = draw(
+        st.lists(st.tuples(st.integers(0, 2), st.sampled_from("abc")), min_size=2, max_size=60)
+    )
+    return [example(i, label, group) for i, (label, group) in enumerate(kinds)]
+
+
+@st.composite
+def sets(draw):
+    """Examples in matched sets of one to three, some without any."""
+    examples = []
+    for i in range(draw(st.integers(2, 25))):
+        match = draw(st.sampled_from([f"m{i}", f"m{i}", None]))
+        for j in range(draw(st.integers(1, 3)) if match else 1):
+            label = draw(st.integers(0, 1))
+            examples.append(example(f"{i}-{j}", label, "abc"[j], match))
+    return examples
+
+
+@pytest.mark.property
+class TestQuotas:
+    @given(rows(), SHARES)
+    @settings(deadline=None)
+    def test_every_stratum_is_rounded_down_or_up_and_the_total_is_nearest(self, examples, share):
+        found = split_examples(examples, test_share=share)
+        exact = Fraction(str(share))
+        total = sum(e.split == "test" for e in found)
+        assert total == min(max(math.floor(exact * len(found) + Fraction(1, 2)), 1), len(found) - 1)
+        sizes = Counter((e.label, e.group) for e in found)
+        tests = Counter((e.label, e.group) for e in found if e.split == "test")
+        for stratum, n in sizes.items():
+            assert math.floor(exact * n) <= tests[stratum] <= math.ceil(exact * n), stratum
+
+    @given(rows(), SHARES)
+    @settings(deadline=None)
+    def test_classes_and_groups_keep_their_shares_within_two(self, examples, share):
+        found = split_examples(examples, test_share=share)
+        for fact in ("label", "group"):
+            sizes = Counter(getattr(e, fact) for e in found)
+            tests = Counter(getattr(e, fact) for e in found if e.split == "test")
+            for value, n in sizes.items():
+                assert abs(tests[value] - share * n) < 2, (fact, value)
+
+    @given(st.integers(2, 40), SHARES)
+    @settings(deadline=None)
+    def test_of_pairs_the_nearest_number_is_taken(self, pairs, share):
+        examples = [
+            example(f"{i}{group}", label, group, str(i))
+            for i in range(pairs)
+            for label, group in enumerate("ab")
+        ]
+        found = split_examples(examples, test_share=share)
+        tests = Counter(e.group for e in found if e.split == "test")
+        nearest = math.floor(Fraction(str(share)) * pairs + Fraction(1, 2))
+        assert tests["a"] == tests["b"] == min(max(nearest, 1), pairs - 1)
+
+
+@pytest.mark.property
+class TestInvariance:
+    @given(sets(), SHARES, st.integers(0, 5))
+    @settings(deadline=None)
+    def test_matched_sets_stay_whole_and_nothing_else_changes(self, examples, share, seed):
+        found = split_examples(examples, test_share=share, seed=seed)
+        assert [e.example_id for e in found] == [e.example_id for e in examples]
+        assert {e.split for e in found} == {"train", "test"}
+        splits = defaultdict(set)
+        for e in found:
+            if e.match_id is not None:
+                splits[e.match_id].add(e.split)
+        assert all(len(s) == 1 for s in splits.values())
+        assert all(e.split == "train" for e in examples)  # the input is as it was
+
+    @given(sets(), SHARES, st.randoms(use_true_random=False))
+    @settings(deadline=None)
+    def test_the_order_of_rows_does_not_matter(self, examples, share, random):
+        mixed = list(examples)
+        random.shuffle(mixed)
+        assert split_of(mixed, test_share=share) == split_of(examples, test_share=share)
+
+    def test_a_split_that_is_there_is_ignored(self):
+        one = [example(i) for i in range(10)]
+        other = [Example(e.example_id, e.words, 0, "a", "test") for e in one]
+        assert split_of(one) == split_of(other)
+
+
+class TestByHand:
+    def test_within_a_stratum_the_hash_decides_on_every_machine(self):
+        # `printf '0\\x1fexample\\x1fh' | sha256sum` is the smallest of the ten, then that of j.
+        found = split_of([example(x) for x in "abcdefghij"])
+        assert {x for x, s in found.items() if s == "test"} == {"h", "j"}
+
+    def test_another_seed_draws_others(self):
+        examples = [example(i) for i in range(200)]
+        tests = [
+            {i for i, s in split_of(examples, seed=seed).items() if s == "test"} for seed in (0, 1)
+        ]
+        assert len(tests[0]) == len(tests[1]) == 40
+        assert 0 < len(tests[0] & tests[1]) < 25  # eight by chance
+
+    def test_what_is_left_over_goes_where_class_and_group_fall_short(self):
+        # Six strata of three rows: 0.6 each, 3.6 in all, so four of them get one.
+        examples = [
+            example(f"{label}{group}{i}", label, group)
+            for label in (0, 1)
+            for group in "abc"
+            for i in range(3)
+        ]
+        found = [e for e in split_examples(examples) if e.split == "test"]
+        assert len({(e.label, e.group) for e in found}) == 4
+        assert Counter(e.label for e in found) == {0: 2, 1: 2}
+        assert sorted(Counter(e.group for e in found).values()) == [1, 1, 2]
+
+    def test_the_share_is_taken_at_its_word(self):
+        # 0.29 * 100 is 28.999999999999996 in binary.
+        examples = [example(i) for i in range(100)]
+        assert Counter(split_of(examples, test_share=0.29).values())["test"] == 29
+
+    def test_small_data_has_both_splits(self):
+        assert sorted(split_of([example(1), example(2)], test_share=0.01).values()) == [
+            "test", "train"
+        ]  # fmt: skip
+        assert Counter(split_of([example(i) for i in range(3)], test_share=0.99).values()) == {
+            "test": 2, "train": 1
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan")])
+    def test_shares_out_of_range(self, share):
+        with pytest.raises(InputError, match="x: test_share must be above 0 and below 1, not"):
+            split_examples([example(1), example(2)], test_share=share, where="x")
+
+    def test_one_set_cannot_be_split(self):
+        pair = [example(1, match_id="m"), example(2, group="b", match_id="m")]
+        with pytest.raises(InputError, match="x: 1 examples or matched sets cannot be split"):
+            split_examples(pair, where="x")

@@ -1,0 +1,221 @@
+"""The catalogue of models: sizes known from the literature, and what an entry of a config adds."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exparity.errors import InputError
+from exparity.models.catalogue import KNOWN_MODELS, describe_models, known_id, resolve_model
+from exparity.models.scratch import random_model
+from exparity.models.spec import ModelSpec, build
+
+BERT_BASE = {
+    "vocab_size": 105879, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "max_position_embeddings": 512, "type_vocab_size": 2,
+    "hidden_act": "gelu", "layer_norm_eps": 1e-12,
+}  # fmt: skip
+ROBERTA_BASE = {
+    "vocab_size": 50265, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
+    "intermediate_size": 3072, "max_position_embeddings": 514, "type_vocab_size": 1,
+    "hidden_act": "gelu", "layer_norm_eps": 1e-5,
+}  # fmt: skip
+TINYBERT = {
+    **BERT_BASE, "vocab_size": 30522, "hidden_size": 312, "num_hidden_layers": 4,
+    "intermediate_size": 1200,
+}  # fmt: skip
+ROBERTA_LARGE = {
+    **ROBERTA_BASE, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+    "intermediate_size": 4096,
+}  # fmt: skip
+GPT2 = {
+    "vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
+    "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
+}  # fmt: skip
+# What the checkpoints' own config.json say, and the sizes that the study publishes (Table 6).
+PUBLISHED = {
+    "tinybert": ("bert", TINYBERT, 14_350_874),
+    "fairberta": ("roberta", ROBERTA_BASE, 124_647_170),
+    "bert": ("bert", BERT_BASE, 167_357_954),
+    "bert_multilingual": ("bert", BERT_BASE, 167_357_954),
+    "gpt2": ("gpt2", GPT2, 124_442_112),
+    "roberta_large": ("roberta", ROBERTA_LARGE, 355_359_744),
+    "bert_scratch": ("bert", BERT_BASE, 167_357_954),
+    "gpt2_scratch": ("gpt2", GPT2, 124_442_112),
+}
+
+
+def on_meta(architecture, settings, kind="SequenceClassification"):
+    import torch
+    import transformers
+    from transformers import AutoConfig
+
+    config = AutoConfig.for_model(architecture, **settings, num_labels=2)
+    auto = getattr(transformers, f"AutoModelFor{kind}" if kind else "AutoModel")
+    with torch.device("meta"):
+        return auto.from_config(config)
+
+
+def size_of(module):
+    return sum(parameter.numel() for parameter in module.parameters())
+
+
+@pytest.mark.reference
+class TestSizes:
+    def test_every_known_model_is_checked(self):
+        assert set(PUBLISHED) == set(KNOWN_MODELS)
+
+    @pytest.mark.parametrize("id", PUBLISHED)
+    def test_the_catalogue_says_what_is_published(self, id):
+        architecture, settings, count = PUBLISHED[id]
+        known = KNOWN_MODELS[id]
+        assert (known.architecture, known.n_parameters) == (architecture, count)
+        assert {key: settings[key] for key in known.shape} == known.shape
+
+    @pytest.mark.parametrize("id", PUBLISHED)
+    def test_shapes_leave_out_what_the_architecture_has_anyway(self, id):
+        from transformers import AutoConfig
+
+        architecture, settings, _ = PUBLISHED[id]
+        config = AutoConfig.for_model(architecture, **KNOWN_MODELS[id].shape)
+        assert {key: getattr(config, key) for key in settings} == settings
+
+    @pytest.mark.parametrize("id", [id for id in PUBLISHED if id != "roberta_large"])
+    def test_a_classifier_of_two_classes_has_the_published_size(self, id):
+        architecture, settings, count = PUBLISHED[id]
+        added = KNOWN_MODELS[id].added_tokens  # GPT-2's padding
+        assert added == (architecture == "gpt2")
+        model = on_meta(architecture, {**settings, "vocab_size": settings["vocab_size"] + added})
+        assert size_of(model) == count
+
+    def test_roberta_large_is_published_without_its_output_layer(self):
+        model = on_meta("roberta", ROBERTA_LARGE)
+        output = size_of(model.classifier.out_proj)
+        assert output == 2 * 1024 + 2
+        assert size_of(model) - output == 355_359_744
+        # Also what the plain encoder has: its pooler is as large as the head's hidden layer.
+        assert size_of(on_meta("roberta", ROBERTA_LARGE, kind="")) == 355_359_744
+        assert not KNOWN_MODELS["roberta_large"].output_counted
+
+    @pytest.mark.parametrize("id", ["bert_scratch", "gpt2_scratch"])
+    def test_from_scratch_at_full_size_with_a_tokenizer_of_its_own(self, id):
+        """Nothing is downloaded; only the vocabulary differs from the published model."""
+        import torch
+
+        class Tokenizer:
+            pad_token_id, bos_token_id, eos_token_id, cls_token_id, sep_token_id = 0, 1, 1, 2, 3
+
+            def __len__(self):
+                return 1000
+
+        entry = resolve_model(id, {"tokenizer": "bpe"}, "models.m")
+        spec = build(ModelSpec, entry, "models.m")
+        assert spec.checkpoint is None
+        with torch.device("meta"):
+            model = random_model(spec, Tokenizer(), ["a", "b"])
+        known = KNOWN_MODELS[id]
+        vocabulary = known.shape["vocab_size"] + known.added_tokens
+        assert size_of(model) == known.n_parameters - (vocabulary - 1000) * 768
+
+
+class TestEntries:
+    def test_an_id_alone_is_enough(self):
+        assert resolve_model("tinybert", {}, "models.tinybert") == {
+            "init": "pretrained",
+            "checkpoint": "huawei-noah/TinyBERT_General_4L_312D",
+            "revision": "refs/pr/2",
+        }
+
+    def test_any_id_may_use_a_known_model(self):
+        given = {"use": "gpt2_scratch", "training": {"epochs": 2}, "datasets": ["a"]}
+        found = resolve_model("mine", given, "models.mine")
+        assert found["init"] == "scratch"
+        assert found["checkpoint"] == "openai-community/gpt2"
+        assert found["training"] == {"epochs": 2}
+        assert "use" not in found
+        assert known_id("mine", given) == "gpt2_scratch"
+
+    @pytest.mark.parametrize("id", KNOWN_MODELS)
+    def test_every_known_model_can_be_built(self, id):
+        spec = build(ModelSpec, resolve_model(id, {}, id), id)
+        known = KNOWN_MODELS[id]
+        assert (spec.checkpoint, spec.revision, spec.init) == (
+            known.checkpoint, known.revision, known.init
+        )  # fmt: skip
+
+    def test_an_unknown_id_is_left_alone(self):
+        entry = {"checkpoint": "someone/some-model"}
+        assert resolve_model("mine", entry, "models.mine") == entry
+        assert known_id("mine", entry) is None
+
+    def test_an_unknown_use_is_refused(self):
+        with pytest.raises(InputError, match=r"models\.m\.use: .*did you mean 'fairberta'"):
+            resolve_model("m", {"use": "fairbert"}, "models.m")
+
+    def test_a_revision_of_ones_own_wins(self):
+        found = resolve_model("gpt2", {"revision": "main"}, "models.gpt2")
+        assert found["revision"] == "main"
+        assert found["checkpoint"] == "openai-community/gpt2"
+
+    def test_a_checkpoint_of_ones_own_has_no_revision_of_another(self):
+        found = resolve_model("fairberta", {"checkpoint": "./fairberta"}, "models.fairberta")
+        assert found == {"init": "pretrained", "checkpoint": "./fairberta"}
+        found = resolve_model("gpt2_scratch", {"checkpoint": "./gpt2"}, "models.m")
+        assert found == {"init": "scratch", "checkpoint": "./gpt2"}
+
+    def test_an_architecture_of_ones_own_stands_for_itself(self):
+        """As before there was a catalogue: no tokenizer is taken from elsewhere."""
+        own = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 64}}
+        assert resolve_model("bert_scratch", own, "models.bert_scratch") == own
+
+    def test_a_known_checkpoint_may_be_only_a_shape(self):
+        found = resolve_model("tinybert", {"init": "scratch"}, "models.tinybert")
+        assert found["init"] == "scratch"
+        assert found["checkpoint"] == "huawei-noah/TinyBERT_General_4L_312D"
+
+    def test_a_size_of_ones_own_joins_the_known_one(self):
+        entry = {"vocab_size": 900, "size": {"num_hidden_layers": 2}}
+        found = resolve_model("bert_scratch", entry, "models.m")
+        assert found == {
+            "init": "scratch",
+            "architecture": "bert",
+            "vocab_size": 900,
+            "size": {
+                "hidden_size": 768,
+                "num_hidden_layers": 2,
+                "num_attention_heads": 12,
+                "intermediate_size": 3072,
+                "max_position_embeddings": 512,
+            },
+        }
+
+    def test_settings_are_not_changed(self):
+        given = {"use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}}
+        resolve_model("m", given, "models.m")
+        assert given == {
+            "use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}
+        }  # fmt: skip
+        assert KNOWN_MODELS["bert_scratch"].shape["hidden_size"] == 768
+
+
+@pytest.mark.contract
+class TestFacts:
+    def test_commits_are_whole(self):
+        for model in KNOWN_MODELS.values():
+            if model.revision is not None and not model.revision.startswith("refs/"):
+                assert re.fullmatch("[0-9a-f]{40}", model.revision), model.id
+
+    def test_the_docs_have_every_model_with_its_size(self, repository):
+        text = (repository / "docs" / "models.md").read_text()
+        for model in KNOWN_MODELS.values():
+            row = next(line for line in text.splitlines() if line.startswith(f"| `{model.id}` |"))
+            assert model.checkpoint in row
+            assert f"{model.n_parameters:,}" in row
+            assert (model.revision or "not pinned") in row
+
+    def test_the_list_has_every_model(self):
+        text = describe_models()
+        for model in KNOWN_MODELS.values():
+            assert f"  {model.id}\n" in text
+            assert model.checkpoint in text

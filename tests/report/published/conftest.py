@@ -1,0 +1,26 @@
+"""The published study, and results that equal it."""
+
+from __future__ import annotations
+
+import pytest
+from report.published.made_up import OPTIONS, rows_like
+
+from exparity.report.published import compare_results
+from exparity.report.published.study import load_study
+
+
+@pytest.fixture(scope="session")
+def study():
+    return load_study("dhaini2025")
+
+
+@pytest.fixture(scope="session")
+def equal_rows(study):
+    """All 5,040 rows, equal to what is published."""
+    return [r for cell in study.cells.values() for r in rows_like(cell)]
+
+
+@pytest.fixture(scope="session")
+def equal(equal_rows, tmp_path_factory):
+    """The comparison of these rows."""
+    return compare_results(tmp_path_factory.mktemp("none"), equal_rows, OPTIONS)

@@ -1,0 +1,48 @@
+"""Rows of the disparity artefact that equal published numbers, or differ in a known way."""
+
+from __future__ import annotations
+
+from exparity.artefact_schemas import schema_of
+from exparity.artifacts import write_artefact
+
+OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
+
+
+# What the comparison does not read: anything of the right type.
+_FILLING = {"int64": 0, "int8": 0, "double": 0.0, "bool": False, "string": "", "list": []}
+
+
+def filled(artefact, **values):
+    """One row of an artefact; columns that are not given hold an empty value of their type."""
+    columns = {
+        field.name: _FILLING[str(field.type).partition("<")[0]]
+        for field in schema_of(artefact)
+        if not str(field.type).startswith("dictionary") and field.name != "seed"
+    }
+    return {**columns, **values}
+
+
+def row(cell, seed, p, d, **changes):
+    """One row of the disparity artefact."""
+    dataset, model, method, metric = cell
+    values = {
+        "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric,
+        "group_a": "male", "group_b": "female", "p": p, "cohens_d": d, "significant": p <= 0.05,
+        "n_examples": 20, "flags": [],
+    }  # fmt: skip
+    return filled("disparity", **{**values, **changes})
+
+
+def rows_like(published, **changes):
+    """Rows of one cell that give the published count and mean d."""
+    d = 0.5 if published.mean_d is None else published.mean_d
+    return [
+        row(published.key, seed, 0.05 if seed < published.significant else 0.051, d, **changes)
+        for seed in range(published.total)
+    ]
+
+
+def write_report(results, rows, options=OPTIONS):
+    """Write rows as the report's disparity artefact."""
+    path = results / "report" / "disparity.parquet"
+    write_artefact(path, "disparity", rows, {}, stage="report", parameters=options)

@@ -1,0 +1,223 @@
+"""Rates of agreement against hand counts, naive loops and independent implementations."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report.published.made_up import OPTIONS, row, rows_like
+from sklearn.metrics import cohen_kappa_score
+
+from exparity.report.published import compare_results
+from exparity.report.published.agreement import (
+    QUESTIONS,
+    agreements,
+    correlations,
+    majority,
+    spearman,
+)
+from exparity.report.published.matching import Match
+from exparity.report.published.study import PublishedCell
+from exparity.report.tables import SeedCounts
+
+THEIRS = PublishedCell(
+    "geco_all", "bert", "lime", "gini", "3", 5, 5, 0.5, 0.1, "8", "sufficiency", True
+)
+OURS = SeedCounts(5, 5, 0.5, 1, True, ())
+
+
+def match(ours=OURS, theirs=THEIRS):
+    return Match(theirs.key, ours, 20, theirs)
+
+
+def overall(found, question):
+    (answer,) = [a for a in found if a.question == question and a.by == "all"]
+    return answer
+
+
+def by(found, question, kind, group):
+    (answer,) = [a for a in found if (a.question, a.by, a.group) == (question, kind, group)]
+    return answer
+
+
+class TestDecisions:
+    @pytest.mark.parametrize(
+        ("significant", "total", "expected"),
+        [(3, 5, True), (2, 5, False), (1, 2, False), (2, 2, True), (0, 1, False), (1, 1, True)],
+    )
+    def test_majority(self, significant, total, expected):
+        assert majority(significant, total) is expected
+
+    def test_direction_needs_a_majority_and_a_sign_on_both_sides(self):
+        ask = QUESTIONS["direction"]
+        assert ask(match()) == (True, True)
+        assert ask(match(replace(OURS, mean_d=-0.5, direction=-1))) == (False, True)
+        assert ask(match(theirs=replace(THEIRS, mean_d=-0.01))) == (True, False)
+        for without in (
+            match(replace(OURS, significant=2)),
+            match(theirs=replace(THEIRS, significant=2)),
+            match(theirs=replace(THEIRS, mean_d=0.0)),
+            match(theirs=replace(THEIRS, mean_d=-0.0)),
+            match(theirs=replace(THEIRS, mean_d=None)),
+            match(replace(OURS, mean_d=None, direction=0)),
+        ):
+            assert ask(without) is None
+
+    def test_considerable_needs_what_was_published(self):
+        ask = QUESTIONS["considerable"]
+        assert ask(match()) == (True, True)
+        assert ask(match(replace(OURS, considerable=False))) == (False, True)
+        assert ask(match(theirs=replace(THEIRS, considerable=None))) is None
+
+
+class TestEqualRows:
+    def test_all_agree(self, equal):
+        for answer in equal.agreements:
+            assert answer.agree == answer.n > 0
+            assert answer.share == 1
+            assert answer.kappa in (None, 1)
+        assert overall(equal.agreements, "significant").n == 1008
+        assert overall(equal.agreements, "considerable").n == 4 * 5 * 6 * 7
+
+    def test_effects_correlate_fully(self, equal):
+        assert all(c.rho == pytest.approx(1, abs=1e-3) for c in equal.correlations if c.n >= 3)
+        (every,) = [c for c in equal.correlations if c.by == "all"]
+        assert every.n == 735  # printed effects: those of cells with a significant run
+
+
+class TestPerturbedRows:
+    def test_exactly_what_was_changed_disagrees(self, tmp_path, study):
+        """Turn 7 cells round in significance, 5 in direction, and take the effect of 3 more."""
+        cells = [
+            c for c in study.cells.values()
+            if c.dataset == "geco_all" and c.significant == 5 and c.mean_d and abs(c.mean_d) >= 0.2
+        ]  # fmt: skip
+        rows = []
+        for i, cell in enumerate(cells):
+            changed = cell
+            if i < 7:
+                changed = replace(cell, significant=2)  # still considerable: of two seeds
+            elif i < 12:
+                changed = replace(cell, mean_d=-cell.mean_d)
+            elif i < 15:
+                changed = replace(cell, mean_d=cell.mean_d / abs(cell.mean_d) * 0.19)
+            rows += rows_like(changed)
+        found = compare_results(tmp_path, rows, OPTIONS).agreements
+        n = len(cells)
+        assert n > 100
+        answer = overall(found, "significant")
+        assert (answer.n, answer.agree) == (n, n - 7)
+        assert (answer.ours, answer.theirs) == ((n - 7) / n, 1)
+        answer = overall(found, "direction")
+        assert (answer.n, answer.agree) == (n - 7, n - 12)
+        answer = overall(found, "considerable")
+        assert (answer.n, answer.agree) == (n, n - 3)
+        lost = [c.metric for c in cells[:7]]
+        for metric in {c.metric for c in cells}:
+            answer = by(found, "significant", "metric", metric)
+            assert answer.n - answer.agree == lost.count(metric)
+
+    def test_from_scratch_no_effect_is_published(self, tmp_path, study):
+        rows = [r for c in study.cells.values() if c.scratch for r in rows_like(c)]
+        found = compare_results(tmp_path, rows, OPTIONS)
+        assert overall(found.agreements, "significant").n == 168
+        answer = overall(found.agreements, "direction")
+        assert (answer.n, answer.agree, answer.share, answer.kappa) == (0, 0, None, None)
+        # no effect is printed, but a cell without a significant run has none that could count
+        none = sum(c.significant == 0 for c in study.cells.values() if c.scratch)
+        assert overall(found.agreements, "considerable").n == none
+        (every,) = [c for c in found.correlations if c.by == "all"]
+        assert (every.n, every.rho) == (0, None)
+
+
+def matches_of(decisions):
+    return [
+        match(
+            replace(OURS, significant=5 * ours),
+            replace(THEIRS, significant=5 * theirs, method=f"m{i % 3}"),
+        )
+        for i, (ours, theirs) in enumerate(decisions)
+    ]
+
+
+class TestRates:
+    def test_by_hand(self):
+        # 4 both, 1 ours only, 2 theirs only, 3 neither: (4 + 3) / 10 agree;
+        # by chance 0.5 · 0.6 + 0.5 · 0.4 = 0.5, so κ = (0.7 − 0.5) / 0.5.
+        # Wilson with z = 1.959964: centre (7 + z²/2) / (10 + z²), half z √(2.1 + z²/4) / (10 + z²)
+        decisions = [(1, 1)] * 4 + [(1, 0)] + [(0, 1)] * 2 + [(0, 0)] * 3
+        answer = overall(agreements(matches_of(decisions)), "significant")
+        assert (answer.n, answer.agree) == (10, 7)
+        assert answer.expected == pytest.approx(0.5)
+        assert answer.kappa == pytest.approx(0.4)
+        assert (answer.ours, answer.theirs) == (0.5, 0.6)
+        z2 = 1.959963984540054**2
+        half = (z2 * (2.1 + z2 / 4)) ** 0.5 / (10 + z2)
+        assert answer.low == pytest.approx((7 + z2 / 2) / (10 + z2) - half)
+        assert answer.high == pytest.approx((7 + z2 / 2) / (10 + z2) + half)
+
+    def test_without_cells(self):
+        found = agreements([])
+        assert [(a.question, a.by, a.n, a.share) for a in found] == [
+            (question, "all", 0, None) for question in QUESTIONS
+        ]
+        assert [(c.n, c.rho) for c in correlations([])] == [(0, None)]
+
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
+    def test_properties(self, decisions):
+        found = agreements(matches_of(decisions))
+        answer = overall(found, "significant")
+        assert answer.agree == sum(a == b for a, b in decisions)
+        assert 0 <= answer.low <= answer.share <= answer.high <= 1
+        ours, theirs = zip(*decisions, strict=True)
+        if answer.kappa is None:
+            assert len(set(ours)) == len(set(theirs)) == 1
+            assert ours[0] == theirs[0]
+        else:
+            assert answer.kappa == pytest.approx(cohen_kappa_score(ours, theirs), abs=1e-12)
+        # parts make up the whole
+        parts = [a for a in found if (a.question, a.by) == ("significant", "method")]
+        assert sum(a.n for a in parts) == answer.n
+        assert sum(a.agree for a in parts) == answer.agree
+        # who is asked first does not matter
+        turned = overall(agreements(matches_of([(b, a) for a, b in decisions])), "significant")
+        assert turned.kappa == pytest.approx(answer.kappa) or answer.kappa is None
+        assert (turned.ours, turned.theirs) == (answer.theirs, answer.ours)
+
+
+def naive_spearman(pairs):
+    """Pearson's correlation of mean ranks, by loops."""
+
+    def ranks(values):
+        return [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
+
+    a, b = (ranks(side) for side in zip(*pairs, strict=True))
+    mean = (len(pairs) + 1) / 2
+    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
+    bottom = sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)
+    return top / bottom**0.5
+
+
+class TestCorrelation:
+    @settings(max_examples=50, deadline=None)
+    @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=0, max_size=20))
+    def test_naive(self, pairs):
+        pairs = [(a / 2, float(b)) for a, b in pairs]
+        constant = not pairs or any(len(set(side)) == 1 for side in zip(*pairs, strict=True))
+        if len(pairs) < 3 or constant:
+            assert spearman(pairs) is None
+        else:
+            assert spearman(pairs) == pytest.approx(naive_spearman(pairs), abs=1e-12)
+
+    def test_an_infinite_effect_has_a_rank(self):
+        pairs = [(float("inf"), 3.0), (1.0, 2.0), (0.5, 1.0)]
+        assert spearman(pairs) == pytest.approx(1)
+
+    def test_only_cells_with_a_significant_seed_of_ours_count(self, tmp_path, study):
+        cell = next(c for c in study.cells.values() if c.mean_d)
+        rows = [row(cell.key, seed, 0.5, 0.1) for seed in range(3)]
+        (every, *_) = compare_results(tmp_path, rows, OPTIONS).correlations
+        assert every.n == 0

@@ -1,0 +1,264 @@
+"""Statements of the text, counted by the rules and by loops written apart."""
+
+from __future__ import annotations
+
+import csv
+from dataclasses import replace
+
+import pytest
+from report.published.made_up import OPTIONS, rows_like
+
+from exparity.report.published import compare_results
+from exparity.report.published.claims import holds
+from exparity.report.published.rules import RULES, Rule, Setting
+from exparity.resources import resource
+
+GECO = ("geco_all", "geco_subj")
+HARD = ("comprehensiveness", "sufficiency")
+SOFT = ("soft_comprehensiveness", "soft_sufficiency")
+
+
+def by_id(comparison):
+    return {result.claim.id: result for result in comparison.claims}
+
+
+@pytest.fixture(scope="module")
+def pretrained():
+    """(dataset, model, method, metric, significant, considerable) of the pretrained models.
+
+    Counts of Tables 3 and 4, effects of Tables 8 to 11, joined here with the corrected labels.
+    """
+    label = {
+        "comprehensiveness": "comprehensiveness", "sufficiency": "sparsity",
+        "soft_comprehensiveness": "sensitivity", "soft_sufficiency": "soft_comprehensiveness",
+        "gini": "sufficiency", "sparsity": "soft_sufficiency", "sensitivity": "gini",
+    }  # fmt: skip
+    path = resource("published") / "dhaini2025_disparity.csv"
+    with path.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    ids = ("dataset", "model", "method")
+    effects = {
+        (*(r[i] for i in ids), r["metric"]): r["effect_size_mean"]
+        for r in rows
+        if r["table"] in ("8", "9", "10", "11")
+    }
+    found = []
+    for r in rows:
+        if r["table"] in ("3", "4"):
+            metric = label[r["metric"]] if r["table"] == "3" else r["metric"]
+            d = effects[(*(r[i] for i in ids), metric)]
+            n = int(r["significant_runs"])
+            strong = n if d and abs(float(d)) >= 0.2 else 0
+            found.append((*(r[i] for i in ids), r["metric"], n, strong))
+    return found
+
+
+def share(cells, datasets, metrics, column):
+    chosen = [c for c in cells if c[0] in datasets and c[3] in metrics]
+    return 100 * sum(c[column] for c in chosen) / (5 * len(chosen))
+
+
+class TestRules:
+    def test_every_claim_has_one(self, study):
+        assert set(RULES[study.id]) == {claim.id for claim in study.claims}
+        assert len(study.claims) == 40
+
+    def test_they_name_what_exists(self, study):
+        for id, rule in RULES[study.id].items():
+            if isinstance(rule, Setting):
+                assert rule.name in ("alpha", "threshold", "seeds", "scratch_epochs")
+                continue
+            for kind, allowed in rule.where.items():
+                known = ("pretrained", "scratch") if kind == "training" else study.names(kind)
+                assert set(allowed) <= set(known), id
+                assert allowed, id
+
+    def test_bounds_are_those_of_the_descriptions(self, study):
+        for claim in study.claims:
+            rule = RULES[study.id][claim.id]
+            bound = rule.bound if isinstance(rule, Rule) else "is"
+            assert (bound == "above") == ("lower bound" in claim.description), claim.id
+            assert (bound == "below") == ("upper bound" in claim.description), claim.id
+
+    def test_counts_are_those_of_the_descriptions(self, study):
+        for claim in study.claims:
+            rule = RULES[study.id][claim.id]
+            if isinstance(rule, Rule) and rule.counts != "runs":
+                assert (rule.counts == "considerable") == ("considerable" in claim.description)
+
+
+class TestFromTheTables:
+    @pytest.mark.parametrize(
+        ("claim", "datasets", "metrics", "column"),
+        [
+            ("geco_soft_significant", GECO, SOFT, 4),
+            ("geco_soft_considerable", GECO, SOFT, 5),
+            ("geco_subj_soft_significant", ("geco_subj",), SOFT, 4),
+            ("compas_soft_significant", ("compas",), SOFT, 4),
+            ("stereotypes_soft_significant", ("stereotypes",), SOFT, 4),
+            ("compas_hard_significant", ("compas",), HARD, 4),
+            ("stereotypes_hard_significant", ("stereotypes",), HARD, 4),
+            ("geco_sensitivity_considerable", GECO, ("sensitivity",), 5),
+            ("compas_sensitivity_considerable", ("compas",), ("sensitivity",), 5),
+            ("stereotypes_sensitivity_considerable", ("stereotypes",), ("sensitivity",), 5),
+            *(
+                (f"{name}_{metric}_{kind}", datasets, (metric,), column)
+                for name, datasets in (
+                    ("geco", GECO), ("compas", ("compas",)), ("stereotypes", ("stereotypes",))
+                )
+                for metric in ("gini", "sparsity")
+                for kind, column in (("significant", 4), ("considerable", 5))
+            ),
+        ],
+    )  # fmt: skip
+    def test_shares(self, equal, pretrained, claim, datasets, metrics, column):
+        low, high = by_id(equal)[claim].tables
+        assert low == high == pytest.approx(share(pretrained, datasets, metrics, column))
+
+    def test_what_holds_and_what_does_not(self, equal):
+        found = by_id(equal)
+        wrong = {id for id, result in found.items() if result.tables_hold is False}
+        assert wrong == {
+            "total_significant", "total_significant_share", "geco_soft_considerable",
+            "stereotypes_hard_significant", "geco_sparsity_significant",
+            "geco_sensitivity_considerable",
+        }  # fmt: skip
+        # Table 5 prints no effect sizes, so that every count of effects over all is a range.
+        unsettled = {id for id, result in found.items() if result.tables_hold is None}
+        assert unsettled == {
+            "sig_p_threshold", "effect_threshold", "scratch_epochs", "total_considerable",
+            "total_considerable_share",
+            *(id for id in found if id.startswith("method_considerable")),
+        }  # fmt: skip
+
+    def test_totals(self, equal):
+        found = by_id(equal)
+        assert found["total_combinations"].tables == (5040, 5040)
+        assert found["total_significant"].tables == (3515, 3515)
+        assert found["total_considerable"].tables == (2173, 2869)
+        low, high = found["total_considerable_share"].tables
+        assert (round(low, 1), round(high, 1)) == (43.1, 56.9)
+
+    def test_the_smallest_of_the_methods_and_models(self, equal):
+        found = by_id(equal)
+        methods = [
+            result for id, result in found.items()
+            if id.startswith("method_considerable") and id != "method_considerable_min"
+        ]  # fmt: skip
+        assert len(methods) == 6
+        assert found["method_considerable_min"].tables == (
+            min(m.tables[0] for m in methods), min(m.tables[1] for m in methods)
+        )  # fmt: skip
+        assert found["scratch_significant"].tables[0] == pytest.approx(100 * 343 / 420)
+
+
+class TestFromOurs:
+    def test_equal_rows_give_what_the_tables_give(self, equal):
+        for result in equal.claims:
+            if result.tables is None or isinstance(RULES["dhaini2025"][result.claim.id], Setting):
+                continue
+            _, high = result.tables
+            # The made-up effects of Table 5 are considerable: the upper end.
+            assert result.ours == pytest.approx((high, high))
+            assert result.comparable == "yes"
+            assert result.note == ""
+            assert result.rows == 5 * result.cells
+            assert result.cells == result.cells_covered
+
+    def test_verdicts_on_bounds_only(self, equal):
+        for result in equal.claims:
+            counted = isinstance(RULES["dhaini2025"][result.claim.id], Rule)
+            if counted:
+                assert (result.ours_hold is None) == (result.bound == "is")
+
+    def test_from_scratch_only(self, tmp_path, study):
+        rows = [r for c in study.cells.values() if c.scratch for r in rows_like(c)]
+        found = by_id(compare_results(tmp_path, rows, OPTIONS))
+        claim = found["scratch_significant"]
+        assert claim.ours == pytest.approx((100 * 343 / 420,) * 2)
+        assert (claim.rows, claim.cells, claim.cells_covered) == (840, 168, 168)
+        assert (claim.comparable, claim.ours_hold) == ("yes", True)
+        claim = found["total_significant"]
+        assert claim.ours == (696, 696)
+        assert claim.comparable == "in part"
+        assert claim.note == "168 of 1008 cells; 840 runs, published 5,040"
+        claim = found["geco_soft_significant"]
+        assert (claim.ours, claim.rows, claim.comparable) == (None, 0, "no")
+        assert claim.note == "no test of ours on these cells"
+
+    def test_one_model_of_two_is_a_part(self, tmp_path, study):
+        rows = [r for c in study.cells.values() if c.model == "gpt2_scratch" for r in rows_like(c)]
+        claim = by_id(compare_results(tmp_path, rows, OPTIONS))["scratch_significant"]
+        assert claim.ours == pytest.approx((100 * 353 / 420,) * 2)
+        assert (claim.comparable, claim.note) == ("in part", "84 of 168 cells")
+
+    def test_other_numbers_of_seeds(self, tmp_path, study):
+        """Shares stay comparable, counts do not."""
+        rows = [
+            r for c in study.cells.values() for r in rows_like(replace(c, significant=1, total=2))
+        ]
+        found = by_id(compare_results(tmp_path, rows, OPTIONS))
+        assert found["runs_per_cell"].ours == (2, 2)
+        assert found["runs_per_cell"].ours_hold is False
+        assert found["total_significant_share"].ours == (50, 50)
+        assert found["total_significant_share"].comparable == "yes"
+        assert found["total_significant"].note == "2,016 runs, published 5,040"
+
+    def test_effects_count_by_the_mean_of_their_cell(self, tmp_path, study):
+        """Of three significant seeds with d of 0.5, 0.1 and −0.1 the mean is below 0.2."""
+        cell = next(c for c in study.cells.values() if (c.dataset, c.metric) == ("compas", "gini"))
+        rows = rows_like(replace(cell, significant=3))
+        for r, d in zip(rows, (0.5, 0.1, -0.1, 2.0, 2.0), strict=True):
+            r["cohens_d"] = d
+        found = by_id(compare_results(tmp_path, rows, OPTIONS))
+        assert found["compas_gini_significant"].ours == (60, 60)
+        assert found["compas_gini_considerable"].ours == (0, 0)
+        rows[1]["cohens_d"] = 0.3  # mean 0.233: now all three count
+        found = by_id(compare_results(tmp_path, rows, OPTIONS))
+        assert found["compas_gini_considerable"].ours == (60, 60)
+
+    def test_stand_ins_are_named(self, tmp_path, study):
+        from exparity.artifacts import write_artefact
+
+        cell = next(c for c in study.cells.values() if c.model == "bert" and c.metric == "gini")
+        write_artefact(
+            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet", "predictions", [],
+            {"dataset": cell.dataset, "model": "bert", "seed": 0}, stage="finetune",
+            parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
+        )  # fmt: skip
+        found = by_id(compare_results(tmp_path, rows_like(cell), OPTIONS))
+        assert found["geco_gini_significant"].note == "1 of 60 cells; other models: bert"
+
+    def test_settings(self, tmp_path, study):
+        cell = next(iter(study.cells.values()))
+        options = {"statistics": {"alpha": 0.01, "threshold": 0.2}}
+        found = by_id(compare_results(tmp_path, rows_like(cell), options))
+        claim = found["sig_p_threshold"]
+        assert (claim.ours, claim.ours_hold) == ((0.01, 0.01), False)
+        assert found["effect_threshold"].ours_hold is True
+        found = by_id(compare_results(tmp_path, rows_like(cell), {}))
+        assert (found["sig_p_threshold"].ours, found["sig_p_threshold"].note) == (
+            None, "not recorded"
+        )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("printed", "value", "bound", "expected"),
+    [
+        ("85", (84.5, 84.5), "is", True),
+        ("85", (84.49, 84.49), "is", False),
+        ("49.5", (49.46, 49.46), "is", True),
+        ("49.5", (49.33, 49.33), "is", False),
+        ("60", (47.0, 61.0), "is", None),
+        ("60", (47.0, 59.0), "is", False),
+        ("95", (95.0, 95.0), "above", False),
+        ("95", (95.1, 95.1), "above", True),
+        ("49", (36.0, 50.0), "above", None),
+        ("40", (39.9, 39.9), "below", True),
+        ("40", (40.0, 40.0), "below", False),
+        ("40", (39.0, 41.0), "below", None),
+        ("40", None, "is", None),
+    ],
+)
+def test_whether_a_statement_holds(printed, value, bound, expected):
+    assert holds(printed, value, bound) is expected

@@ -1,0 +1,233 @@
+"""Which cells are put beside which, and what is said of the models behind them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from report.published.made_up import OPTIONS, row, rows_like
+from safetensors.numpy import save_file
+
+from exparity.artifacts import write_artefact
+from exparity.errors import InputError
+from exparity.models.catalogue import KNOWN_MODELS
+from exparity.report.published import compare_results
+
+CELL = ("geco_all", "bert", "lime", "gini")
+
+
+def compare(folder, rows, options=OPTIONS, **settings):
+    return compare_results(folder, rows, options, **settings)
+
+
+class TestCells:
+    def test_every_published_cell_finds_its_own(self, equal, study):
+        assert [m.theirs for m in equal.matches] == list(study.cells.values())
+        assert all(m.ids == m.theirs.key for m in equal.matches)
+        assert equal.left_out == []
+
+    def test_ours_is_counted_as_the_study_counts(self, equal):
+        for match in equal.matches:
+            assert match.ours.significant == match.theirs.significant
+            assert match.ours.total == match.theirs.total
+            if match.theirs.mean_d is not None:
+                assert match.ours.mean_d == pytest.approx(match.theirs.mean_d)
+                assert match.ours.considerable == match.theirs.considerable
+
+    def test_missing_cells_are_left_out(self, tmp_path, equal_rows):
+        kept = [r for r in equal_rows if r["metric"] != "gini" and r["dataset"] == "compas"]
+        found = compare(tmp_path, kept)
+        assert len(found.matches) == found.published_cells == 5 * 6 * 6
+        assert {m.theirs.metric for m in found.matches}.isdisjoint({"gini"})
+
+    def test_what_was_not_published_is_named(self, tmp_path):
+        rows = [
+            row(CELL, 0, 0.01, 0.5),
+            row(("pairs_all", *CELL[1:]), 0, 0.01, 0.5),
+            row((CELL[0], "mine", *CELL[2:]), 0, 0.01, 0.5),
+            row((*CELL[:3], "flip_sensitivity"), 0, 0.01, 0.5),
+            row(("compas", "bert_scratch", *CELL[2:]), 0, 0.01, 0.5),
+            row(("compas", *CELL[1:]), 0, 0.01, 0.5, group_a="African-American", group_b="male"),
+        ]
+        found = compare(tmp_path, rows)
+        assert [m.theirs.key for m in found.matches] == [CELL]
+        assert found.left_out == [
+            ("dataset", "pairs_all"),
+            ("groups", "African-American and male"),
+            ("metric", "flip_sensitivity"),
+            ("model", "bert_scratch on compas"),
+            ("model", "mine"),
+        ]
+
+    def test_the_studys_alpha_and_threshold_hold(self, tmp_path):
+        rows = [
+            row(CELL, seed, p, 0.25, significant=False, considerable=False)
+            for seed, p in enumerate((0.05, 0.04, 0.0500001, float("nan")))
+        ]
+        options = {"statistics": {"alpha": 0.01, "threshold": 0.5}}
+        (match,) = compare(tmp_path, rows, options).matches
+        assert (match.ours.significant, match.ours.total) == (2, 4)
+        assert match.ours.considerable
+
+    def test_groups_in_the_other_order_change_the_sign(self, tmp_path):
+        rows = [row(CELL, 0, 0.01, 0.7, group_a="female", group_b="male")]
+        (match,) = compare(tmp_path, rows).matches
+        assert (match.ours.mean_d, match.ours.direction) == (-0.7, -1)
+        assert rows[0]["cohens_d"] == 0.7
+
+    def test_fewest_examples_and_flags_are_kept(self, tmp_path):
+        rows = [
+            row(CELL, 0, 0.01, 0.5, n_examples=80),
+            row(CELL, 1, 0.01, 0.5, flags=["rounding_noise"]),
+        ]
+        (match,) = compare(tmp_path, rows).matches
+        assert (match.n_examples, match.ours.flags) == (20, ("rounding_noise",))
+
+
+class TestInstances:
+    def rows(self, *methods):
+        return [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
+
+    def options(self, **methods):
+        return {"methods": [[id, use] for id, use in methods.items()]}
+
+    def test_the_only_instance_of_a_method_stands_for_it(self, tmp_path):
+        found = compare(tmp_path, self.rows("lime_many"), self.options(lime_many="lime"))
+        assert [(m.ids[2], m.theirs.method) for m in found.matches] == [("lime_many", "lime")]
+
+    def test_of_several_the_one_with_the_id_does(self, tmp_path):
+        found = compare(
+            tmp_path,
+            self.rows("lime", "lime_many"),
+            self.options(lime="lime", lime_many="lime"),
+        )
+        assert [m.ids[2] for m in found.matches] == ["lime"]
+        assert found.left_out == [("method", "lime_many")]
+
+    def test_of_several_without_the_id_none_does(self, tmp_path):
+        found = compare(tmp_path, self.rows("few", "many"), self.options(few="lime", many="lime"))
+        assert found.matches == []
+
+    def test_an_id_that_uses_something_else_does_not(self, tmp_path):
+        found = compare(tmp_path, self.rows("lime"), self.options(lime="shap"))
+        assert [(m.ids[2], m.theirs.method) for m in found.matches] == [("lime", "shap")]
+
+
+class TestMap:
+    def test_a_model_with_another_name(self, tmp_path):
+        rows = [row((CELL[0], "small", *CELL[2:]), 0, 0.01, 0.5)]
+        assert compare(tmp_path, rows).matches == []
+        (match,) = compare(tmp_path, rows, models={"small": "gpt2_scratch"}).matches
+        assert match.ids[1] == "small"
+        assert match.theirs.key == (CELL[0], "gpt2_scratch", *CELL[2:])
+        assert match.theirs.table == "5"
+
+    def test_two_models_beside_one(self, tmp_path):
+        rows = [row((CELL[0], model, *CELL[2:]), 0, 0.01, 0.5) for model in ("bert", "small")]
+        found = compare(tmp_path, rows, models={"small": "bert"})
+        assert [m.ids[1] for m in found.matches] == ["bert", "small"]
+        assert found.published_cells == 1
+
+    def test_unknown_names_are_refused(self, tmp_path):
+        rows = [row(CELL, 0, 0.01, 0.5)]
+        with pytest.raises(InputError, match=r"--map bret=gpt2: .*did you mean 'bert'"):
+            compare(tmp_path, rows, models={"bret": "gpt2"})
+        with pytest.raises(InputError, match=r"--map bert=gpt: .*did you mean 'gpt2'"):
+            compare(tmp_path, rows, models={"bert": "gpt"})
+
+
+class TestModels:
+    """What is known of a model comes from what its training left behind."""
+
+    def note(self, folder, model, spec, shapes=None, epochs=(3,)):
+        dataset = "geco_all"
+        for seed, n in enumerate(epochs):
+            write_artefact(
+                folder / "predictions" / dataset / model / f"{seed}.parquet",
+                "predictions",
+                [],
+                {"dataset": dataset, "model": model, "seed": seed},
+                stage="finetune",
+                parameters={"model": spec, "training": {"epochs": n}},
+            )
+        if shapes:
+            path = folder / "models" / dataset / model / "0" / "model.safetensors"
+            path.parent.mkdir(parents=True)
+            save_file({f"w{i}": np.zeros(s, np.uint8) for i, s in enumerate(shapes)}, path)
+        published = model if model in KNOWN_MODELS else "bert"
+        rows = [row((dataset, model, *CELL[2:]), seed, 0.01, 0.5) for seed in range(len(epochs))]
+        found = compare(folder, rows, models={model: published})
+        (note,) = found.models
+        assert (note.model, note.published) == (model, published)
+        return note, found
+
+    def test_no_record(self, tmp_path):
+        (note,) = compare(tmp_path, [row(CELL, 0, 0.01, 0.5)]).models
+        assert (note.as_published, note.text) == (None, "no record of how it was made")
+
+    def test_a_damaged_record_is_no_record(self, tmp_path):
+        path = tmp_path / "predictions" / "geco_all" / "bert" / "0.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_text("nothing")
+        (note,) = compare(tmp_path, [row(CELL, 0, 0.01, 0.5)]).models
+        assert note.as_published is None
+
+    def test_a_stand_in_from_scratch(self, tmp_path):
+        note, found = self.note(tmp_path, "bert", {"init": "scratch"}, [(30, 10), (7,)])
+        assert note.as_published is False
+        assert note.text == (
+            "trained from scratch, the published one is pretrained; "
+            "307 parameters, published 167,357,954"
+        )
+        assert found.stand_ins == [note]
+
+    def test_the_published_checkpoint(self, tmp_path):
+        spec = {"init": "pretrained", "checkpoint": KNOWN_MODELS["tinybert"].checkpoint}
+        note, found = self.note(tmp_path, "tinybert", spec)
+        assert note.as_published is True
+        assert found.stand_ins == []
+
+    def test_another_checkpoint(self, tmp_path):
+        note, _ = self.note(tmp_path, "tinybert", {"init": "pretrained", "checkpoint": "a/b"})
+        assert note.as_published is False
+        assert note.text.startswith("started from a/b, the published one from ")
+
+    def test_a_local_folder_may_be_a_copy(self, tmp_path):
+        spec = {"init": "pretrained", "checkpoint": str(tmp_path)}
+        note, _ = self.note(tmp_path, "tinybert", spec)
+        assert note.as_published is None
+
+    def test_a_local_folder_of_another_size_is_not(self, tmp_path):
+        spec = {"init": "pretrained", "checkpoint": str(tmp_path)}
+        note, _ = self.note(tmp_path, "tinybert", spec, [(5,)])
+        assert note.as_published is False
+
+    def test_a_checkpoint_beside_one_from_scratch(self, tmp_path):
+        spec = {"init": "pretrained", "checkpoint": "a/b"}
+        note, _ = self.note(tmp_path, "gpt2_scratch", spec)
+        assert note.as_published is False
+        assert note.text == "started from a/b, the published one was trained from scratch"
+
+    @pytest.mark.parametrize(("size", "same"), [(14_350_874, True), (14_000_000, False)])
+    def test_of_models_from_scratch_the_size_decides(self, tmp_path, monkeypatch, size, same):
+        # TinyBERT's size: the published one from scratch would be written at 167 MB here
+        from exparity.report.published import comparison
+        from exparity.report.published.study import load_study
+
+        study = load_study("dhaini2025")
+        small = type(study)(
+            **{**vars(study), "parameters": {**study.parameters, "bert": 14_350_874}}
+        )
+        monkeypatch.setattr(comparison, "load_study", lambda _: small)
+        note, _ = self.note(tmp_path, "bert_scratch", {"init": "scratch"}, [(size,)])
+        assert note.as_published is same
+
+    def test_epochs_of_models_from_scratch(self, tmp_path):
+        _, found = self.note(tmp_path, "gpt2_scratch", {"init": "scratch"}, epochs=(50, 20))
+        (claim,) = [c for c in found.claims if c.claim.id == "scratch_epochs"]
+        assert claim.ours == (20, 50)
+
+
+def test_rows_like_the_published_ones_are_what_they_say(study):
+    """The made-up rows of these tests: 3 of 5 significant, then p just above α."""
+    cell = next(c for c in study.cells.values() if c.significant == 3)
+    assert [r["p"] <= 0.05 for r in rows_like(cell)] == [True] * 3 + [False] * 2

@@ -1,0 +1,256 @@
+"""What the command prints and writes, and what the report's page shows."""
+
+from __future__ import annotations
+
+import csv
+import logging
+import re
+
+import pyarrow.parquet as pq
+import pytest
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from report.published.made_up import OPTIONS, row, rows_like, write_report
+
+from exparity import cli
+from exparity.report.published import compare_results, section_of, write_comparison
+from exparity.report.published.text import summary
+
+FILES = ("agreement", "bias", "cells", "claims", "correlation", "models")
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before():
+    """``main`` sets up logging for a process of its own; put pytest's back."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    logging.captureWarnings(False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
+
+
+def read_csv(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.fixture(scope="module")
+def folder(equal, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("out") / "published"
+    write_comparison(equal, folder)
+    return folder
+
+
+class TestFiles:
+    def test_every_table_is_there_twice_and_equal(self, folder):
+        assert {p.name for p in folder.iterdir()} == {
+            f"{name}.{suffix}" for name in FILES for suffix in ("csv", "parquet")
+        }
+        for name in FILES:
+            rows = read_csv(folder / f"{name}.csv")
+            table = pq.read_table(folder / f"{name}.parquet")
+            assert len(rows) == table.num_rows
+            for found, expected in zip(rows, table.to_pylist(), strict=True):
+                assert list(found) == table.column_names
+                for key, value in expected.items():
+                    text = str(value).lower() if isinstance(value, bool) else str(value)
+                    assert found[key] == ("" if value is None else text)
+
+    def test_cells(self, folder, study):
+        rows = read_csv(folder / "cells.csv")
+        assert len(rows) == 1008
+        for found, cell in zip(rows, study.cells.values(), strict=True):
+            key = tuple(found[kind] for kind in ("dataset", "model", "method", "metric"))
+            assert key == cell.key
+            assert found["significant_ours"] == found["significant_published"]
+            assert int(found["significant_published"]) == cell.significant
+            assert found["total_published"] == "5"
+            printed = "" if cell.mean_d is None else str(cell.mean_d)
+            assert found["mean_d_published"] == printed
+        assert {r["effect_label"] for r in rows if r["metric"] == "gini"} == {
+            "", "gini", "sufficiency"
+        }  # fmt: skip
+
+    def test_written_again_it_is_replaced(self, tmp_path, study):
+        cell = next(iter(study.cells.values()))
+        for count in (5, 2):
+            rows = rows_like(cell)[:count]
+            write_comparison(compare_results(tmp_path, rows, OPTIONS), tmp_path / "out")
+        (only,) = read_csv(tmp_path / "out" / "cells.csv")
+        assert only["total_ours"] == "2"
+
+
+class TestCommand:
+    @pytest.fixture
+    def run(self, capsys):
+        def call(*arguments):
+            code = cli.main(["compare-published", *map(str, arguments)])
+            out, err = capsys.readouterr()
+            return code, out, err
+
+        return call
+
+    def test_prints_and_writes(self, run, tmp_path, study):
+        cells = [c for c in study.cells.values() if c.scratch]
+        write_report(tmp_path, [r for c in cells for r in rows_like(c)])
+        code, out, err = run(tmp_path, "--output", tmp_path / "out")
+        assert (code, err) == (0, "")
+        assert "168 of our cells stand beside 168 of 1,008 published ones" in out
+        assert "labels of Tables 8 and 9 are corrected" in out
+        assert re.search(r"significant in most seeds +all +168 +168 +100\.0 %", out)
+        assert re.search(r"scratch_significant +> 80 % +81\.7 % +holds +81\.7 % +holds +840", out)
+        assert re.search(r"total_significant +3,647 +3,515 +does not hold +696", out)
+        assert str(tmp_path / "out") in out
+        assert len(read_csv(tmp_path / "out" / "cells.csv")) == 168
+
+    def test_without_output_nothing_is_written(self, run, tmp_path, study):
+        write_report(tmp_path, rows_like(next(iter(study.cells.values()))))
+        before = sorted(tmp_path.rglob("*"))
+        assert run(tmp_path)[0] == 0
+        assert sorted(tmp_path.rglob("*")) == before
+
+    def test_map_and_what_is_left_out(self, run, tmp_path):
+        cells = [("geco_all", "small", "lime", "gini"), ("pairs_all", "small", "lime", "gini")]
+        write_report(tmp_path, [row(cell, 0, 0.01, 0.5) for cell in cells])
+        code, out, _ = run(tmp_path, "--map", "small=bert_scratch")
+        assert code == 0
+        assert "Not compared, because not published: dataset pairs_all" in out
+        assert re.search(r"small +bert_scratch +unknown +no record of how it was made", out)
+
+    def test_names_of_instances_are_those_of_the_report(self, run, tmp_path):
+        write_report(
+            tmp_path,
+            [row(("mine", "bert", "lime", "gini"), 0, 0.01, 0.5)],
+            {"datasets": [["mine", "geco_subj"]]},
+        )
+        code, out, _ = run(tmp_path)
+        assert code == 0
+        assert "geco_subj" in out
+
+    @pytest.mark.parametrize(
+        ("arguments", "parts"),
+        [
+            ((), ("no result has a counterpart in dhaini2025", "model other", "--map")),
+            (("--study", "dhaini"), ("no published study 'dhaini'", "'dhaini2025'")),
+            (("--map", "x=bert"), ("--map x=bert", "known: other")),
+            (("--map", "other=brt"), ("the study has no model 'brt'", "'bert'")),
+        ],
+    )
+    def test_bad_input_gets_one_line(self, run, tmp_path, arguments, parts):
+        write_report(tmp_path, [row(("geco_all", "other", "lime", "gini"), 0, 0.01, 0.5)])
+        code, out, err = run(tmp_path, *arguments)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert all(part in err for part in parts)
+
+    def test_without_a_report(self, run, tmp_path):
+        code, out, err = run(tmp_path)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert "disparity.parquet: no such file" in err
+
+
+class TestSummary:
+    def test_stand_ins_stand_out(self, tmp_path, study):
+        from exparity.artifacts import write_artefact
+
+        cell = next(c for c in study.cells.values() if c.model == "bert")
+        write_artefact(
+            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet", "predictions", [],
+            {"dataset": cell.dataset, "model": "bert", "seed": 0}, stage="finetune",
+            parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
+        )  # fmt: skip
+        found = summary(compare_results(tmp_path, rows_like(cell), OPTIONS))
+        assert "NOT as published  trained from scratch, the published one is pretrained" in found
+
+    def test_sizes_of_tests_are_said(self, tmp_path):
+        cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
+        rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]
+        assert "test of ours: 80 to 1,234;" in summary(compare_results(tmp_path, rows, {}))
+        assert "test of ours: 80;" in summary(compare_results(tmp_path, rows[:1], {}))
+        assert "test of ours: 80 to 1,234;" in page(compare_results(tmp_path, rows, {}))
+
+    def test_columns_are_aligned(self, equal):
+        lines = summary(equal).splitlines()
+        head = next(i for i, line in enumerate(lines) if "question" in line)
+        assert {lines[head + k].index("significant in") for k in (1, 2)} == {2}
+        assert lines[head].index("cells") == lines[head + 1].index("all")
+
+
+def page(comparison):
+    environment = Environment(
+        loader=PackageLoader("exparity.report"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    template = environment.get_template("_published.html.j2")
+    return template.render(published=section_of(comparison))
+
+
+class TestPage:
+    def test_every_cell_is_shown_beside_the_published_one(self, equal, study):
+        text = page(equal)
+        cells = re.findall(r'<td class="n"[^>]*>(.*?)</td>', text, re.S)
+        found = [re.findall(r"(\d)/5", cell) for cell in cells]
+        assert len(found) == len(study.cells)
+        tables = {}
+        for c in study.cells.values():
+            tables.setdefault((c.dataset, c.scratch), []).append([str(c.significant)] * 2)
+        assert found == [counts for table in tables.values() for counts in table]
+        assert " ≠" not in re.sub(r"<caption>.*?</caption>", "", text, flags=re.S)
+        assert text.count("<summary>") == 6
+        assert text.count(", from scratch: cell by cell") == 2
+        assert "(Tables 3 and 8)" in text
+        assert "(Table 5)" in text
+
+    def test_rates_and_claims(self, equal):
+        text = " ".join(re.sub(r"<[^>]+>", " ", page(equal)).split())
+        assert "1008 of our cells stand beside 1008 of 1008 published ones" in text
+        assert "100.0 % (1008 of 1008; 99.6 to 100.0 %)" in text
+        assert (
+            "share of combinations with a significant gap (5) 72.4 % 69.7 % does not hold" in text
+        )
+        assert "43.1 to 56.9 %" in text
+        assert "1 of 40 have no test of ours" in text
+
+    def test_disagreement_missing_cells_and_flags_are_marked(self, tmp_path, study):
+        cells = [
+            c for c in study.cells.values()
+            if (c.dataset, c.model, c.method) == ("geco_all", "tinybert", "gradient")
+        ]  # fmt: skip
+        kept = [c for c in cells if c.metric != "gini"]
+        rows = [r for c in kept for r in rows_like(c)]
+        for r in rows:
+            if r["metric"] == "sufficiency":
+                r |= {"p": 0.9, "flags": ["rounding_noise"]}
+        text = page(compare_results(tmp_path, rows, OPTIONS))
+        body = text[text.index("<summary>") :]
+        assert body.count('title="rounding_noise"') == 1
+        assert len(re.findall(r"0/5\*\s+\| 5/5 ≠", body)) == 1
+        assert body.count("≠") == 2  # with the caption
+        assert len(re.findall('<th scope="col">', body)) == 2 + 6
+
+    def test_bias_is_shown(self, tmp_path):
+        from report.published.test_bias import tests_of, write_bias
+
+        values = {"tpr": 0.5, "tnr": 0.25, "apd_by_label": 0.125}
+        write_bias(tmp_path, "geco_all", "bert", 0, values, flags=["collapsed"])
+        text = page(compare_results(tmp_path, tests_of("geco_all", "bert", 1), OPTIONS))
+        assert "<td>0.500 ± 0.000</td>" in text
+        assert "<td>0.996 ± 0.001</td>" in text
+        assert "1 collapsed" in text
+
+    def test_without_matches_there_is_no_section(self, tmp_path):
+        found = compare_results(tmp_path, [row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
+        assert section_of(found) is None
+
+    def test_ids_are_escaped(self, tmp_path):
+        name = "<script>alert('x')</script>"
+        rows = [
+            row(("geco_all", name, "lime", "gini"), 0, 0.01, 0.5),
+            row((name, name, "lime", "gini"), 0, 0.01, 0.5),
+        ]
+        text = page(compare_results(tmp_path, rows, {}, models={name: "bert"}))
+        assert "<script" not in text
+        assert text.count("&lt;script&gt;") >= 2
+        assert not re.search(r"<(img|link|iframe|object|embed|script)|\son\w+=|(src|href)=", text)

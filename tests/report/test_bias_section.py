@@ -1,0 +1,356 @@
+"""Model bias in the report: aggregation over seeds, CSV, LaTeX and the part of the page."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+import statistics
+from html.parser import HTMLParser
+from types import SimpleNamespace
+
+import pytest
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from exparity.artifacts import write_artefact
+from exparity.errors import InputError
+from exparity.report.bias import QUANTITIES, bias_csv, bias_tables, collapsed_cells, read_bias
+from exparity.report.flags import MEANINGS
+from exparity.report.render import render_bias_latex
+from exparity.report.tables import write_tables
+from exparity.stats.model_bias import model_bias
+
+SEEDS = (0, 1, 2)
+PAIRS = [("two", "bert"), ("two", "gpt_2"), ("<b>many</b>", "bert")]
+GROUPS = {"two": ("m", "f"), "<b>many</b>": ("g", "h & i", "j")}
+CLASSES = {"two": ("no", "yes"), "<b>many</b>": ("<i>a</i>", "b_1", "c")}
+COLLAPSED = {("two", "gpt_2", 1), ("two", "gpt_2", 2)}
+
+
+def predictions(dataset, model, seed):
+    """Thirty rows. In 'two' the label is the group, so that rates by group are undefined."""
+    groups, classes = GROUPS[dataset], CLASSES[dataset]
+    rows = {name: [] for name in ("labels", "predicted", "probabilities", "groups", "pairs")}
+    for i in range(30):
+        place = i % len(groups)
+        label = 1 - place if dataset == "two" else (i // 3) % 3
+        predicted = (label + (i % 5 < seed + (model == "bert"))) % len(classes)
+        if (dataset, model, seed) in COLLAPSED:
+            predicted = 0
+        top = 0.6 + 0.01 * i + 0.02 * seed
+        rest = (1 - top) / (len(classes) - 1)
+        rows["labels"].append(label)
+        rows["predicted"].append(predicted)
+        rows["probabilities"].append([top if c == predicted else rest for c in range(len(classes))])
+        rows["groups"].append(groups[place])
+        rows["pairs"].append(str(i // 2) if dataset == "two" else None)
+    return {**rows, "order": groups, "classes": classes}
+
+
+def measured(dataset, model, seed):
+    rows = model_bias(**predictions(dataset, model, seed), resamples=0)
+    return {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
+
+
+def write(folder, dataset, model, seed, /, **ids):
+    rows = [vars(row) for row in measured(dataset, model, seed).values()]
+    cell = {"dataset": dataset, "model": model, "seed": seed, **ids}
+    write_artefact(
+        folder / "bias" / dataset / model / f"{seed}.parquet", "bias", rows, cell, stage="bias",
+        parameters={},
+        extra={"groups": GROUPS[dataset], "labels": CLASSES[dataset], "attribute": "a & b"},
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "results"
+    for dataset, model in PAIRS:
+        for seed in SEEDS:
+            write(folder, dataset, model, seed)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bias(results):
+    return read_bias(results, PAIRS, SEEDS)
+
+
+@pytest.fixture(scope="module")
+def tables(bias):
+    return bias_tables(bias, PAIRS)
+
+
+@pytest.mark.contract
+class TestRead:
+    def test_one_row_per_row_of_every_file(self, bias):
+        assert len(bias.rows) == sum(len(measured(d, m, s)) for d, m in PAIRS for s in SEEDS)
+        assert bias.declared["two"].groups == ("m", "f")
+        assert bias.declared["two"].attribute == "a & b"
+
+    def test_collapsed_cells(self, bias):
+        assert collapsed_cells(bias) == COLLAPSED
+
+    def test_a_missing_file_is_named(self, results):
+        with pytest.raises(InputError, match=r"two/bert/7.parquet: no such file"):
+            read_bias(results, PAIRS, [*SEEDS, 7])
+
+    def test_a_file_of_another_cell_is_refused(self, tmp_path):
+        write(tmp_path, "two", "bert", 0, model="other")
+        with pytest.raises(InputError, match=r"two/bert/0.parquet: is not of the cell"):
+            read_bias(tmp_path, PAIRS[:1], [0])
+
+    def test_files_that_declare_other_groups_are_refused(self, tmp_path, monkeypatch):
+        write(tmp_path, "two", "bert", 0)
+        monkeypatch.setitem(GROUPS, "two", ("f", "m"))
+        write(tmp_path, "two", "bert", 1)
+        with pytest.raises(InputError, match=r"bert/1.parquet: declares other groups"):
+            read_bias(tmp_path, PAIRS[:1], [0, 1])
+
+    def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(self, bias):
+        assert {row["quantity"] for row in bias.rows} == set(QUANTITIES)
+        assert {flag for row in bias.rows for flag in row["flags"]} <= set(MEANINGS)
+
+
+@pytest.mark.reference
+class TestTables:
+    def test_one_a_dataset_in_the_order_of_the_config(self, tables):
+        assert [table.dataset for table in tables] == ["two", "<b>many</b>"]
+        assert [list(table.models) for table in tables] == [["bert", "gpt_2"], ["bert"]]
+
+    def test_lines_are_what_was_measured(self, tables):
+        for table in tables:
+            lines = [(x.quantity, x.group, x.group_b, x.class_name) for x in table.lines]
+            assert len(lines) == len(set(lines))
+            assert set(lines) == set(measured(table.dataset, "bert", 0))
+
+    def test_mean_sd_and_counts_over_seeds(self, tables):
+        seen = 0
+        for table in tables:
+            for (line, model), cell in table.cells.items():
+                key = line.quantity, line.group, line.group_b, line.class_name
+                values = [measured(table.dataset, model, s)[key].value for s in SEEDS]
+                values = [v for v in values if not math.isnan(v)]
+                assert cell.runs == len(values)
+                assert cell.undefined == len(SEEDS) - len(values)
+                assert cell.collapsed == sum((table.dataset, model, s) in COLLAPSED for s in SEEDS)
+                if not values:
+                    assert (cell.mean, cell.sd) == (None, None)
+                    continue
+                assert cell.mean == pytest.approx(statistics.fmean(values), abs=1e-12)
+                assert cell.sd == pytest.approx(statistics.stdev(values), abs=1e-12)
+                seen += 1
+        assert seen > 100
+
+    def test_one_seed_has_no_standard_deviation(self, results):
+        (table,) = bias_tables(read_bias(results, PAIRS[:1], [0]), PAIRS[:1])
+        assert {cell.sd for cell in table.cells.values()} == {None}
+
+    def test_of_two_classes_the_second_is_shown_and_of_more_each(self, tables):
+        rates = ("tpr", "tnr", "selection_rate", "tpr_gap", "equalised_odds_gap")
+        two, many = ({x.class_name for x in t.shown if x.quantity in rates} for t in tables)
+        assert two == {"yes"}
+        assert many == set(CLASSES["<b>many</b>"])
+        for table in tables:
+            compared = {x.class_name for x in table.shown if x.quantity in ("apd_unpaired", "apd")}
+            assert compared == {""}
+
+    def test_what_is_undefined_for_every_model_is_left_out_and_counted(self, tables):
+        two, many = tables
+        assert not any(x.quantity in ("tpr_gap", "equalised_odds_gap") for x in two.shown)
+        assert any(x.quantity == "tpr_gap" for x in many.shown)
+        # tpr of f, tnr of m, both gaps, equalised odds, and by chance, which was not drawn
+        assert two.left_out == 6
+        # no pairs: the matched form of three pairs of groups; by chance as well
+        assert many.left_out == 6
+        assert not any(x.quantity == "apd" for x in many.shown)
+
+    def test_collapsed_seeds_by_model(self, tables):
+        assert tables[0].collapsed == {"gpt_2": [1, 2]}
+        assert tables[1].collapsed == {}
+
+
+class TestFiles:
+    def test_csv_has_every_line(self, tables):
+        table = tables[0]
+        rows = list(csv.DictReader(io.StringIO(bias_csv(table))))
+        assert len(rows) == len(table.models) * len(table.lines)
+        for row, (model, line) in zip(
+            rows, ((m, x) for m in table.models for x in table.lines), strict=True
+        ):
+            cell = table.cells[line, model]
+            assert (row["dataset"], row["model"]) == ("two", model)
+            assert (row["quantity"], row["class"]) == (line.quantity, line.class_name)
+            assert (row["group"], row["group_b"]) == (line.group, line.group_b)
+            assert int(row["runs"]) == cell.runs
+            assert int(row["undefined_runs"]) == cell.undefined
+            assert int(row["collapsed_runs"]) == cell.collapsed
+            for name in ("mean", "sd"):
+                expected = getattr(cell, name)
+                if expected is None:
+                    assert row[name] == ""
+                else:
+                    assert float(row[name]) == pytest.approx(expected, rel=1e-5, abs=1e-12)
+
+    def test_latex(self, tables):
+        table = tables[0]
+        lines = render_bias_latex(table).splitlines()
+        assert r"\begin{tabular}{lllcc}" in lines
+        assert r"Quantity & Class & Group & bert & gpt\_2 \\" in lines
+        body = [line for line in lines if line.endswith(r"\\")][1:]
+        assert len(body) == len(table.shown)
+        assert lines.count(r"\midrule") == len(table.blocks())
+        for text, line in zip(body, table.shown, strict=True):
+            parts = text.removesuffix(r" \\").split(" & ")
+            group = f"{line.group or 'all'}"
+            if line.group_b:
+                group += (" $-$ " if line.signed else ", ") + line.group_b
+            assert parts[1:3] == [line.class_text, group]
+            for shown, model in zip(parts[3:], table.models, strict=True):
+                cell = table.cells[line, model]
+                number = f"{cell.mean:+.3f}" if line.signed else f"{cell.mean:.3f}"
+                dagger = r"^\dagger" if model == "gpt_2" else ""
+                assert shown == rf"${number} \pm {cell.sd:.3f}{dagger}$"
+        assert any(part[0].strip() == "" for part in (x.split(" & ") for x in body))
+
+    def test_latex_escapes(self, tables):
+        text = render_bias_latex(tables[1])
+        assert r"h \& i" in text
+        assert r"b\_1" in text
+        assert "h & i" not in text
+
+    def test_they_go_beside_the_other_tables(self, tables, tmp_path):
+        names = {f"{table.name}.csv": bias_csv(table) for table in tables[:1]}
+        write_tables([], tmp_path / "tables", {}, names)
+        assert [path.name for path in (tmp_path / "tables").iterdir()] == ["bias_two.csv"]
+        assert (tmp_path / "tables" / "bias_two.csv").read_bytes() == bias_csv(tables[0]).encode()
+
+
+class Page(HTMLParser):
+    """Tags in order, and tables as rows of texts."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.open, self.tables, self.cell, self.texts = [], [], [], None, []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.cell = []
+            self.tables[-1][-1].append(self.cell)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.cell = None
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if self.cell is not None and data.strip():
+            self.cell.append(data.strip())
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+
+def render(tables, seeds=SEEDS):
+    study = SimpleNamespace(seeds=seeds, display=lambda kind, id: f"{kind} {id}")
+    environment = Environment(
+        loader=PackageLoader("exparity.report"), autoescape=True, undefined=StrictUndefined,
+        trim_blocks=True, lstrip_blocks=True,
+    )  # fmt: skip
+    template = environment.get_template("_bias.html.j2")
+    return template.render(study=study, bias_tables=tables)
+
+
+@pytest.fixture(scope="module")
+def source(tables):
+    return render(tables)
+
+
+@pytest.fixture(scope="module")
+def page(source):
+    return Page(source)
+
+
+class TestPage:
+    def test_every_shown_line_and_cell(self, page, tables):
+        for rows, table in zip(page.tables, tables, strict=True):
+            assert [" ".join(x) for x in rows[0]] == ["Quantity", "Class", "Group", *table.models]
+            assert len(rows) == 1 + len(table.shown)
+            for row, line in zip(rows[1:], table.shown, strict=True):
+                cells = row[-len(table.models) :]
+                for text, model in zip(cells, table.models, strict=True):
+                    cell = table.cells[line, model]
+                    number = f"{cell.mean:+.3f}" if line.signed else f"{cell.mean:.3f}"
+                    dagger = "†" if cell.collapsed else ""
+                    assert "".join(text) == f"{number}{dagger}± {cell.sd:.3f}"
+                group = row[-len(table.models) - 1]
+                assert group[0].startswith(line.group or "all")
+
+    def test_groups_of_differences_show_the_direction(self, page):
+        groups = {" ".join(row[-3]) for row in page.tables[0][1:]}
+        assert groups == {"all", "m", "f", "m − f", "m, f"}
+
+    def test_a_line_undefined_for_some_models_or_seeds_says_so(self, results, tmp_path):
+        for seed in (0, 1):
+            write(tmp_path, "two", "bert", seed)
+        path = tmp_path / "bias" / "two" / "bert" / "2.parquet"
+        rows = [vars(row) for row in measured("two", "bert", 2).values()]
+        rows = [
+            {**r, "value": math.nan, "flags": ["no_examples"]} if r["quantity"] == "accuracy" else r
+            for r in rows
+        ]
+        write_artefact(
+            path, "bias", rows, {"dataset": "two", "model": "bert", "seed": 2}, stage="bias",
+            parameters={},
+            extra={"groups": GROUPS["two"], "labels": CLASSES["two"], "attribute": "a & b"},
+        )  # fmt: skip
+        found = Page(render(bias_tables(read_bias(tmp_path, PAIRS[:1], SEEDS), PAIRS[:1])))
+        assert "2 of 3 seeds" in " ".join(found.tables[0][1][-1])
+
+    def test_captions_and_notes(self, page):
+        assert "dataset two , a & b. Mean over 3 seeds, ± standard deviation below." in page.text
+        assert "6 lines left out, which nothing can be computed from" in page.text
+        assert "† gpt_2, seeds 1, 2: one class is predicted for every test example." in page.text
+        assert page.text.count("one class is predicted") == 1
+
+    def test_one_seed_is_said_without_a_deviation(self, results):
+        tables = bias_tables(read_bias(results, PAIRS[:1], [0]), PAIRS[:1])
+        text = render(tables, seeds=[0])
+        assert "±" not in Page(text).text
+        assert "Mean over 1\nseed." in text
+
+    def test_tables_can_be_read_without_seeing_them(self, page):
+        for tag, attrs in page.tags:
+            if tag == "th":
+                assert attrs["scope"] in ("col", "row", "rowgroup")
+        regions = [attrs for tag, attrs in page.tags if tag == "div"]
+        assert [r["aria-label"] for r in regions] == [
+            "Model bias on dataset two", "Model bias on dataset <b>many</b>"
+        ]  # fmt: skip
+        assert all(r["tabindex"] == "0" and r["role"] == "region" for r in regions)
+        assert len([tag for tag, _ in page.tags if tag == "caption"]) == len(page.tables) == 2
+        section = next(attrs for tag, attrs in page.tags if tag == "section")
+        heading = next(attrs for tag, attrs in page.tags if tag == "h2")
+        assert section["aria-labelledby"] == heading["id"] == "bias"
+
+    def test_names_from_outside_are_escaped(self, source, page):
+        for name in ("<b>", "<i>", "h & i"):
+            assert name not in source
+        assert "h & i" in page.text
+        assert "<i>a</i>" in page.text
+        assert {tag for tag, _ in page.tags} <= {
+            "section", "h2", "p", "div", "table", "caption", "strong", "thead", "tbody", "tr",
+            "th", "td", "small",
+        }  # fmt: skip
+        assert not re.search(r"\bnan\b", source)

@@ -1,0 +1,266 @@
+"""`exparity data` with checkpoints and config files; the Hub is played by a function."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+from support import TINY
+
+from exparity.cli import main
+from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.download import SHAPE_FILES, WEIGHT_FILES
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+WITH_WEIGHTS = [*SHAPE_FILES, *WEIGHT_FILES]
+
+
+@pytest.fixture
+def run(capsys):
+    """Call the command line; returns its exit code, stdout and the lines of stderr."""
+
+    def call(*arguments):
+        code = main([str(a) for a in arguments])
+        said = capsys.readouterr()
+        return code, said.out, said.err.splitlines()
+
+    return call
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """A Hub: ``files`` are what it has, ``error`` what it raises, ``asked`` what it was asked."""
+    import huggingface_hub
+
+    state = SimpleNamespace(
+        files=["config.json", "tokenizer.json", "model.safetensors"], error=None, asked=[]
+    )
+
+    def snapshot_download(repo_id, **options):
+        state.asked.append((repo_id, options))
+        folder = tmp_path / "cache" / repo_id.replace("/", "--")
+        if options["local_files_only"]:
+            if not folder.is_dir():
+                raise FileNotFoundError("not in the cache")
+            return str(folder)
+        if state.error:
+            raise state.error
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in state.files:
+            (folder / name).touch()
+        return str(folder)
+
+    monkeypatch.setattr(huggingface_hub, "snapshot_download", snapshot_download)
+    return state
+
+
+def configure(path: Path, **changes) -> Path:
+    path.write_text(yaml.safe_dump({**TINY, **changes}, sort_keys=False))
+    return path
+
+
+class TestModels:
+    def test_the_hub_is_asked_for_the_pinned_revision_and_safe_files_only(self, run, hub, tmp_path):
+        code, out, _ = run("data", "fetch", "--models", f"some/model@{COMMIT}")
+        options = {"revision": COMMIT, "allow_patterns": WITH_WEIGHTS}
+        assert hub.asked == [
+            ("some/model", {**options, "local_files_only": True}),
+            ("some/model", {**options, "local_files_only": False}),
+        ]
+        folder = tmp_path / "cache" / "some--model"
+        name = f"some/model@{COMMIT}"
+        assert (code, out) == (0, f"{name}: {name} fetched: {folder}\n")
+        assert run("data", "fetch", "--models", name)[1] == (
+            f"{name}: {name} already there: {folder}\n"
+        )
+
+    def test_no_pattern_lets_code_or_pickles_through(self):
+        from huggingface_hub.utils import filter_repo_objects
+
+        files = [
+            "pytorch_model.bin", "tf_model.h5", "flax_model.msgpack", "modeling_x.py", "rust.ot",
+            "onnx/model.onnx", "onnx/config.json", "model.pkl", "training_args.bin", "README.md",
+            "config.json", "tokenizer.json", "vocab.txt", "merges.txt", "spiece.model",
+            "model.safetensors", "model-00001-of-00002.safetensors", "model.safetensors.index.json",
+        ]  # fmt: skip
+        assert list(filter_repo_objects(files, allow_patterns=WITH_WEIGHTS)) == files[10:]
+
+    def test_a_checkpoint_in_part_is_fetched_again(self, run, hub, tmp_path):
+        folder = tmp_path / "cache" / "some--model"
+        folder.mkdir(parents=True)
+        (folder / "config.json").touch()
+        assert " fetched: " in run("data", "fetch", "--models", "some/model@main")[1]
+        assert (folder / "model.safetensors").is_file()
+
+    def test_a_checkpoint_without_a_revision_is_said_to_be_unpinned(self, run, hub):
+        code, out, _ = run("data", "fetch", "--models", "some/model")
+        assert code == 0
+        assert "; pin what you use with a revision\n" in out
+        assert hub.asked[-1][1]["revision"] is None
+
+    def test_ids_of_the_catalogue(self, run, hub):
+        known = KNOWN_MODELS["gpt2"]
+        assert run("data", "fetch", "--models", "gpt2")[0] == 0
+        repository, options = hub.asked[-1]
+        assert (repository, options["revision"]) == (known.checkpoint, known.revision)
+
+    def test_all_of_the_catalogue(self, run, hub):
+        code, out, _ = run("data", "fetch", "--models")
+        assert code == 0
+        assert [line.split(":")[0] for line in out.splitlines()] == list(KNOWN_MODELS)
+        asked = {(name, tuple(options["allow_patterns"])) for name, options in hub.asked}
+        for known in KNOWN_MODELS.values():
+            patterns = SHAPE_FILES if known.init == "scratch" else tuple(WITH_WEIGHTS)
+            assert (known.checkpoint, patterns) in asked
+
+    def test_local_folders_need_nothing(self, run, hub, tmp_path):
+        (tmp_path / "mine").mkdir()
+        (tmp_path / "mine" / "config.json").write_text("{}")
+        folder = tmp_path / "mine"
+        assert run("data", "fetch", "--models", folder) == (
+            0, f"{folder}: {folder} is a local folder, nothing to fetch\n", []
+        )  # fmt: skip
+        assert hub.asked == []
+
+    @pytest.mark.parametrize(
+        ("files", "message"),
+        [
+            (["pytorch_model.bin", "config.json"], "has no weights in safetensors, and others are"),
+            (["model.safetensors"], "has no config.json, so it is not a model"),
+        ],
+    )
+    def test_what_is_no_safe_model_is_refused(self, files, message, run, hub):
+        hub.files = files
+        code, _, err = run("data", "fetch", "--models", "some/model@main")
+        assert code == 2
+        assert len(err) == 1
+        assert err[0].startswith(f"exparity: checkpoint some/model@main: {message}")
+
+    def test_a_failure_is_one_line(self, run, hub):
+        hub.error = ConnectionError("no route\nto the Hub, and a long explanation")
+        code, out, err = run("data", "fetch", "--models", "some/model@main", "other/model")
+        assert (code, out) == (2, "")
+        assert err == [
+            "exparity: checkpoint some/model@main: could not be fetched (ConnectionError: no route)"
+        ]
+        assert len(hub.asked) == 2
+
+    def test_the_hubs_own_messages_come_back_after_a_failure(self, run, hub):
+        import logging
+
+        hub.error = ConnectionError()
+        run("data", "fetch", "--models", "some/model")
+        assert logging.getLogger("huggingface_hub").level == logging.WARNING
+
+    def test_a_path_that_is_not_there(self, run, hub):
+        code, _, err = run("data", "fetch", "--models", "./gone")
+        assert (code, err) == (2, ["exparity: checkpoint gone: no such folder"])
+
+
+def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
+    """Under HF_HOME, where a login node has put it."""
+    cache = tmp_path / "hub" / "models--some--model"
+    for name in ("config.json", "model.safetensors"):
+        path = cache / "snapshots" / COMMIT / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    plain = {key: value for key, value in os.environ.items() if not key.startswith("HF_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "exparity", "data", "fetch", "--models", f"some/model@{COMMIT}",
+         "other/model"],
+        env={**plain, "HF_HOME": str(tmp_path), "HF_HUB_OFFLINE": "1"},
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    name = f"some/model@{COMMIT}"
+    assert done.stdout == f"{name}: {name} already there: {cache}/snapshots/{COMMIT}\n"
+    assert done.returncode == 2
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("exparity: checkpoint other/model: could not be fetched (")
+
+
+class TestConfig:
+    def test_data_and_models_of_a_config(self, run, hub, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "a.csv").write_text("text,label,group\na,x,m\n")
+        path = configure(
+            tmp_path / "c.yaml",
+            datasets={"pairs_all": {}, "mine": {"use": "table", "path": "a.csv"}},
+            models={**TINY["models"], "base": {"checkpoint": "some/model", "revision": COMMIT}},
+        )
+        code, out, _ = run("data", "fetch", "--configfile", path)
+        assert (code, out.splitlines()) == (
+            0,
+            [
+                "pairs_all: embedded, nothing to fetch",
+                "mine: a.csv of your own, nothing to fetch",
+                "bert_tiny: from scratch, nothing to fetch",
+                f"base: some/model@{COMMIT} fetched: {tmp_path}/cache/some--model",
+            ],
+        )
+        code, out, _ = run("data", "fetch", "--configfile", path, "--models")
+        assert [line.split(":")[0] for line in out.splitlines()] == ["bert_tiny", "base"]
+        code, out, _ = run("data", "fetch", "mine", "--configfile", path, "--models", "base")
+        assert [line.split(":")[0] for line in out.splitlines()] == ["mine", "base"]
+        code, out, _ = run("data", "fetch", "mine", "--configfile", path)
+        assert [line.split(":")[0] for line in out.splitlines()] == ["mine"]
+
+    def test_its_data_folder_is_used_unless_another_is_named(self, run, tmp_path):
+        path = configure(
+            tmp_path / "c.yaml", datasets={"geco_all": {}}, data_dir=str(tmp_path / "raw")
+        )
+        assert f"{tmp_path}/raw/geco/" in run("data", "list", "--configfile", path)[1]
+        other = tmp_path / "other"
+        found = run("data", "list", "--configfile", path, "--data-dir", other)[1]
+        assert f"{other}/geco/" in found
+        assert run("data", "check", "--configfile", path)[0] == 2
+
+    def test_altered_files_that_it_allows(self, run, tmp_path):
+        path = configure(
+            tmp_path / "c.yaml",
+            datasets={"geco_all": {}, "mine": {"use": "geco_all", "verify": False}},
+        )
+        for split in ("train", "test"):
+            file = tmp_path / "geco" / "binary_gender_all" / f"{split}.jsonl"
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text("{}")
+        options = ["--configfile", path, "--data-dir", tmp_path]
+        assert run("data", "check", "mine", *options)[:2] == (
+            0, "".join(
+                f"mine: {tmp_path}/geco/binary_gender_all/{split}.jsonl altered, as allowed\n"
+                for split in ("train", "test")
+            ),
+        )  # fmt: skip
+        assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
+        assert run("data", "check", "geco_all", *options)[0] == 2
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (None, "c.yaml: cannot be read (No such file or directory)"),
+            ("a: [1", "c.yaml:1: not valid YAML ("),
+            ("- 1", "c.yaml: is not a config: it must hold datasets, models, ..."),
+            ("{}", "is a required property"),
+        ],
+    )
+    def test_what_is_no_config(self, text, message, run, tmp_path):
+        path = tmp_path / "c.yaml"
+        if text is not None:
+            path.write_text(text)
+        code, _, err = run("data", "fetch", "--configfile", path)
+        assert code == 2
+        assert len(err) == 1
+        assert message in err[0]
+
+    def test_unknown_names(self, run, hub, tmp_path):
+        path = configure(tmp_path / "c.yaml")
+        code, _, err = run("data", "check", "pairs_al", "--configfile", path)
+        assert (code, err) == (
+            2, ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"]
+        )  # fmt: skip
+        code, _, err = run("data", "check", "--models")
+        assert (code, err) == (2, ["exparity: --models goes with `exparity data fetch`"])

@@ -1,0 +1,192 @@
+"""Several groups: every pair, and tests over all of them."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.errors import InputError
+from exparity.stats import compare_all, compare_groups
+
+ORDER = ("a", "b", "c")
+AT_ONCE = (
+    "n_groups", "omnibus", "omnibus_statistic", "omnibus_p", "epsilon_squared", "n_sets",
+    "friedman_statistic", "friedman_p",
+)  # fmt: skip
+
+
+@pytest.fixture
+def sample():
+    """Twelve sets of three, as columns: values, groups, sets."""
+    rng = np.random.default_rng(0)
+    table = rng.normal(size=(12, 3)) + np.array([0.0, 0.5, 1.5])
+    sets = [f"s{i}" for i in range(12) for _ in ORDER]
+    return table, table.ravel(), list(ORDER) * 12, sets
+
+
+def test_options_are_those_of_two_groups():
+    one, two = (inspect.signature(f).parameters for f in (compare_groups, compare_all))
+    options = {n: p.default for n, p in one.items() if p.kind is p.KEYWORD_ONLY}
+    assert options == {n: p.default for n, p in two.items() if p.kind is p.KEYWORD_ONLY}
+
+
+@pytest.mark.reference
+class TestAtOnce:
+    def test_is_scipys(self, sample):
+        table, values, groups, sets = sample
+        kruskal = scipy.stats.kruskal(*table.T)
+        friedman = scipy.stats.friedmanchisquare(*table.T)
+        for row in compare_all(values, groups, ORDER, sets, resamples=0):
+            assert (row.omnibus, row.n_groups, row.n_sets) == ("kruskal_wallis", 3, 12)
+            assert row.omnibus_statistic == pytest.approx(kruskal.statistic, rel=1e-9)
+            assert row.omnibus_p == pytest.approx(kruskal.pvalue, rel=1e-9)
+            assert row.friedman_statistic == pytest.approx(friedman.statistic, rel=1e-9)
+            assert row.friedman_p == pytest.approx(friedman.pvalue, rel=1e-9)
+            assert row.epsilon_squared == pytest.approx(kruskal.statistic / 35, rel=1e-9)
+
+    def test_complete_separation_has_the_largest_effect(self):
+        # Ranks 1–4, 5–8, 9–12: H = 12/(12·13)·(10² + 26² + 42²)/4 − 39 = 9.846…; ε² = H/11.
+        row = compare_all(list(range(12)), [g for g in ORDER for _ in range(4)], ORDER)[0]
+        assert row.omnibus_statistic == pytest.approx(128 / 13, rel=1e-12)
+        assert row.epsilon_squared == pytest.approx(128 / 143, rel=1e-12)
+
+    def test_undefined_values_and_incomplete_sets_take_no_part(self, sample):
+        table, values, groups, sets = sample
+        values = values.copy()
+        values[4] = math.nan  # b of set 1
+        sets = [None if s == "s2" else s for s in sets]
+        kept = np.delete(table, [1, 2], axis=0)
+        row = compare_all(values, groups, ORDER, sets, resamples=0)[0]
+        assert row.n_sets == 10
+        expected = scipy.stats.friedmanchisquare(*kept.T)
+        assert row.friedman_p == pytest.approx(expected.pvalue, rel=1e-9)
+        parts = [table[:, 0], np.delete(table[:, 1], 1), table[:, 2]]
+        assert row.omnibus_p == pytest.approx(scipy.stats.kruskal(*parts).pvalue, rel=1e-9)
+
+    def test_several_values_of_a_set_enter_with_their_mean(self, sample):
+        table, values, groups, sets = sample
+        values = np.append(values, table[0, 0] + 2)
+        table = table.copy()
+        table[0, 0] += 1
+        row = compare_all(values, [*groups, "a"], ORDER, [*sets, "s0"], resamples=0)[0]
+        expected = scipy.stats.friedmanchisquare(*table.T)
+        assert row.friedman_p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+class TestPairs:
+    def test_each_is_the_comparison_of_these_two(self, sample):
+        _, values, groups, sets = sample
+        rows = compare_all(values, groups, ORDER, sets, resamples=0, alpha=0.3, ddof=0)
+        assert [(r.group_a, r.group_b) for r in rows] == [("a", "b"), ("a", "c"), ("b", "c")]
+        for row in rows:
+            kept = [i for i, g in enumerate(groups) if g in (row.group_a, row.group_b)]
+            alone = compare_groups(
+                values[kept], [groups[i] for i in kept], (row.group_a, row.group_b),
+                [sets[i] for i in kept], resamples=0, alpha=0.3, ddof=0,
+            )  # fmt: skip
+            same = {name: getattr(row, name) for name in AT_ONCE}
+            assert dataclasses.replace(alone, **same) == row
+
+    def test_every_bootstrap_has_its_own_seed(self, sample):
+        _, values, groups, _ = sample
+        one, again, other = (
+            compare_all(values, groups, ORDER, resamples=99, seed=s) for s in (1, 1, 2)
+        )
+        assert one == again
+        assert [r.d_ci_low for r in one] != [r.d_ci_low for r in other]
+        # the same numbers under other names: only the seed differs
+        copy = compare_all(
+            [*values[:2], *values[:2]] * 5, [*"abcd"] * 5, ("a", "b", "c", "d"), resamples=99
+        )
+        by = {(r.group_a, r.group_b): r for r in copy}
+        assert by["a", "b"].cohens_d == by["c", "d"].cohens_d
+        assert by["a", "b"].p == by["c", "d"].p
+
+
+class TestTwoGroups:
+    def test_the_rest_is_left_empty(self, sample):
+        _, values, groups, sets = sample
+        kept = [i for i, g in enumerate(groups) if g != "b"]
+        (row,) = compare_all(
+            values[kept], [groups[i] for i in kept], ("a", "c"), [sets[i] for i in kept]
+        )
+        assert (row.n_groups, row.omnibus, row.n_sets) == (2, "", 0)
+        for name in ("omnibus_statistic", "omnibus_p", "epsilon_squared", "friedman_p"):
+            assert math.isnan(getattr(row, name))
+        assert row.d_ci_low < row.cohens_d < row.d_ci_high
+
+
+class TestDegenerate:
+    def test_a_group_of_one_value_is_left_out_at_once(self, sample):
+        table, values, groups, sets = sample
+        groups = [*groups, "d"]
+        rows = compare_all([*values, 9.0], groups, (*ORDER, "d"), [*sets, "s0"], resamples=0)
+        assert {r.n_groups for r in rows} == {3}
+        assert rows[0].omnibus_p == pytest.approx(scipy.stats.kruskal(*table.T).pvalue, rel=1e-9)
+        assert rows[0].n_sets == 12
+        assert [r.flags for r in rows if r.group_b == "d"] == [["too_few"]] * 3
+
+    def test_two_groups_left_of_three(self):
+        rows = compare_all([1.0, 2.0, 3.0, 5.0], [*"aabb"], ORDER, resamples=0)
+        assert {(r.n_groups, r.omnibus) for r in rows} == {(2, "")}
+
+    def test_equal_values(self):
+        rows = compare_all([0.1] * 9, [*ORDER] * 3, ORDER, [*"xxxyyyzzz"])
+        for row in rows:
+            assert row.flags == ["constant"]
+            assert (row.omnibus_statistic, row.omnibus_p, row.epsilon_squared) == (0.0, 1.0, 0.0)
+            assert (row.n_sets, row.friedman_statistic, row.friedman_p) == (3, 0.0, 1.0)
+
+    def test_one_complete_set_is_no_test(self, sample):
+        _, values, groups, sets = sample
+        row = compare_all(values, groups, ORDER, [s if s == "s3" else None for s in sets])[0]
+        assert row.n_sets == 1
+        assert math.isnan(row.friedman_p)
+
+    def test_no_values(self):
+        rows = compare_all([], [], ORDER, [])
+        assert [r.flags for r in rows] == [["too_few"]] * 3
+        assert {r.n_groups for r in rows} == {0}
+
+    @pytest.mark.parametrize("order", [("a",), ("a", "b", "a"), ()])
+    def test_groups_that_are_no_groups_are_refused(self, order):
+        with pytest.raises(InputError, match="order must name two or more different groups"):
+            compare_all([1.0], ["a"], order)
+
+    def test_a_stranger_is_named(self):
+        with pytest.raises(InputError, match="group 'z' is not one of a, b, c"):
+            compare_all([1.0], ["z"], ORDER)
+
+
+ROWS = st.lists(
+    st.tuples(
+        st.one_of(st.integers(-4, 4).map(float), st.just(math.nan)),
+        st.sampled_from(ORDER),
+        st.one_of(st.none(), st.integers(0, 5).map(str)),
+    ),
+    max_size=25,
+)
+
+
+@pytest.mark.property
+@given(ROWS, st.permutations(ORDER), st.randoms(use_true_random=False))
+@settings(deadline=None, max_examples=100)
+def test_neither_the_order_of_groups_nor_of_rows_moves_the_tests_over_all(rows, order, random):
+    def found(rows, order):
+        values, groups, pairs = ([row[i] for row in rows] for i in range(3))
+        row = compare_all(values, groups, order, pairs, resamples=0)[0]
+        return [getattr(row, name) for name in AT_ONCE]
+
+    mixed = list(rows)
+    random.shuffle(mixed)
+    one, two = found(rows, ORDER), found(mixed, order)
+    assert one[:2] == two[:2]
+    for x, y in zip(one[2:], two[2:], strict=True):
+        assert x == pytest.approx(y, rel=1e-9, abs=1e-9, nan_ok=True)

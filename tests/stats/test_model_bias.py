@@ -1,0 +1,594 @@
+"""Model bias against loops written apart, its identities, and what it does with odd input."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.errors import InputError
+from exparity.stats.model_bias import is_collapsed, model_bias
+from exparity.stats.prediction_difference import mean_distance, wasserstein
+from exparity.stats.shares import Share, correlation_of_shares, difference_interval
+
+GROUPS = ("b", "a", "d", "c")  # not sorted: the declared order counts
+CLASSES = ("no", "yes", "maybe", "never")
+
+
+# The reference: plain loops over rows, and formulas from the literature.
+
+
+def mean(values):
+    return sum(values) / len(values) if values else math.nan
+
+
+def wilson(hits, n, z=1.959963984540054):
+    if not n:
+        return math.nan, math.nan
+    p, centre = hits / n, (hits / n + z * z / (2 * n)) / (1 + z * z / n)
+    half = z / (1 + z * z / n) * math.sqrt(p * (1 - p) / n + z * z / (4 * n * n))
+    return max(0.0, centre - half), min(1.0, centre + half)
+
+
+def best_pairing(a, b):
+    """Repeat each value until both lists are equally long, and pair them in their order."""
+    first = sorted(x for x in a for _ in b)
+    second = sorted(y for y in b for _ in a)
+    return mean([abs(x - y) for x, y in zip(first, second, strict=True)])
+
+
+def naive(labels, predicted, probabilities, groups, order, classes, pairs=None):
+    """Value and n by (quantity, group, group_b, class)."""
+    rows = list(zip(labels, predicted, probabilities, groups, strict=True))
+    found = {}
+    for name in ("", *order):
+        own = [r for r in rows if name in ("", r[3])]
+        found["accuracy", name, "", ""] = [r[0] == r[1] for r in own]
+        for c, title in enumerate(classes):
+            found["tpr", name, "", title] = [r[1] == c for r in own if r[0] == c]
+            found["tnr", name, "", title] = [r[1] != c for r in own if r[0] != c]
+            found["selection_rate", name, "", title] = [r[1] == c for r in own]
+    result = {key: (mean(hits), len(hits)) for key, hits in found.items()}
+    for a, b in combinations(order, 2):
+        for quantity in ("accuracy", "tpr", "tnr", "selection_rate"):
+            for title in [""] if quantity == "accuracy" else classes:
+                (p, n), (q, m) = (result[quantity, group, "", title] for group in (a, b))
+                result[f"{quantity}_gap", a, b, title] = (p - q, n + m)
+        for title in classes:
+            gaps = [result[f"{rate}_gap", a, b, title][0] for rate in ("tpr", "tnr")]
+            worst = math.nan if any(map(math.isnan, gaps)) else max(map(abs, gaps))
+            result["equalised_odds_gap", a, b, title] = (
+                worst, sum(r[3] in (a, b) for r in rows)
+            )  # fmt: skip
+        for title in ("", *classes):
+            values = [r[2][classes.index(title) if title else r[0]] for r in rows]
+            sets = defaultdict(lambda: ([], []))
+            both = ([], [])
+            for i, (value, row) in enumerate(zip(values, rows, strict=True)):
+                if row[3] in (a, b):
+                    side = 0 if row[3] == a else 1
+                    both[side].append(value)
+                    if pairs is not None and pairs[i] is not None:
+                        sets[pairs[i]][side].append(value)
+            gaps = [abs(mean(x) - mean(y)) for x, y in sets.values() if x and y]
+            n = len(both[0]) + len(both[1])
+            undefined = not both[0] or not both[1]
+            result["apd", a, b, title] = (mean(gaps), len(gaps))
+            result["apd_unpaired", a, b, title] = (
+                math.nan if undefined else best_pairing(*both), n
+            )  # fmt: skip
+            result["apd_unpaired_by_chance", a, b, title] = (math.nan, n)  # nothing is drawn
+            result["probability_gap", a, b, title] = (mean(both[0]) - mean(both[1]), n)
+    if len(classes) == 2:
+        result["apd_by_label", "", "", ""] = by_label(rows, pairs)
+    return result
+
+
+def by_label(rows, pairs):
+    sets = defaultdict(lambda: ([], []))
+    for i, (label, _, probabilities, _) in enumerate(rows):
+        if pairs is not None and pairs[i] is not None:
+            sets[pairs[i]][label].append(probabilities[label])
+    gaps = [abs(mean(x) - mean(y)) for x, y in sets.values() if x and y]
+    if gaps:
+        return mean(gaps), len(gaps)
+    ones = [r[2][1] for r in rows if r[0] == 1]
+    zeros = [r[2][0] for r in rows if r[0] == 0]
+    return mean([abs(x - y) for x in ones for y in zeros]), len(rows)
+
+
+@st.composite
+def predictions(draw, n_classes=None, pairs=None):
+    """Arguments of ``model_bias``; absent groups and classes, ties and single rows included."""
+    order = GROUPS[: draw(st.integers(2, 4))]
+    classes = CLASSES[: n_classes or draw(st.integers(2, 4))]
+    n = draw(st.integers(1, 20))
+    index = st.integers(0, len(classes) - 1)
+    weights = st.lists(st.integers(0, 5), min_size=len(classes), max_size=len(classes))
+    rows = draw(st.lists(weights.filter(any), min_size=n, max_size=n))
+    few = st.one_of(st.none(), st.sampled_from("pqrst"))
+    matched = draw(st.booleans()) if pairs is None else pairs
+    return {
+        "labels": draw(st.lists(index, min_size=n, max_size=n)),
+        "predicted": draw(st.lists(index, min_size=n, max_size=n)),
+        "probabilities": [[w / sum(row) for w in row] for row in rows],
+        "groups": draw(st.lists(st.sampled_from(order), min_size=n, max_size=n)),
+        "order": order,
+        "classes": classes,
+        "pairs": draw(st.lists(few, min_size=n, max_size=n)) if matched else None,
+    }
+
+
+def keyed(rows):
+    found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def measured(given, **options):
+    return keyed(model_bias(**given, **{"resamples": 0, **options}))
+
+
+def sample(n=60, n_classes=2, n_groups=2, matched=True, seed=0):
+    """Matched sets with one member of each group, or rows without a set."""
+    rng = np.random.default_rng(seed)
+    order, classes = GROUPS[:n_groups], CLASSES[:n_classes]
+    shares = rng.dirichlet(np.ones(n_classes), n * n_groups)
+    return {
+        "labels": rng.integers(0, n_classes, n * n_groups).tolist(),
+        "predicted": shares.argmax(1).tolist(),
+        "probabilities": shares.tolist(),
+        "groups": list(order) * n,
+        "order": order,
+        "classes": classes,
+        "pairs": [f"set {i // n_groups}" for i in range(n * n_groups)] if matched else None,
+    }
+
+
+@pytest.mark.reference
+class TestReference:
+    @settings(max_examples=80, deadline=None)
+    @given(predictions())
+    def test_every_value_is_that_of_the_loops(self, given):
+        found, expected = measured(given), naive(**given)
+        assert set(found) == set(expected)
+        for key, (value, n) in expected.items():
+            assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
+            assert found[key].n == n, key
+
+    def test_by_hand(self):
+        # Four pairs. Group b: right, right, wrong, right; group a: right, wrong, wrong, wrong.
+        given = {
+            "labels": [1, 1, 1, 1, 0, 0, 0, 0],
+            "predicted": [1, 1, 1, 0, 1, 1, 0, 1],
+            "probabilities": [[1 - p, p] for p in (0.9, 0.8, 0.7, 0.4, 0.6, 0.9, 0.2, 0.9)],
+            "groups": ["b", "a", "b", "a", "b", "a", "b", "a"],
+            "order": ("b", "a"),
+            "classes": ("no", "yes"),
+            "pairs": ["1", "1", "2", "2", "3", "3", "4", "4"],
+        }
+        found = {key: row.value for key, row in measured(given).items()}
+        assert found["accuracy", "", "", ""] == 4 / 8
+        assert found["accuracy_gap", "b", "a", ""] == 3 / 4 - 1 / 4
+        assert found["tpr", "", "", "yes"] == 3 / 4
+        assert found["tnr", "", "", "yes"] == found["tpr", "", "", "no"] == 1 / 4
+        assert found["tpr_gap", "b", "a", "yes"] == 2 / 2 - 1 / 2
+        assert found["tnr_gap", "b", "a", "yes"] == 1 / 2 - 0 / 2
+        assert found["equalised_odds_gap", "b", "a", "yes"] == 0.5
+        assert found["selection_rate_gap", "b", "a", "yes"] == 3 / 4 - 3 / 4
+        # true class: b 0.9 0.7 0.4 0.8, a 0.8 0.4 0.1 0.1
+        assert found["apd", "b", "a", ""] == pytest.approx((0.1 + 0.3 + 0.3 + 0.7) / 4)
+        # sorted: b 0.4 0.7 0.8 0.9, a 0.1 0.1 0.4 0.8
+        assert found["apd_unpaired", "b", "a", ""] == pytest.approx((0.3 + 0.6 + 0.4 + 0.1) / 4)
+        assert found["probability_gap", "b", "a", ""] == pytest.approx(0.7 - 0.35)
+        # class yes: b 0.9 0.7 0.6 0.2, a 0.8 0.4 0.9 0.9
+        assert found["apd", "b", "a", "yes"] == pytest.approx((0.1 + 0.3 + 0.3 + 0.7) / 4)
+        assert found["probability_gap", "b", "a", "yes"] == pytest.approx(0.6 - 0.75)
+        # no set has both labels: yes 0.9 0.8 0.7 0.4 against no 0.4 0.1 0.8 0.1
+        ones, zeros = (0.9, 0.8, 0.7, 0.4), (0.4, 0.1, 0.8, 0.1)
+        every = [abs(x - y) for x in ones for y in zeros]
+        assert found["apd_by_label", "", "", ""] == pytest.approx(sum(every) / 16)
+
+    @settings(max_examples=50, deadline=None)
+    @given(predictions(), st.sampled_from([0.8, 0.95]))
+    def test_intervals_of_shares(self, given, confidence):
+        z = {0.8: 1.2815515655446004, 0.95: 1.959963984540054}[confidence]
+        seen = 0
+        for row in measured(given, confidence=confidence).values():
+            if row.quantity in ("accuracy", "tpr", "tnr", "selection_rate"):
+                ends = wilson(row.value * row.n, row.n, z) if row.n else (math.nan, math.nan)
+                assert (row.ci_low, row.ci_high) == pytest.approx(ends, abs=1e-9, nan_ok=True)
+                seen += 1
+        assert seen
+
+    def test_difference_interval_of_a_published_example(self):
+        # Newcombe 1998, Table II, example (a), method 10
+        low, high = difference_interval(Share(56, 70), Share(48, 80), 0.95)
+        assert (round(low, 4), round(high, 4)) == (0.0524, 0.3339)
+
+    @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=2, max_size=30))
+    def test_the_correlation_of_complete_pairs_is_phi(self, hits):
+        e, f, g, h = (hits.count(cell) for cell in ((1, 1), (1, 0), (0, 1), (0, 0)))
+        scale = math.sqrt((e + f) * (g + h) * (e + g) * (f + h))
+        phi = (e * h - f * g) / scale if scale else 0.0
+        n = len(hits)
+        flat = np.array([x for x, _ in hits] + [y for _, y in hits])
+        first = np.arange(2 * n) < n
+        sets = np.concatenate([np.arange(n), np.arange(n)])
+        found = correlation_of_shares(flat, first, ~first, sets)
+        assert found == pytest.approx(phi, abs=1e-9)
+        assert correlation_of_shares(flat, first, ~first, None) == 0
+
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_intervals_of_gaps_know_the_matched_sets(self, matched):
+        # Group b is right where group a is wrong: phi is −1 within pairs.
+        given = sample(20, matched=matched)
+        right = [(i // 2 + i) % 2 or i < 10 for i in range(40)]
+        labels = given["labels"]
+        given["predicted"] = [y if ok else 1 - y for y, ok in zip(labels, right, strict=True)]
+        row = measured(given)["accuracy_gap", "b", "a", ""]
+        hits = [sum(right[side::2]) for side in (0, 1)]
+        phi = np.corrcoef(right[0::2], right[1::2])[0, 1] if matched else 0.0
+        assert phi < -0.3 or not matched
+        ends = difference_interval(Share(hits[0], 20), Share(hits[1], 20), 0.95, phi)
+        assert (row.ci_low, row.ci_high) == pytest.approx(ends)
+
+    @pytest.mark.parametrize("sign", [1, -1])
+    def test_the_interval_of_a_gap_covers_at_its_rate_where_pairs_go_together(self, sign):
+        # Errors of one pair that exclude each other are what a biased classifier makes.
+        rng = np.random.default_rng(4)
+        n, runs, p, q = 60, 400, 0.6, 0.5
+        sets, first = np.tile(np.arange(n), 2), np.arange(2 * n) < n
+        covered = 0
+        for _ in range(runs):
+            u = rng.random(n)
+            v = np.where(rng.random(n) < 0.3, rng.random(n), u if sign > 0 else 1 - u)
+            hits = np.concatenate([u < p, v < q])
+            shares = [Share(int(hits[mask].sum()), n) for mask in (first, ~first)]
+            together = correlation_of_shares(hits, first, ~first, sets)
+            low, high = difference_interval(*shares, 0.95, together)
+            covered += low <= p - q <= high
+        assert covered / runs == pytest.approx(0.95, abs=0.03)  # three standard errors
+
+    @given(
+        st.lists(st.floats(0, 1), min_size=1, max_size=15),
+        st.lists(st.floats(0, 1), min_size=1, max_size=15),
+    )
+    def test_distances_between_two_lists(self, a, b):
+        every = mean([abs(x - y) for x in a for y in b])
+        assert mean_distance(np.array(a), np.array(b)) == pytest.approx(every, abs=1e-12)
+        assert wasserstein(np.array(a), np.array(b)) == pytest.approx(best_pairing(a, b), abs=1e-12)
+
+
+@pytest.mark.property
+class TestProperties:
+    @settings(max_examples=50, deadline=None)
+    @given(predictions())
+    def test_the_other_order_of_groups_flips_the_signed_ones_only(self, given):
+        there, back = measured(given), measured({**given, "order": given["order"][::-1]})
+        signed = {"accuracy_gap", "tpr_gap", "tnr_gap", "selection_rate_gap", "probability_gap"}
+        for (quantity, a, b, name), row in there.items():
+            other = back[(quantity, b, a, name) if b else (quantity, a, b, name)]
+            sign = -1 if quantity in signed else 1
+            near = {"abs": 1e-12, "nan_ok": True}
+            assert other.value == pytest.approx(sign * row.value, **near)
+            ends = (-row.ci_high, -row.ci_low) if sign < 0 else (row.ci_low, row.ci_high)
+            assert (other.ci_low, other.ci_high) == pytest.approx(ends, **near)
+            assert other.n == row.n
+            assert other.flags == row.flags
+
+    @settings(max_examples=50, deadline=None)
+    @given(predictions(), st.randoms(use_true_random=False))
+    def test_the_order_of_the_rows_does_not_matter(self, given, random):
+        places = list(range(len(given["labels"])))
+        random.shuffle(places)
+        moved = dict(given)
+        for name in ("labels", "predicted", "probabilities", "groups", "pairs"):
+            if given[name] is not None:
+                moved[name] = [given[name][i] for i in places]
+        one, other = measured(given), measured(moved)
+        for key, row in one.items():
+            assert other[key].value == pytest.approx(row.value, abs=1e-12, nan_ok=True)
+            assert replace(other[key], value=0.0, ci_low=0.0, ci_high=0.0) == replace(
+                row, value=0.0, ci_low=0.0, ci_high=0.0
+            )
+
+    @settings(max_examples=50, deadline=None)
+    @given(predictions())
+    def test_bounds_and_ends_around_the_value(self, given):
+        for key, row in measured(given).items():
+            if not math.isnan(row.value):
+                least = -1 if key[0].endswith("_gap") else 0
+                assert least - 1e-12 <= row.value <= 1 + 1e-12, key
+            if not math.isnan(row.ci_low):
+                assert row.ci_low - 1e-12 <= row.value <= row.ci_high + 1e-12, key
+                assert row.ci_low >= -1 - 1e-12
+                assert row.ci_high <= 1 + 1e-12
+
+    @settings(max_examples=30, deadline=None)
+    @given(st.integers(0, 1000), st.integers(2, 4), st.integers(2, 3))
+    def test_the_unmatched_form_lies_between_gap_and_matched_form(self, seed, classes, groups):
+        found = measured(sample(8, classes, groups, seed=seed))
+        for (quantity, *rest), row in found.items():
+            if quantity == "apd_unpaired":
+                assert row.value <= found["apd", *rest].value + 1e-12
+                assert row.value >= abs(found["probability_gap", *rest].value) - 1e-12
+
+    @settings(max_examples=30, deadline=None)
+    @given(predictions(n_classes=2))
+    def test_of_two_classes_one_says_it_all(self, given):
+        found = measured(given)
+        yes, no = given["classes"][1], given["classes"][0]
+        for key, row in found.items():
+            if key[0] == "tnr" and key[3] == yes:
+                other = found["tpr", *key[1:3], no]
+                assert row.value == pytest.approx(other.value, nan_ok=True)
+            if key[0] in ("apd", "apd_unpaired", "equalised_odds_gap") and key[3] == yes:
+                other = found[*key[:3], no]
+                assert row.value == pytest.approx(other.value, abs=1e-12, nan_ok=True)
+
+    def test_equal_probabilities_have_no_difference(self):
+        given = sample(30)
+        same = [given["probabilities"][2 * (i // 2)] for i in range(60)]
+        alike = [given["labels"][2 * (i // 2)] for i in range(60)]
+        found = measured({**given, "probabilities": same, "labels": alike})
+        for key, row in found.items():
+            if key[0] in ("apd", "apd_unpaired", "probability_gap"):
+                assert row.value == pytest.approx(0, abs=1e-12)
+
+    @pytest.mark.parametrize("label_of_first", [[1] * 10, [0] * 10, [1, 0] * 5])
+    def test_the_form_of_the_published_code_is_the_matched_one_for_opposite_labels(
+        self, label_of_first
+    ):
+        # GECO (the label is the group) and stereotypes (it is not): every set has one of each.
+        labels = [x for first in label_of_first for x in (first, 1 - first)]
+        found = measured({**sample(10), "labels": labels})
+        by_label = found["apd_by_label", "", "", ""]
+        matched = found["apd", "b", "a", ""]
+        assert by_label.value == pytest.approx(matched.value)
+        assert by_label.n == matched.n == 10
+
+
+class TestDraws:
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_every_difference_has_an_interval_around_it(self, matched):
+        found = measured(sample(40, 3, 3, matched=matched), resamples=300)
+        names = ["probability_gap"] + ["apd"] * matched
+        seen = 0
+        for key, row in found.items():
+            if key[0] in names:
+                assert row.ci_low < row.value < row.ci_high
+                assert row.ci_high - row.ci_low < 0.4
+                assert row.flags == ()
+                seen += 1
+        assert seen == len(names) * 3 * 4
+
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_what_is_expected_by_chance(self, matched):
+        # Groups drawn from one distribution lie within the range; groups that differ do not.
+        alike = measured(sample(60, matched=matched), resamples=300)
+        given = sample(60, matched=matched)
+        given["probabilities"] = [
+            [p * 0.5, 1 - p * 0.5] if i % 2 else [p, 1 - p]
+            for i, (p, _) in enumerate(given["probabilities"])
+        ]
+        apart = measured(given, resamples=300)
+        for found, outside in ((alike, False), (apart, True)):
+            value = found["apd_unpaired", "b", "a", "yes"].value
+            chance = found["apd_unpaired_by_chance", "b", "a", "yes"]
+            assert 0 < chance.ci_low < chance.value < chance.ci_high < 0.2
+            assert (value > chance.ci_high) == outside
+
+    def test_by_chance_of_all_permutations(self):
+        # Two pairs: the groups of 0.1 and 0.4 may change places, and those of 0.2 and 0.8.
+        given = {
+            "labels": [0] * 4, "predicted": [0, 1, 0, 1], "groups": ["b", "a", "b", "a"],
+            "probabilities": [[p, 1 - p] for p in (0.1, 0.4, 0.2, 0.8)],
+            "order": ("b", "a"), "classes": ("no", "yes"),
+        }  # fmt: skip
+        values = np.array([0.1, 0.4, 0.2, 0.8])
+        pairs = [
+            best_pairing(x, y) for x, y in (([0.1, 0.2], [0.4, 0.8]), ([0.1, 0.8], [0.4, 0.2]))
+        ]
+        every = [best_pairing(values[[i, j]], np.delete(values, [i, j]))
+                 for i, j in combinations(range(4), 2)]  # fmt: skip
+        for sets, outcomes in (
+            (["s", "s", "t", "t"], pairs), (None, every), (["s", "t", "u", None], every)
+        ):  # fmt: skip
+            row = measured({**given, "pairs": sets}, resamples=4000)[
+                "apd_unpaired_by_chance", "b", "a", "no"
+            ]
+            assert row.value == pytest.approx(mean(outcomes), abs=0.01)
+            assert (row.ci_low, row.ci_high) == pytest.approx((min(outcomes), max(outcomes)))
+
+    def test_of_the_mean_is_that_of_theory(self):
+        given = sample(400)
+        row = measured(given, resamples=2000)["apd", "b", "a", ""]
+        own = [given["probabilities"][i][given["labels"][i]] for i in range(800)]
+        gaps = [abs(own[2 * i] - own[2 * i + 1]) for i in range(400)]
+        half = 1.96 * np.std(gaps, ddof=1) / 20
+        assert (row.ci_low, row.ci_high) == pytest.approx(
+            (row.value - half, row.value + half), abs=0.2 * half
+        )
+
+    @pytest.mark.parametrize("copies", [True, False])
+    def test_matched_sets_are_resampled_whole(self, copies):
+        # Members that are alike vary together: their difference varies less than that of rows.
+        given = sample(60, seed=3)
+        rng = np.random.default_rng(0)
+        near = [list(row) for row in given["probabilities"]]
+        for i in range(0, 120, 2):
+            p = float(np.clip(near[i][0] + rng.normal(0, 0.01), 0, 1))
+            near[i + 1] = [p, 1 - p]
+        given["probabilities"] = near
+        given["pairs"] = given["pairs"] if copies else None
+        row = measured(given, resamples=300)["probability_gap", "b", "a", "no"]
+        assert (row.ci_high - row.ci_low < 0.02) == copies
+
+    def test_the_seed_alone_decides(self):
+        given = sample(20)
+        one, same, other = (measured(given, resamples=200, seed=s) for s in (1, 1, 2))
+        assert repr(one) == repr(same)
+        key = "probability_gap", "b", "a", ""
+        assert one[key].ci_low != other[key].ci_low
+        assert one[key].value == other[key].value
+
+    def test_an_interval_does_not_depend_on_what_else_is_measured(self):
+        three, two = sample(20, n_groups=3, matched=False), None
+        kept = [i for i, group in enumerate(three["groups"]) if group != "d"]
+        two = {
+            **three, "order": ("b", "a"),
+            **{name: [three[name][i] for i in kept]
+               for name in ("labels", "predicted", "probabilities", "groups")},
+        }  # fmt: skip
+        key = "apd_unpaired_by_chance", "b", "a", "yes"
+        found = [measured(given, resamples=100)[key] for given in (three, two)]
+        assert found[0] == found[1]
+
+    def test_none_is_drawn_where_none_is_asked_for(self):
+        for row in measured(sample(20)).values():
+            if row.class_name == "" and row.group_b and row.quantity != "accuracy_gap":
+                assert math.isnan(row.ci_low)
+                assert math.isnan(row.ci_high)
+                drawn = row.quantity == "apd_unpaired_by_chance"
+                assert row.flags == (("not_drawn",) if drawn else ())
+
+    def test_degenerate_ones_are_flagged(self):
+        one = measured(sample(1), resamples=50)
+        constant = sample(20)
+        constant["probabilities"] = [[0.25, 0.75]] * 40
+        flat = measured(constant, resamples=50)
+        for quantity in ("apd", "probability_gap"):
+            row = one[quantity, "b", "a", "yes"]
+            assert row.flags == ("interval_none",)
+            assert math.isnan(row.ci_low)
+            row = flat[quantity, "b", "a", "yes"]
+            assert row.flags == ("interval_percentile",)
+            assert (row.ci_low, row.ci_high) == (0, 0)
+
+
+class TestDegenerate:
+    def test_a_collapsed_classifier_has_the_published_row_and_the_flag_on_every_row(self):
+        # RoBERTa on COMPAS in the published table: TPR 0, TNR 1, and a constant output.
+        given = sample(30, matched=False)
+        given["probabilities"] = [[0.56, 0.44]] * 60
+        given["predicted"] = [0] * 60
+        found = measured(given, resamples=50)
+        assert all("collapsed" in row.flags for row in found.values())
+        assert found["tpr", "", "", "yes"].value == 0
+        assert found["tnr", "", "", "yes"].value == 1
+        assert found["apd_by_label", "", "", ""].value == pytest.approx(0.56 - 0.44)
+        assert found["apd_unpaired", "b", "a", "yes"].value == 0
+        given["predicted"] = [0] * 59 + [1]
+        assert not any("collapsed" in row.flags for row in measured(given).values())
+
+    def test_collapse_is_about_predictions(self):
+        assert is_collapsed([1, 1, 1])
+        assert not is_collapsed([1, 1, 0])
+
+    def test_classes_that_are_groups_leave_rates_by_group_undefined(self):
+        # As in GECO: no example of one group is a positive of the other's class.
+        given = {**sample(10), "labels": [1, 0] * 10}
+        found = measured(given)
+        for quantity, group, expected in (
+            ("tpr", "b", 0), ("tpr", "a", 1), ("tnr", "b", 1), ("tnr", "a", 0)
+        ):  # fmt: skip
+            row = found[quantity, group, "", "yes"]
+            assert math.isnan(row.value) == bool(expected)
+            assert row.n == (0 if expected else 10)
+            assert row.flags == (("no_examples",) if expected else ())
+        for quantity in ("tpr_gap", "tnr_gap", "equalised_odds_gap"):
+            row = found[quantity, "b", "a", "yes"]
+            assert math.isnan(row.value)
+            assert row.flags == ("no_examples",)
+        gap = found["accuracy_gap", "b", "a", ""].value
+        rates = [found[rate, "", "", "yes"].value for rate in ("tpr", "tnr")]
+        assert gap == pytest.approx(rates[0] - rates[1])
+
+    def test_a_declared_group_without_examples_keeps_its_rows(self):
+        given = {**sample(10), "order": ("b", "x", "a")}
+        found = measured(given, resamples=20)
+        for key, row in found.items():
+            if "x" in key[1:3]:
+                assert math.isnan(row.value), key
+                expected = "no_pairs" if key[0] == "apd" else "no_examples"
+                assert row.flags == (expected,), key
+        assert found["accuracy_gap", "b", "a", ""] == measured(sample(10))[
+            "accuracy_gap", "b", "a", ""
+        ]  # fmt: skip
+
+    def test_without_sets_the_matched_form_says_so(self):
+        row = measured(sample(10, matched=False))["apd", "b", "a", ""]
+        assert math.isnan(row.value)
+        assert (row.n, row.flags) == (0, ("no_pairs",))
+
+    def test_undefined_probabilities_are_left_out_and_flagged(self):
+        given = sample(10)
+        whole = measured(given)
+        given["probabilities"] = [list(row) for row in given["probabilities"]]
+        given["probabilities"][0] = [math.nan, math.nan]
+        found = measured(given, resamples=20)
+        for (quantity, *rest), row in found.items():
+            if quantity.startswith(("apd", "probability_gap")):
+                assert "undefined_values" in row.flags
+                assert math.isfinite(row.value)
+                if quantity == "apd":
+                    assert row.n == 9
+            elif quantity == "accuracy":
+                assert row == whole[quantity, *rest]
+        given["probabilities"] = [[math.nan, math.nan]] * 20
+        for row in measured(given).values():
+            if row.quantity in ("apd_unpaired", "probability_gap", "apd_by_label"):
+                assert math.isnan(row.value)
+                assert row.flags == ("undefined_values", "no_examples")
+
+    def test_sets_may_be_missing_as_in_data_frames(self):
+        given = sample(10)
+        given["pairs"][4:8] = [math.nan, math.nan, None, None]
+        found = measured(given)["apd", "b", "a", ""]
+        assert found.n == 8
+
+    def test_inputs_are_left_as_they_were(self):
+        given = sample(5)
+        before = repr(given)
+        measured(given, resamples=10)
+        assert repr(given) == before
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            ({"order": ("b",)}, r"groups must be two or more different names, not \['b'\]"),
+            ({"order": ("b", "a", "b")}, "groups must be two or more different names"),
+            ({"order": ("b", "a", "")}, "groups must be two or more different names"),
+            ({"classes": ("no", "no")}, "classes must be two or more different names"),
+            ({"order": ("b", "c")}, "row 1: group 'a' is not one of b, c"),
+            ({"labels": [0, 1, 2, 0]}, "row 2: label 2 is not one of 2 classes"),
+            ({"predicted": [0, -1, 0, 0]}, "row 1: predicted class -1 is not one of 2 classes"),
+            ({"probabilities": [[0.5, 0.5]] * 3}, "4 labels but 3 probabilities"),
+            ({"pairs": ["a"]}, "4 labels but 1 pairs"),
+            (
+                {"probabilities": [[0.5, 0.5], [1.0], [0.5, 0.5], [0.5, 0.5]]},
+                r"row 1: 1 probabilities for 2 classes \(no, yes\)",
+            ),
+            (
+                {"probabilities": [[0.5, 0.5], [0.5, 0.5], [2.0, -1.0], [0.5, 0.5]]},
+                "row 2: a probability is not between 0 and 1",
+            ),
+            ({"confidence": 1.0}, "statistics.confidence must be between 0 and 1, not 1.0"),
+            ({"resamples": -1}, "statistics.resamples must be 0 or more, not -1"),
+        ],
+    )
+    def test_bad_input_is_named(self, change, message):
+        with pytest.raises(InputError, match=message):
+            model_bias(**{**sample(2), "resamples": 0, **change})
+
+    def test_nothing_to_measure(self):
+        empty = {**sample(2), "labels": [], "predicted": [], "probabilities": [], "groups": []}
+        with pytest.raises(InputError, match="there are no predictions"):
+            model_bias(**{**empty, "pairs": None})

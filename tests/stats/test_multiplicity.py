@@ -1,0 +1,182 @@
+"""Corrected p-values against loops over the definitions, and families of tests."""
+
+from __future__ import annotations
+
+import math
+import time
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.errors import InputError
+from exparity.stats import adjust, benjamini_hochberg, holm
+
+P = st.one_of(
+    st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.025, 0.05, 1.0]), st.just(math.nan)
+)  # some equal, some undefined
+LISTS = st.lists(P, max_size=25)
+
+
+def rejects_by_holm(p, alpha):
+    """Step down: the k-th smallest against α over how many are left, until one is too large."""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    rejected = set()
+    for k, i in enumerate(order):
+        if p[i] > alpha / (len(p) - k):
+            break
+        rejected.add(i)
+    return rejected
+
+
+def rejects_by_bh(p, alpha):
+    """Step up: all up to the largest k with p(k) ≤ kα/m."""
+    order = sorted(range(len(p)), key=lambda i: p[i])
+    last = max((k for k, i in enumerate(order, 1) if p[i] <= k * alpha / len(p)), default=0)
+    return set(order[:last])
+
+
+def naive_holm(p):
+    """Each p's largest product over itself and all smaller ones."""
+    m, order = len(p), sorted(range(len(p)), key=lambda i: p[i])
+    found = [0.0] * m
+    for place, i in enumerate(order):
+        found[i] = min(1.0, max((m - k) * p[order[k]] for k in range(place + 1)))
+    return found
+
+
+def naive_bh(p):
+    """Each p's smallest quotient over itself and all larger ones."""
+    m, order = len(p), sorted(range(len(p)), key=lambda i: p[i])
+    found = [0.0] * m
+    for place, i in enumerate(order):
+        found[i] = min(1.0, min(m / (k + 1) * p[order[k]] for k in range(place, m)))
+    return found
+
+
+METHODS = [(holm, naive_holm, rejects_by_holm), (benjamini_hochberg, naive_bh, rejects_by_bh)]
+
+
+@pytest.mark.reference
+class TestLoops:
+    @pytest.mark.parametrize(("function", "naive", "_"), METHODS)
+    @given(p=LISTS)
+    @settings(deadline=None, max_examples=100)
+    def test_adjusted_p_values(self, function, naive, _, p):
+        defined = [x for x in p if x == x]
+        expected = iter(naive(defined))
+        full = [next(expected) if x == x else math.nan for x in p]
+        np.testing.assert_allclose(function(p), full, rtol=1e-9, atol=0)
+
+    @pytest.mark.parametrize(("function", "_", "rejects"), METHODS)
+    @given(p=st.lists(st.floats(0, 1), max_size=25), alpha=st.sampled_from([0.01, 0.05, 0.2]))
+    @settings(deadline=None, max_examples=100)
+    def test_decisions(self, function, _, rejects, p, alpha):
+        adjusted = function(p)
+        near = np.isclose(adjusted, alpha, rtol=1e-9)  # decided by rounding
+        found = {i for i in range(len(p)) if adjusted[i] <= alpha}
+        undecided = set(np.flatnonzero(near).tolist())
+        assert found - undecided == rejects(p, alpha) - undecided
+
+    @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=25))
+    @settings(deadline=None, max_examples=50)
+    def test_bh_is_scipys(self, p):
+        expected = scipy.stats.false_discovery_control(p)
+        np.testing.assert_allclose(benjamini_hochberg(p), expected, rtol=1e-9)
+
+    def test_by_hand(self):
+        p = [0.01, 0.04, 0.03, 0.005]
+        # sorted .005 .01 .03 .04 times 4 3 2 1: .02 .03 .06 .04, running maximum .02 .03 .06 .06
+        np.testing.assert_allclose(holm(p), [0.03, 0.06, 0.06, 0.02], rtol=1e-12)
+        # times 4/1 4/2 4/3 4/4: .02 .02 .04 .04
+        np.testing.assert_allclose(benjamini_hochberg(p), [0.02, 0.04, 0.04, 0.02], rtol=1e-12)
+
+
+@pytest.mark.property
+class TestProperties:
+    @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
+    @given(p=LISTS, random=st.randoms(use_true_random=False))
+    @settings(deadline=None, max_examples=100)
+    def test_range_order_and_input(self, function, p, random):
+        given_p = np.array(p, dtype=float)
+        before = given_p.copy()
+        found = function(given_p)
+        np.testing.assert_array_equal(given_p, before)
+        np.testing.assert_array_equal(np.isnan(found), np.isnan(given_p))
+        defined = ~np.isnan(found)
+        assert (found[defined] >= given_p[defined] * (1 - 1e-12)).all()
+        assert (found[defined] <= 1).all()
+        order = np.argsort(given_p[defined], kind="stable")
+        assert (np.diff(found[defined][order]) >= -1e-12).all()
+        mixed = list(range(len(p)))
+        random.shuffle(mixed)
+        np.testing.assert_allclose(function([p[i] for i in mixed]), found[mixed], rtol=1e-12)
+
+    @given(p=LISTS)
+    @settings(deadline=None, max_examples=50)
+    def test_holm_is_stricter_than_bh(self, p):
+        strict, loose = holm(p), benjamini_hochberg(p)
+        defined = ~np.isnan(strict)
+        assert (strict[defined] >= loose[defined] * (1 - 1e-12)).all()
+
+    @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
+    def test_a_single_p_stays_as_it_is(self, function):
+        assert function([0.03, math.nan])[0] == 0.03
+
+    @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
+    @pytest.mark.parametrize("p", [-0.1, 1.5])
+    def test_what_is_no_p_value_is_refused(self, function, p):
+        with pytest.raises(InputError, match="p-value lies between 0 and 1"):
+            function([0.5, p])
+
+
+def row(p, dataset="d", **more):
+    ids = {"model": "m", "seed": 0, "method": "x", "metric": "y", "group_a": "a", "group_b": "b"}
+    return {"dataset": dataset, **ids, "p": p, **more}
+
+
+class TestFamilies:
+    def test_each_dataset_is_one_by_default(self):
+        rows = [row(0.02, "one"), row(0.02, "two"), row(0.04, "one"), row(math.nan, "two")]
+        found = adjust(rows)
+        for name in ("p_holm", "p_bh"):
+            expected = [0.04, 0.02, 0.04, math.nan]
+            assert [r[name] for r in found] == pytest.approx(expected, nan_ok=True)
+        assert [r["significant_holm"] for r in found] == [True, True, True, False]
+        assert all(isinstance(r["significant_bh"], bool) for r in found)
+        assert [r["dataset"] for r in found] == ["one", "two", "one", "two"]
+        assert [r["p"] for r in found] == pytest.approx([0.02, 0.02, 0.04, math.nan], nan_ok=True)
+        assert "p_holm" not in rows[0]
+
+    def test_of_several_ids(self):
+        rows = [row(0.02, seed=s, metric=m) for s in (0, 1) for m in ("g", "h")]
+        by = {
+            family: [r["p_holm"] for r in adjust(rows, family)]
+            for family in ((), ("seed",), ("seed", "metric"), ("dataset", "model"))
+        }
+        assert by[()] == by["dataset", "model"] == pytest.approx([0.08] * 4)
+        assert by["seed",] == pytest.approx([0.04] * 4)
+        assert by["seed", "metric"] == pytest.approx([0.02] * 4)
+
+    def test_alpha_decides(self):
+        rows = [row(0.02), row(0.5)]
+        for alpha, expected in ((0.039, False), (0.04, True)):
+            assert adjust(rows, alpha=alpha)[0]["significant_holm"] is expected
+            assert adjust(rows, alpha=alpha)[0]["significant_bh"] is expected
+
+    def test_no_rows(self):
+        assert adjust([]) == []
+
+    def test_an_unknown_id_is_named(self):
+        with pytest.raises(InputError, match=r"statistics.family: 'data' .*'dataset'"):
+            adjust([row(0.5)], ["data"])
+
+    def test_a_whole_study_takes_no_time(self):
+        rng = np.random.default_rng(0)
+        rows = [row(float(p), str(i % 4)) for i, p in enumerate(rng.random(5040))]
+        adjust(rows[:8])  # loads scipy
+        start = time.process_time()
+        adjust(rows)
+        assert time.process_time() - start < 0.5

@@ -1,0 +1,306 @@
+"""Rank tests against loops in float64 and against scipy, on whatever hypothesis thinks of."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+from itertools import product
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, mid_ranks, signed_rank
+
+pytestmark = pytest.mark.reference
+
+# Few different values make many ties; others are all different, also next to zero.
+TIED = st.integers(-3, 3).map(float)
+FREE = st.floats(-1e6, 1e6, allow_nan=False).map(lambda x: round(x, 9))
+VALUES = st.one_of(TIED, FREE)
+
+
+def samples(smallest, largest, values=VALUES):
+    return st.one_of(
+        st.lists(values, min_size=smallest, max_size=largest),
+        st.lists(TIED, min_size=smallest, max_size=largest),
+        st.floats(-5, 5).flatmap(
+            lambda x: st.integers(smallest, largest).map(lambda n: [x] * n)  # constant
+        ),
+    )
+
+
+def naive_ranks(values):
+    """One plus how many are smaller, plus half of how many others are equal."""
+    return [1 + sum(v < x for v in values) + (values.count(x) - 1) / 2 for x in values]
+
+
+def naive_ties(values):
+    return math.fsum(values.count(v) ** 3 - values.count(v) for v in set(values))
+
+
+def normal_tails(z):
+    return min(1.0, math.erfc(z / math.sqrt(2)))
+
+
+def naive_mann_whitney(a, b):
+    """The normal form by loops: wins, ties count one half; corrected for ties and continuity."""
+    n, m = len(a), len(b)
+    u = math.fsum(1.0 if x > y else 0.5 if x == y else 0.0 for x in a for y in b)
+    size = n + m
+    variance = n * m / 12 * (size + 1 - naive_ties([*a, *b]) / (size * (size - 1)))
+    if variance <= 1e-12:
+        return u, 1.0
+    return u, normal_tails((abs(u - n * m / 2) - 0.5) / math.sqrt(variance))
+
+
+def naive_signed_rank(differences):
+    """The normal form by loops, without zeros."""
+    kept = [x for x in differences if x != 0]
+    if not kept:
+        return 1.0
+    sizes = [abs(x) for x in kept]
+    positive = math.fsum(r for r, x in zip(naive_ranks(sizes), kept, strict=True) if x > 0)
+    n = len(kept)
+    variance = n * (n + 1) * (2 * n + 1) / 24 - naive_ties(sizes) / 48
+    return normal_tails(abs(positive - n * (n + 1) / 4) / math.sqrt(variance))
+
+
+def exact_signed_rank(differences):
+    """All patterns of signs of the differences that are not zero."""
+    kept = [x for x in differences if x != 0]
+    ranks = naive_ranks([abs(x) for x in kept])
+    middle = sum(ranks) / 2
+    observed = abs(sum(r for r, x in zip(ranks, kept, strict=True) if x > 0) - middle)
+    patterns = list(product([0, 1], repeat=len(ranks)))
+    sums = [sum(r for r, s in zip(ranks, p, strict=True) if s) for p in patterns]
+    return sum(abs(s - middle) >= observed for s in sums) / len(patterns)
+
+
+def naive_kruskal(groups):
+    """H as variance between groups over variance of all ranks: no correction needed for ties."""
+    pooled = [x for group in groups for x in group]
+    ranks = naive_ranks(pooled)
+    n, middle = len(pooled), (len(pooled) + 1) / 2
+    total = math.fsum((r - middle) ** 2 for r in ranks)
+    if total == 0:
+        return 0.0
+    between, start = 0.0, 0
+    for group in groups:
+        mean = math.fsum(ranks[start : start + len(group)]) / len(group)
+        between += len(group) * (mean - middle) ** 2
+        start += len(group)
+    return (n - 1) * between / total
+
+
+def naive_friedman(rows):
+    """Variance of the columns' rank sums over the variance of ranks inside rows."""
+    m, k = len(rows), len(rows[0])
+    ranks = [naive_ranks(list(row)) for row in rows]
+    middle = (k + 1) / 2
+    inside = math.fsum((r - middle) ** 2 for row in ranks for r in row)
+    if inside == 0:
+        return 0.0
+    sums = [math.fsum(row[j] for row in ranks) for j in range(k)]
+    return (k - 1) * math.fsum((s - m * middle) ** 2 for s in sums) / inside
+
+
+def array(values):
+    return np.array(values, dtype=np.float64)
+
+
+class TestRanks:
+    @given(samples(1, 30))
+    @settings(deadline=None, max_examples=150)
+    def test_are_those_of_the_loop_and_of_scipy(self, values):
+        ranks, ties = mid_ranks(array(values))
+        assert ranks.tolist() == naive_ranks(values) == scipy.stats.rankdata(values).tolist()
+        assert float(ties) == naive_ties(values)
+
+    def test_of_many_rows_are_those_of_each(self):
+        values = np.random.default_rng(0).integers(0, 4, (3, 5, 11)).astype(float)
+        ranks, ties = mid_ranks(values)
+        assert ranks.shape == (3, 5, 11)
+        for i, j in np.ndindex(3, 5):
+            alone = mid_ranks(values[i, j])
+            np.testing.assert_array_equal(ranks[i, j], alone[0])
+            assert ties[i, j] == alone[1]
+
+
+class TestMannWhitney:
+    @given(samples(2, 40), samples(2, 40))
+    @settings(deadline=None, max_examples=250)
+    def test_is_scipys(self, a, b):
+        u, p = mann_whitney(array(a), array(b))
+        if len({*a, *b}) == 1:
+            assert (float(u), float(p)) == (len(a) * len(b) / 2, 1.0)  # scipy divides by zero
+            return
+        expected = scipy.stats.mannwhitneyu(a, b, alternative="two-sided")
+        assert float(u) == expected.statistic
+        assert float(p) == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
+
+    @given(samples(9, 25), samples(9, 25))
+    @settings(deadline=None, max_examples=150)
+    def test_normal_form_is_that_of_the_loop(self, a, b):
+        u, p = mann_whitney(array(a), array(b))
+        expected_u, expected_p = naive_mann_whitney(a, b)
+        assert float(u) == expected_u
+        assert float(p) == pytest.approx(expected_p, rel=1e-9, abs=1e-300)
+
+    @pytest.mark.parametrize("size", [(8, 8), (8, 300), (300, 8), (9, 9), (2, 2), (1, 5)])
+    def test_on_both_sides_of_the_exact_limit(self, size):
+        rng = np.random.default_rng(1)
+        a, b = (rng.normal(size=n) for n in size)
+        expected = scipy.stats.mannwhitneyu(a, b)
+        assert float(mann_whitney(a, b)[1]) == pytest.approx(expected.pvalue, rel=1e-9)
+        exact = scipy.stats.mannwhitneyu(a, b, method="exact").pvalue
+        assert (float(mann_whitney(a, b)[1]) == pytest.approx(exact, rel=1e-9)) == (min(size) <= 8)
+
+    @pytest.mark.parametrize("size", [(4, 7), (30, 20)])
+    def test_of_many_rows_is_that_of_each(self, size):
+        rng = np.random.default_rng(2)
+        a, b = (rng.normal(size=(2, 3, n)) for n in size)
+        a[0, 1] = np.round(a[0, 1])  # one tied row among exact ones
+        b[0, 1] = np.round(b[0, 1])
+        a[1], b[1] = 3.0, 3.0
+        u, p = mann_whitney(a, b)
+        for place in np.ndindex(2, 3):
+            alone = mann_whitney(a[place], b[place])
+            assert (u[place], p[place]) == (float(alone[0]), float(alone[1]))
+
+    def test_far_apart_the_tail_is_still_a_number(self):
+        a = np.arange(500.0)
+        u, p = mann_whitney(a + 1000, a)
+        expected = scipy.stats.mannwhitneyu(a + 1000, a)
+        assert float(u) == 250_000
+        assert 0 < float(p) == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+class TestSignedRank:
+    @given(samples(14, 90))
+    @settings(deadline=None, max_examples=200)
+    def test_is_scipys(self, differences):
+        found = float(signed_rank(array(differences)))
+        if not any(differences):
+            assert found == 1.0  # scipy divides by zero
+            return
+        expected = scipy.stats.wilcoxon(differences).pvalue
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-300)
+
+    @pytest.mark.parametrize(
+        "differences",
+        [
+            [1.0], [0.0, -2.0], [1.0, 1.0], [1.0, -1.0], [0.0, 0.0, 3.0, -3.0, 3.0, 1.0],
+            [0.5, 4.0, 1.0, 8.0, 3.0, -9.0, 2.5, 7.0], [2.0, 2.0, 2.0, -2.0, 5.0, 0.0, 1.0],
+            [1.0, 2.0, 2.0, 3.0, 3.0, 3.0, -1.0, 4.0, 4.0, 0.0, 5.0, -6.0, 7.0],
+            [float(i) for i in range(1, 14)], [float(i) for i in range(13)], [1.0] * 12 + [-3.0],
+        ],
+    )  # fmt: skip
+    def test_of_few_differences_is_scipys(self, differences):
+        # scipy goes through all signs of tied ones by resampling, which takes long.
+        expected = scipy.stats.wilcoxon(differences).pvalue
+        assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-9)
+
+    @given(samples(51, 90))
+    @settings(deadline=None, max_examples=100)
+    def test_normal_form_is_that_of_the_loop(self, differences):
+        found = float(signed_rank(array(differences)))
+        assert found == pytest.approx(naive_signed_rank(differences), rel=1e-9, abs=1e-300)
+
+    @given(samples(1, 9).filter(any))
+    @settings(deadline=None, max_examples=100)
+    def test_exact_form_counts_patterns_of_signs(self, differences):
+        expected = exact_signed_rank(differences)
+        assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-12)
+
+    @pytest.mark.parametrize("n", [12, 50, 51, 80])
+    def test_of_many_rows_is_that_of_each(self, n):
+        rng = np.random.default_rng(3)
+        rows = rng.normal(size=(2, 3, n))
+        rows[0, 1] = np.round(rows[0, 1])  # ties and zeros
+        rows[1, 2] = 0
+        found = signed_rank(rows)
+        assert found.shape == (2, 3)
+        for place in np.ndindex(2, 3):
+            assert found[place] == float(signed_rank(rows[place]))
+        assert found[1, 2] == 1
+
+
+class TestKruskalWallis:
+    @given(st.lists(samples(1, 15), min_size=2, max_size=5))
+    @settings(deadline=None, max_examples=200)
+    def test_is_that_of_the_loop_and_of_scipy(self, groups):
+        h, p = map(float, kruskal_wallis([array(group) for group in groups]))
+        assert h == pytest.approx(naive_kruskal(groups), rel=1e-9, abs=1e-9)
+        if len({x for group in groups for x in group}) == 1:
+            assert (h, p) == (0.0, 1.0)
+            return
+        expected = scipy.stats.kruskal(*groups)
+        assert h == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
+        assert p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-9)
+
+    def test_of_two_groups_is_mann_whitney_without_continuity(self):
+        rng = np.random.default_rng(4)
+        a, b = np.round(rng.normal(size=30), 1), np.round(rng.normal(size=25), 1)
+        expected = scipy.stats.mannwhitneyu(a, b, use_continuity=False, method="asymptotic")
+        assert float(kruskal_wallis([a, b])[1]) == pytest.approx(expected.pvalue, rel=1e-9)
+
+    def test_by_hand(self):
+        # Ranks 1 2 3, 4 5 6, 7 8 9: H = 12/(9·10)·(6² + 15² + 24²)/3 − 3·10 = 7.2; p = e^(−3.6).
+        h, p = kruskal_wallis([array([1, 2, 3]), array([4, 5, 6]), array([7, 8, 9])])
+        assert float(h) == pytest.approx(7.2, rel=1e-12)
+        assert float(p) == pytest.approx(math.exp(-3.6), rel=1e-12)
+
+    def test_of_many_rows_is_that_of_each(self):
+        rng = np.random.default_rng(5)
+        groups = [rng.integers(0, 5, (4, n)).astype(float) for n in (6, 9, 3)]
+        h, p = kruskal_wallis(groups)
+        for i in range(4):
+            alone = kruskal_wallis([group[i] for group in groups])
+            assert (h[i], p[i]) == (float(alone[0]), float(alone[1]))
+
+
+class TestFriedman:
+    @given(st.integers(3, 5).flatmap(lambda k: st.lists(samples(k, k), min_size=1, max_size=12)))
+    @settings(deadline=None, max_examples=200)
+    def test_is_that_of_the_loop_and_of_scipy(self, rows):
+        statistic, p = map(float, friedman(array(rows)))
+        assert statistic == pytest.approx(naive_friedman(rows), rel=1e-9, abs=1e-9)
+        if all(len(set(row)) == 1 for row in rows):
+            assert (statistic, p) == (0.0, 1.0)
+            return
+        expected = scipy.stats.friedmanchisquare(*array(rows).T)
+        assert statistic == pytest.approx(expected.statistic, rel=1e-9, abs=1e-9)
+        assert p == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-9)
+
+    def test_by_hand(self):
+        # Four sets that agree on the order: sums 4, 8, 12; 12/(3·4·4)·224 − 3·4·4 = 8 = m(k − 1).
+        statistic, p = friedman(array([[1, 2, 3]] * 4))
+        assert float(statistic) == pytest.approx(8.0, rel=1e-12)
+        assert float(p) == pytest.approx(math.exp(-4), rel=1e-12)
+
+    def test_of_many_tables_is_that_of_each(self):
+        tables = np.random.default_rng(6).integers(0, 3, (4, 7, 3)).astype(float)
+        statistic, p = friedman(tables)
+        for i in range(4):
+            alone = friedman(tables[i])
+            assert (statistic[i], p[i]) == (float(alone[0]), float(alone[1]))
+
+
+def test_large_samples_do_not_load_scipy():
+    code = (
+        "import sys\n"
+        "import numpy as np\n"
+        "from exparity.stats import compare_groups\n"
+        "values = np.random.default_rng(0).normal(size=120)\n"
+        "pairs = [str(i) for i in range(60)] * 2\n"
+        "found = compare_groups(values, ['a'] * 60 + ['b'] * 60, ('a', 'b'), pairs)\n"
+        "assert found.p == found.p and found.d_ci_low < found.d_ci_high\n"
+        "assert found.wilcoxon_p == found.wilcoxon_p\n"
+        "sys.exit('scipy is loaded' if 'scipy' in sys.modules else 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

@@ -1,0 +1,92 @@
+"""Summaries over seeds: counts, means and combined p-values."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.stats import combine_p, summarise_seeds
+
+
+def row(p, d, alpha=0.05, **more):
+    return {
+        "p": p, "cohens_d": d, "significant": p <= alpha,
+        "direction": 0 if d != d else int(np.sign(d)), **more,
+    }  # fmt: skip
+
+
+class TestSummary:
+    def test_by_hand(self):
+        found = summarise_seeds([row(0.01, 0.4), row(0.04, 0.2), row(0.3, -0.1), row(0.2, 0.1)])
+        assert (found.n_seeds, found.n_tested, found.n_significant) == (4, 4, 2)
+        assert found.mean_d == pytest.approx(0.15)
+        # deviations .25 .05 −.25 −.05: squares sum to .13
+        assert found.sd_d == pytest.approx(math.sqrt(0.13 / 3))
+        assert found.mean_d_significant == pytest.approx(0.3)
+        assert (found.considerable, found.direction, found.same_sign) == (True, 1, 0.75)
+        # cot(.01π), cot(.04π), cot(.3π), cot(.2π): mean 10.46...
+        mean = sum(1 / math.tan(p * math.pi) for p in (0.01, 0.04, 0.3, 0.2)) / 4
+        assert found.combined_p == pytest.approx(0.5 - math.atan(mean) / math.pi, rel=1e-12)
+
+    def test_undefined_seeds_count_and_change_nothing_else(self):
+        rows = [row(0.01, 0.4), row(0.5, 0.1)]
+        one, two = summarise_seeds(rows), summarise_seeds([*rows, row(math.nan, math.nan)])
+        assert (two.n_seeds, two.n_tested) == (3, 2)
+        assert (one.mean_d, one.sd_d, one.same_sign) == (two.mean_d, two.sd_d, two.same_sign)
+        assert one.combined_p == two.combined_p
+
+    def test_nothing_significant(self):
+        found = summarise_seeds([row(0.5, 0.9), row(0.6, -0.9)])
+        assert math.isnan(found.mean_d_significant)
+        assert (found.considerable, found.direction, found.same_sign) == (False, 0, 0.5)
+
+    def test_nothing_defined(self):
+        found = summarise_seeds([row(math.nan, math.nan)])
+        assert (found.n_tested, found.direction) == (0, 0)
+        for name in ("mean_d", "sd_d", "mean_d_significant", "same_sign", "combined_p"):
+            assert math.isnan(getattr(found, name)), name
+
+    def test_infinite_effects(self):
+        found = summarise_seeds([row(0.01, math.inf), row(0.01, 0.5)])
+        assert (found.mean_d, found.considerable) == (math.inf, True)
+        assert math.isnan(found.sd_d)
+        both = summarise_seeds([row(0.01, math.inf), row(0.01, -math.inf)])
+        assert math.isnan(both.mean_d)
+        assert not both.considerable
+
+    @pytest.mark.parametrize(("threshold", "considerable"), [(0.3, True), (0.31, False)])
+    def test_threshold(self, threshold, considerable):
+        found = summarise_seeds([row(0.01, -0.3), row(0.9, 2.0)], threshold=threshold)
+        assert found.considerable is considerable
+
+
+class TestCombined:
+    @given(st.floats(1e-12, 0.98), st.integers(1, 6))
+    @settings(deadline=None)
+    def test_equal_p_values_give_that_p_value(self, p, n):
+        assert combine_p([p] * n) == pytest.approx(p, rel=1e-9)
+
+    @given(st.lists(st.floats(1e-15, 1), min_size=1, max_size=8))
+    @settings(deadline=None)
+    def test_lies_in_range_and_above_bonferroni(self, p):
+        # The mean of cotangents is at most the largest, and cot x ≤ 1/x.
+        assert min(p) * 0.999 <= combine_p(p) <= 1
+        assert combine_p(p) == pytest.approx(combine_p(p[::-1]), rel=1e-9)
+
+    def test_one_seed_without_difference_does_not_hide_the_others(self):
+        assert combine_p([1e-8, 1e-6, 1.0]) < 1e-5
+
+    def test_tiny_and_zero(self):
+        assert combine_p([1e-300, 0.5]) == pytest.approx(2e-300, rel=1e-9)
+        assert combine_p([0.0, 0.5]) == 0.0
+        assert math.isnan(combine_p([math.nan]))
+        assert math.isnan(combine_p([]))
+
+    def test_the_input_is_left_as_it_was(self):
+        p = np.array([1.0, 0.2])
+        combine_p(p)
+        assert p.tolist() == [1.0, 0.2]

@@ -1,0 +1,71 @@
+"""The published grid: planned whole, and run in its smallest form."""
+
+from __future__ import annotations
+
+import resource
+import subprocess
+import sys
+from itertools import product
+from pathlib import Path
+
+import pytest
+import yaml
+
+import exparity
+
+pytestmark = pytest.mark.workflow
+
+HERE = Path(__file__).parent
+METHODS = [
+    "gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input", "lime",
+    "shap",
+]  # fmt: skip
+METRICS = [
+    "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
+    "sparsity", "sensitivity",
+]  # fmt: skip
+
+
+def cpu_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout, repository):
+    """The wall clock depends on what else runs; the processor's time hardly does."""
+    before = cpu_seconds()
+    run = subprocess.run(
+        [sys.executable, "-m", "snakemake", "-n", "-q", "rules", "--cores", "1",
+         "--configfile", str(repository / "config" / "paper.yaml"),
+         "--config", "data_dir=nowhere"],
+        cwd=checkout.root, env=checkout.environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode == 0, run.stderr
+    table = [line.split() for line in (run.stdout + run.stderr).splitlines()]
+    counts = {row[0]: int(row[1]) for row in table if len(row) == 2 and row[1].isdigit()}
+    trained = (4 * 5 + 2 * 2) * 5
+    assert counts["test"] == counts["evaluate"] == trained * 6 * 7 == 5040
+    assert counts["explain"] == trained * 6
+    assert counts["finetune"] == counts["bias"] == counts["control"] == trained
+    assert counts["prepare"] == 4
+    assert cpu_seconds() - before < 40
+
+
+def test_every_leaf_of_the_small_grid_exists(checkout):
+    config = yaml.safe_load((HERE / "configs" / "paper-ci.yaml").read_text())
+    checkout.configure(**config)
+    checkout.snakemake()
+    assert checkout.plan() == {}
+    trained = [("pairs_all", "bert"), ("stereotypes", "gpt2")]
+    tests = exparity.read_results(checkout.results, "tests")
+    found = tests[["dataset", "model", "method", "metric"]].astype(str)
+    assert sorted(found.itertuples(index=False, name=None)) == sorted(
+        (*pair, method, metric) for pair, method, metric in product(trained, METHODS, METRICS)
+    )
+    assert (tests["n_examples"] == tests["metric"].map({"sensitivity": 8}).fillna(24)).all()
+    assert (tests["n_pairs"] > 0).mean() > 0.9
+    for artefact in ("bias", "controls"):
+        rows = exparity.read_results(checkout.results, artefact)
+        pairs = set(rows[["dataset", "model"]].astype(str).itertuples(index=False, name=None))
+        assert pairs == set(trained), artefact
+    assert (checkout.results / "report" / "index.html").is_file()

@@ -288,7 +288,7 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     Args:
         folder: the results folder of a run, such as ``results``.
         artefact: ``data``, ``predictions``, ``explanations``, ``scores``, ``tests``,
-            ``disparity`` or ``history``.
+            ``controls``, ``bias``, ``disparity`` or ``history``.
 
     Returns:
         A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns

@@ -20,6 +20,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.render import latex_escape
 from exparity.schema import read_schema
 from exparity.stages.report import report
+from exparity.stats.model_bias import model_bias
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 SEEDS = (0, 1, 2)
@@ -56,6 +57,9 @@ CELLS = [(d, m, x, y) for d in DATASETS for m in MODELS for x in METHODS for y i
 CASE_OF = {cell: list(CASES)[i % len(CASES)] for i, cell in enumerate(CELLS)}
 
 
+COLLAPSED = ("second", "gpt", 2)
+
+
 def test_row(significant, d, number):
     flags = ["constant", "undefined_values"] if math.isnan(d) else []
     flags = ["no_variance"] if math.isinf(d) else flags
@@ -66,7 +70,10 @@ def test_row(significant, d, number):
         "significant": significant, "cohens_d": d, "d_ci_low": d - 0.1, "d_ci_high": d + 0.1,
         "considerable": abs(d) >= 0.3, "rank_biserial": 0.25,
         "direction": 0 if math.isnan(d) else (d > 0) - (d < 0), "n_pairs": 10, "wilcoxon_p": 0.5,
-        "d_z": 0.5, "n_undefined": 0, "n_examples": 21, "flags": flags,
+        "d_z": 0.5, "n_undefined": 0, "n_examples": 21, "flags": flags, "n_groups": 2,
+        "omnibus": "", "omnibus_statistic": math.nan, "omnibus_p": math.nan,
+        "epsilon_squared": math.nan, "n_sets": 10, "friedman_statistic": math.nan,
+        "friedman_p": math.nan,
     }  # fmt: skip
 
 
@@ -75,7 +82,7 @@ test_row.__test__ = False
 
 def predictions(dataset, model, seed):
     """Ten examples; the first group loses one per seed; gpt on second, seed 2, says 1 always."""
-    collapsed = (dataset, model, seed) == ("second", "gpt", 2)
+    collapsed = (dataset, model, seed) == COLLAPSED
     rows = []
     for i in range(10):
         group = "male" if i < 5 else "female"
@@ -90,13 +97,39 @@ def predictions(dataset, model, seed):
     return rows
 
 
+def bias_rows(rows):
+    """What the stage bias makes of predictions."""
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    found = model_bias(
+        columns["label"], columns["predicted"], columns["probabilities"], columns["group"],
+        ("male", "female"), ("female", "male"), columns["match_id"], resamples=0,
+    )  # fmt: skip
+    return [vars(row) for row in found]
+
+
+def control_rows(seed):
+    """Of 20 permutations of each cell, as many are significant as the seed says."""
+    return [
+        {
+            "method": method, "metric": metric, "scheme": "across_rows", "test": "mann_whitney",
+            "group_a": "male", "group_b": "female", "n_permutations": 20, "n_significant": seed,
+            "rate": seed / 20, "flags": [],
+        }
+        for method in METHODS
+        for metric in METRICS
+    ]  # fmt: skip
+
+
 def accuracy(rows, group=None):
     chosen = [r for r in rows if group in (None, r["group"])]
     return sum(r["label"] == r["predicted"] for r in chosen) / len(chosen)
 
 
+DECLARED = {"attribute": "sex", "groups": ["male", "female"], "labels": ["female", "male"]}
+
+
 def write(path, artefact, rows, **ids):
-    write_artefact(path, artefact, rows, ids, stage="x", parameters={})
+    write_artefact(path, artefact, rows, ids, stage="x", parameters={}, extra=DECLARED)
 
 
 def make_study(folder, rename=str):
@@ -105,8 +138,10 @@ def make_study(folder, rename=str):
         for seed in SEEDS:
             ids = {"dataset": dataset, "model": rename(model), "seed": seed}
             cell = Path(dataset) / rename(model) / str(seed)
-            path = (folder / "predictions" / cell).with_suffix(".parquet")
-            write(path, "predictions", predictions(dataset, model, seed), **ids)
+            rows = bias_rows(predictions(dataset, model, seed))
+            write((folder / "bias" / cell).with_suffix(".parquet"), "bias", rows, **ids)
+            path = (folder / "controls" / cell).with_suffix(".parquet")
+            write(path, "controls", control_rows(seed), **ids)
             for method in METHODS:
                 for metric in METRICS:
                     outcome = CASES[CASE_OF[dataset, model, method, metric]][0][seed]
@@ -136,12 +171,15 @@ class Page(HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.tables, self.tags, self.texts, self.cell = [], [], [], None
+        self.in_caption = False
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         self.tags.append((tag, dict(attrs)))
         if tag == "table":
             self.tables.append({"caption": "", "rows": []})
+        elif tag == "caption":
+            self.in_caption = True
         elif tag == "tr":
             self.tables[-1]["rows"].append([])
         elif tag in ("td", "th"):
@@ -151,15 +189,26 @@ class Page(HTMLParser):
     def handle_endtag(self, tag):
         if tag in ("td", "th"):
             self.cell = None
+        self.in_caption &= tag != "caption"
 
     def handle_data(self, data):
         self.texts.append(data)
+        if self.in_caption:
+            self.tables[-1]["caption"] += data
         if self.cell is not None:
             self.cell[0].append(data.strip())
 
     @property
     def text(self):
         return " ".join(" ".join(self.texts).split())
+
+    def table(self, caption):
+        """Rows of the table with a caption."""
+        return self.body(self.index(caption))
+
+    def index(self, caption):
+        captions = [" ".join(table["caption"].split()) for table in self.tables]
+        return next(i for i, text in enumerate(captions) if caption in text)
 
     def body(self, index):
         """Rows of a table below its heading, every one of full width."""
@@ -189,7 +238,10 @@ class TestDisparity:
         source = tests.sort_values(key).reset_index(drop=True)
         for name in source.columns:
             if name == "flags":
-                assert [list(x) for x in merged[name]] == [list(x) for x in source[name]]
+                collapsed = [cell == COLLAPSED for cell in merged[key[:3]].itertuples(index=False)]
+                assert [list(x) for x in merged[name]] == [
+                    [*x, *["collapsed"] * y] for x, y in zip(source[name], collapsed, strict=True)
+                ]
             else:
                 assert merged[name].equals(source[name]), name
 
@@ -220,25 +272,29 @@ class TestDisparity:
 class TestPage:
     def test_heads_of_the_tables(self, page):
         # ig_few and ig_many are one implementation: they go by their own ids
-        heads = [" ".join(cell[0]) for cell in page.tables[0]["rows"][0]]
+        heads = [" ".join(cell[0]) for cell in page.tables[page.index("first, sex")]["rows"][0]]
         assert heads == [
             "Model", "Method", "Comprehensiveness ↑", "Gini index ↑", "Sufficiency ↓"
         ]  # fmt: skip
-        names = [row[1][0] for row in page.body(0)]
+        names = [row[1][0] for row in page.table("first, sex")]
         assert names == ["Gradient", "ig_few", "ig_many"] * 2
-        assert [row[0][0] for row in page.body(0)] == ["bert"] * 3 + ["gpt"] * 3
+        assert [row[0][0] for row in page.table("first, sex")] == ["bert"] * 3 + ["gpt"] * 3
 
     def test_every_cell_shows_count_effect_strength_and_colour(self, page):
         seen = 0
-        for index, dataset in enumerate(DATASETS):
+        for dataset in DATASETS:
             for (model, method), row in zip(
-                ((m, x) for m in MODELS for x in METHODS), page.body(index), strict=True
+                ((m, x) for m in MODELS for x in METHODS),
+                page.table(f"{dataset}, sex"),
+                strict=True,
             ):
                 for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
                     name = CASE_OF[dataset, model, method, metric]
                     _, count, mean, bold, colour = CASES[name]
                     shown = "undefined" if mean is None else f"d = {mean:+.2f}"
-                    star = "* " if name in ("undefined", "partly undefined", "no variance") else ""
+                    flagged = (dataset, model) == COLLAPSED[:2]
+                    flagged |= name in ("undefined", "partly undefined", "no variance")
+                    star = "* " if flagged else ""
                     assert text == f"{count} {star}{shown}", name
                     classes = attrs["class"].split()
                     assert ("strong" in classes) == bold, name
@@ -248,10 +304,14 @@ class TestPage:
         assert seen == len(CELLS)
 
     def test_flags_are_shown_on_the_cell_and_counted_above(self, page):
-        titles = {c[1].get("title") for i in (0, 1) for row in page.body(i) for c in row[2:]}
-        assert titles == {None, "constant, undefined_values", "no_variance"}
+        titles = {
+            c[1].get("title") for d in DATASETS for row in page.table(f"{d}, sex") for c in row[2:]
+        }
+        assert {None, "constant, undefined_values", "no_variance", "collapsed"} <= titles
         # four cells of each case: 3 + 2 undefined seeds, 2 without variance
-        for flag, count in (("constant", 20), ("no_variance", 8), ("undefined_values", 20)):
+        for flag, count in (
+            ("constant", 20), ("no_variance", 8), ("undefined_values", 20), ("collapsed", 9)
+        ):  # fmt: skip
             assert f"{flag} ( {count} ): {meaning_of(flag)}" in page.text.replace(
                 f"({count})", f"( {count} )"
             )
@@ -268,7 +328,7 @@ class TestPage:
         assert "By chance alone about 4 % of" in page.text
 
     def test_accuracies(self, page):
-        rows = [[text for text, _ in row] for row in page.body(2)]
+        rows = [[text for text, _ in row] for row in page.table("Accuracy on the test split")]
         expected = []
         for dataset, model in ((d, m) for d in DATASETS for m in MODELS):
             for seed in SEEDS:
@@ -276,22 +336,46 @@ class TestPage:
                 overall, female, male = (accuracy(found, g) for g in (None, "female", "male"))
                 expected.append(
                     [dataset, model, str(seed), "10", f"{overall:.3f}",
-                     f"female {female:.3f}, male {male:.3f}"]
+                     f"male {male:.3f}, female {female:.3f}"]
                 )  # fmt: skip
         assert rows == expected
 
+    def test_controls(self, page):
+        rows = [[text for text, _ in row] for row in page.table("Permutation control")]
+        # 4 classifiers × 9 cells × 20 permutations a seed, with 0, 1 and 2 of 20 significant
+        assert [row[:3] for row in rows] == [["across rows", "Mann–Whitney U", "5.0 %"]]
+        assert rows[0][4] == "2,160 of 108 results"
+        low, high = (float(x) for x in rows[0][3].removesuffix(" %").split(" to "))
+        assert low < 5.0 < high
+
+    def test_corrected_counts(self, page, study):
+        found = read_results(study, "disparity")
+        # 56 of 108 tests have p = 0.01: far more than corrections by dataset ask for, or not
+        for dataset in DATASETS:
+            rows = found[found["dataset"] == dataset]
+            m, k = len(rows), int((rows["p"] == 0.01).sum())
+            assert (rows["significant_bh"] == ((rows["p"] == 0.01) & (m * 0.01 / k <= 0.04))).all()
+            assert (rows["p_holm"] == (rows["p"] * m).clip(upper=1)).all()
+            assert not rows["significant_holm"].any()
+        assert "0 stay significant by Holm" in page.text
+        assert f"{int(found['significant_bh'].sum())} by that of Benjamini" in page.text
+
     def test_a_collapsed_model_is_named(self, page):
-        assert page.text.count("predicts one class for every test example") == 1
+        assert page.text.count("predicts one class for every test example;") == 1
         assert "gpt on second, seed 2, predicts one class" in page.text
 
     def test_metrics_are_explained(self, page):
-        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.body(3)}
+        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.body(-1)}
         assert rows["Sufficiency"][0] == "lower"
         assert rows["Gini index"][:3] == ["higher", "0.0 to 1.0 (index)", "complexity"]
         assert set(rows) == {"Comprehensiveness", "Sufficiency", "Gini index"}
 
+    def test_other_sections_are_there(self, page):
+        assert len(page.table("Mean over 3 seeds, ± standard deviation below")) > 10
+        assert "Beside published numbers" not in page.text  # of these datasets nothing is
+
     def test_groups_and_order_are_said(self, page):
-        assert page.text.count("gender: male − female.") == 2
+        assert page.text.count("sex: male − female.") == 2
         assert page.text.count("male scores higher") == 4  # "female scores higher" holds it too
 
     def test_no_script_and_no_request(self, page):
@@ -329,7 +413,8 @@ class TestTables:
             assert row["higher_group"] == {"a": "male", "b": "female", "": ""}[colour]
             if mean is None:
                 assert row["mean_cohens_d"] == ""
-                assert row["flags"] == "constant undefined_values"
+                collapsed = (dataset, row["model"]) == COLLAPSED[:2]
+                assert row["flags"] == "collapsed " * collapsed + "constant undefined_values"
             else:
                 assert float(row["mean_cohens_d"]) == pytest.approx(mean, rel=1e-5, abs=1e-12)
 
@@ -368,7 +453,10 @@ class TestTables:
     def test_one_file_of_each_kind_per_dataset(self, study):
         names = sorted(p.name for p in (study / "report" / "tables").iterdir())
         assert names == sorted(
-            f"disparity_{d}_male_female.{kind}" for d in DATASETS for kind in ("csv", "tex")
+            f"{name}.{kind}"
+            for d in DATASETS
+            for name in (f"disparity_{d}_male_female", f"bias_{d}")
+            for kind in ("csv", "tex")
         )
 
     def test_nothing_unfinished_is_left(self, study):
@@ -399,7 +487,7 @@ def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):
     source = (tmp_path / "report" / "index.html").read_text()
     assert "<b>" not in source
     assert "&lt;b&gt;bert&amp;_%" in source
-    assert Page(source).body(0)[0][0][0] == "<b>bert&_%"
+    assert Page(source).table("first, sex")[0][0][0] == "<b>bert&_%"
     latex = (tmp_path / "report" / "tables" / "disparity_first_male_female.tex").read_text()
     assert "\n<b>bert\\&\\_\\%" in latex
 
@@ -412,7 +500,12 @@ class TestProblems:
         return tmp_path
 
     @pytest.mark.parametrize(
-        "path", ["tests/first/gpt/1/ig_few/gini.parquet", "predictions/second/bert/0.parquet"]
+        "path",
+        [
+            "tests/first/gpt/1/ig_few/gini.parquet",
+            "bias/second/bert/0.parquet",
+            "controls/first/bert/2.parquet",
+        ],
     )
     def test_a_missing_artefact_is_named_and_nothing_is_written(self, path, folder, options):
         (folder / path).unlink()

@@ -26,6 +26,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import ModuleType
 from typing import Any
 
+_OWN_NAMES = ("__all__", "__version__")  # set by a package's own code
 # Waking a package may wake another one, in the same thread.
 _lock = threading.RLock()
 
@@ -77,8 +78,8 @@ class _Package(ModuleType):
             if now is self:
                 raise AttributeError(f"module '{self.__name__}' has no attribute '{name}'")
             return getattr(now, name)
-        if name.startswith("__"):  # the import system looks for these
-            raise AttributeError(name)
+        if name.startswith("__") and name not in _OWN_NAMES:
+            raise AttributeError(name)  # what the import system looks for
         if name in known.homes:
             return getattr(importlib.import_module(known.homes[name]), name)
         submodule = f"{self.__name__}.{name}"
@@ -140,6 +141,20 @@ class _Changes(Loader):
         self._change(module)
 
 
+class _Loaded(Loader):
+    """Hands out a module that is there already."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+        self._spec = module.__spec__
+
+    def create_module(self, spec: ModuleSpec) -> ModuleType:
+        return self._module
+
+    def exec_module(self, module: ModuleType) -> None:
+        module.__spec__ = self._spec
+
+
 class SparingFinder(MetaPathFinder):
     """Finds the modules of some libraries in the form that spares what no job uses."""
 
@@ -157,9 +172,8 @@ class SparingFinder(MetaPathFinder):
             known = waiting.__dict__.get("_exparity_waits")
             if known is not None and not _may_load_alone(known, own_name):
                 wake(waiting)
-                loaded = sys.modules.get(name)
-                if loaded is not None and loaded.__spec__ is not None:
-                    return loaded.__spec__
+                if name in sys.modules:  # the package has loaded it
+                    return ModuleSpec(name, _Loaded(sys.modules[name]))
         if name in self._packages:
             spec = PathFinder.find_spec(name, path)
             if spec is not None and spec.submodule_search_locations is not None:
@@ -171,3 +185,72 @@ class SparingFinder(MetaPathFinder):
                 spec.loader = _Changes(spec.loader, self._changes[name])
                 return spec
         return None
+
+
+def _as_it_is(function: Any = None, *_: Any, **__: Any) -> Any:
+    """Stand in for a decorator that only matters to a compiler."""
+    return _as_it_is if function is None else function
+
+
+def _do_without(module: ModuleType) -> None:
+    """Have transformers do without what no classifier needs."""
+    for name in ("is_scipy_available", "is_torch_distributed_available"):
+        if hasattr(module, name):
+            setattr(module, name, lambda: False)
+    # It would run the package's own code once more.
+    module.direct_transformers_import = lambda *_: sys.modules["transformers"]  # type: ignore[attr-defined]
+
+
+class _NoFrame:
+    """Stands in for the class of pandas objects, of which there are none."""
+
+
+def libraries() -> list[Library]:
+    """Return what is spared of the libraries that are installed in a known version."""
+    torch = Library(
+        {"torch": "2."},
+        {
+            "torch._dynamo": Waiting(
+                {
+                    "disable": _as_it_is,
+                    "allow_in_graph": _as_it_is,
+                    "assume_constant_result": _as_it_is,
+                },
+                alone=frozenset({"_trace_wrapped_higher_order_op"}),
+            )
+        },
+    )
+    transformers = Library(
+        {"transformers": "5.23."},
+        {
+            # Both read the source of all models first, 1,600 files.
+            "transformers": Waiting(
+                {"__version__": version("transformers")},
+                homes={"PreTrainedTokenizer": "transformers.tokenization_python"},  # for shap
+            ),
+            "transformers.models": Waiting(),
+        },
+        {"transformers.utils.import_utils": _do_without},
+    )
+    shap = Library(
+        {"shap": "0.51."},
+        {
+            "shap": Waiting(
+                homes={
+                    "Explanation": "shap._explanation",
+                    "PartitionExplainer": "shap.explainers._partition",
+                }
+            ),
+            "shap.explainers": Waiting(),
+            "shap.maskers": Waiting(homes={"Text": "shap.maskers._text"}),
+            "sklearn": Waiting(alone=frozenset()),
+            "numba": Waiting({"njit": _as_it_is}, alone=frozenset()),
+            "pandas": Waiting({"DataFrame": _NoFrame, "Series": _NoFrame}, alone=frozenset()),
+        },
+    )
+    return [library for library in (torch, transformers, shap) if library.is_known()]
+
+
+def spare_imports() -> None:
+    """Spare this process, from now on, what a job that runs a classifier does not use."""
+    sys.meta_path.insert(0, SparingFinder(libraries()))

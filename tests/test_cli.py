@@ -24,8 +24,8 @@ from exparity.stages._stop import Stopped
 from exparity.stats import compare_groups
 
 COMMANDS = [
-    "prepare", "finetune", "explain", "evaluate", "gather", "test", "report", "list", "data",
-    "compare-published", "bench",
+    "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "control", "report",
+    "list", "data", "compare-published", "bench",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
 
@@ -430,7 +430,7 @@ class TestOtherStages:
         result = run(
             "report", "--results", tmp_path, "--page", tmp_path / "r" / "p", "--options", options
         )
-        refused(result, "predictions/pairs_all/m/0.parquet: no such file")
+        refused(result, "bias/pairs_all/m/0.parquet: no such file")
 
 
 class TestTest:

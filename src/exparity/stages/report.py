@@ -11,7 +11,13 @@ from typing import Any
 from exparity.artifacts import atomic_path, write_artefact
 from exparity.report.bias import bias_csv, bias_tables
 from exparity.report.gather import Study, gather
-from exparity.report.published import STUDIES, compare_results, section_of
+from exparity.report.published import (
+    STUDIES,
+    Comparison,
+    compare_results,
+    section_of,
+    write_comparison,
+)
 from exparity.report.render import render_bias_latex, render_latex, render_page
 from exparity.report.tables import disparity_tables, write_tables
 
@@ -20,6 +26,8 @@ log = logging.getLogger(__name__)
 
 def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     """Write the page, and ``disparity.parquet`` and ``tables/`` beside it.
+
+    Where the grid, or part of it, was published, ``published/`` holds the comparison as tables.
 
     Args:
         results: folder of all results.
@@ -46,20 +54,21 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     others |= {f"{t.name}.tex": render_bias_latex(t) for t in bias}
     latex = {t.name: render_latex(study, t) for t in tables}
     write_tables(tables, page.with_name("tables"), latex, others)
+    published = _published(results, study, options)
+    if published is not None:
+        write_comparison(published, page.with_name("published"))
     with atomic_path(page) as temporary:
-        text = render_page(study, tables, bias, _published(results, study, options))
-        temporary.write_text(text, encoding="utf-8")
+        section = None if published is None else section_of(published)
+        temporary.write_text(render_page(study, tables, bias, section), encoding="utf-8")
     _say(study)
 
 
-def _published(
-    results: Path, study: Study, options: Mapping[str, Any]
-) -> Mapping[str, Any] | None:
-    """Return what the page says of published numbers; None if nothing of ours was published."""
+def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Comparison | None:
+    """Return the results beside published ones; None if nothing of the grid was published."""
     for name in STUDIES:
-        section = section_of(compare_results(results, study.rows, options, study=name))
-        if section is not None:
-            return section
+        found = compare_results(results, study.rows, options, study=name)
+        if found.matches:
+            return found
     return None
 
 

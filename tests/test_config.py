@@ -261,7 +261,7 @@ REFUSED = [
     ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: None"),
     ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
      r"config: overrides\[0\].metric.shards: 0"),
-    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, normal"),
+    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, norm"),
     ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
     ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
     ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),

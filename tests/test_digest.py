@@ -11,7 +11,7 @@ import pytest
 
 from exparity import digest as digest_module
 from exparity.data import DATASETS
-from exparity.digest import source_digest
+from exparity.digest import reached, source_digest
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 
@@ -185,3 +185,48 @@ class TestRealEntries:
             capture_output=True, text=True, env=environment, check=True, cwd="/",
         )  # fmt: skip
         assert run.stdout.split() == [source_digest(path) for path in files]
+
+
+STATS = {
+    "stats/__init__.py": (
+        "from exparity.stats.compare import compare\nfrom exparity.stats.extra import more\n"
+    ),
+    "stats/compare.py": "def f():\n    from exparity.stats.ranks import ranks\n",
+    "stats/ranks.py": "from exparity.stats.compare import compare  # a circle\n",
+    "stats/extra.py": "from exparity.stats.ranks import ranks\n",
+    "stats/unused.py": "X = 1\n",
+    "stages/__init__.py": "",
+    "stages/test.py": "from exparity.stats import compare\nfrom exparity.engine import run\n",
+    "stages/both.py": "import exparity.stats.extra\nfrom exparity.stats import compare\n",
+    "stages/none.py": "from exparity.stats import gone\n",
+}
+
+
+class TestReached:
+    """What a stage computes with, of all that a subpackage offers."""
+
+    @pytest.fixture
+    def stages(self, tree) -> Path:
+        for name, text in STATS.items():
+            path = tree / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return tree / "stages"
+
+    @pytest.mark.parametrize(
+        ("stage", "names"),
+        [
+            ("test", {"test", "compare", "ranks"}),
+            ("both", {"both", "compare", "ranks", "extra"}),
+            ("none", {"none"}),
+        ],
+    )
+    def test_only_what_it_imports_of_the_subpackage(self, stages, stage, names):
+        found = reached.__wrapped__(stages / f"{stage}.py", "stats")
+        assert {path.stem for path in found} == names
+
+    def test_tests_do_not_depend_on_what_the_report_alone_uses(self):
+        stages = Path(digest_module.__file__).parent / "stages"
+        found = {path.stem for path in reached(stages / "test.py", "stats")}
+        assert {"test", "compare", "effect"} <= found
+        assert not {"multiplicity", "model_bias", "control", "seeds"} & found

@@ -104,6 +104,27 @@ def test_never_flipped_is_censored_and_counted(classifier):
     assert notes == {"searched": 6, "censored": 6}
 
 
+def test_never_flipped_may_count_as_zero(classifier):
+    """As in the published code: what nothing can flip looks like what flips at once."""
+    explanations = make(classifier)
+    found, notes = run(
+        classifier, explanations, max_radius=1e-7, max_tokens=2, never_flipped="zero"
+    )
+    np.testing.assert_array_equal(found, 0.0)
+    assert notes == {"searched": 6, "censored": 6}
+
+
+def test_counting_as_zero_leaves_what_flipped_alone(classifier):
+    """With one token a text has one search: it is at the bound, or the same under both."""
+    explanations = make(classifier)
+    options = {"max_tokens": 1, "max_radius": 0.5}
+    censored, notes = run(classifier, explanations, **options)
+    zero, same = run(classifier, explanations, **options, never_flipped="zero")
+    assert notes == same
+    assert int((zero != censored).sum()) == notes["censored"]
+    np.testing.assert_array_equal(zero[zero != censored], 0.0)
+
+
 def test_nothing_moves_where_the_gradient_is_zero(checkpoints):
     """A head without weights: the classes are the same everywhere, so that nothing flips."""
     classifier = exparity.load_classifier(checkpoints["bert"], "cpu")

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exparity
-from exparity import Explanation
+from exparity import Explanation, InputError
 from exparity.metrics._removal import TENTHS, mean_drop, top_sets
 
 pytestmark = pytest.mark.reference
@@ -64,6 +64,20 @@ def test_gini_equals_the_loop(scores):
 
 def test_gini_of_zeros_is_undefined():
     assert math.isnan(value("gini", [0.0, 0.0]))
+
+
+@given(SCORES, st.floats(1e-12, 1.0))
+def test_an_epsilon_is_added_to_every_score(scores, epsilon):
+    total = math.fsum(abs(s) for s in scores)
+    moved = [abs(s) / total + epsilon if total else epsilon for s in scores]
+    expected = max(naive_gini(moved), 0)
+    assert value("gini", scores, epsilon=epsilon) == pytest.approx(expected, abs=1e-9)
+    assert value("gini", [0.0] * len(scores), epsilon=epsilon) == pytest.approx(0, abs=1e-12)
+
+
+def test_a_negative_epsilon_is_refused():
+    with pytest.raises(InputError, match="gini: epsilon must be 0 or more, not -1"):
+        value("gini", [1.0, 2.0], epsilon=-1.0)
 
 
 @given(st.lists(st.floats(0.01, 10), min_size=2, max_size=10), st.floats(0.01, 100))

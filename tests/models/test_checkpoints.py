@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -66,6 +67,66 @@ def test_pickled_weights_are_not_opened(folder):
     (folder / "pytorch_model.bin").write_bytes(payload)
     refuse(folder, "cannot be loaded")
     assert not marker.exists()
+
+
+def test_without_safetensors_the_remedy_is_named(folder):
+    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
+    refuse(folder, r"has no weights in safetensors; convert them once, as docs/models\.md shows")
+
+
+class TestHub:
+    """A cache of the Hub, filled here as a download would, and no network."""
+
+    NAME = "someone/some-model"
+
+    @pytest.fixture
+    def cache(self, checkpoints, tmp_path) -> Path:
+        """Return the folder of the only commit in the cache."""
+        commit = "0123456789abcdef0123456789abcdef01234567"
+        repository = tmp_path / "hub" / "models--someone--some-model"
+        shutil.copytree(checkpoints["bert"], repository / "snapshots" / commit)
+        (repository / "refs").mkdir()
+        (repository / "refs" / "main").write_text(commit)
+        return repository / "snapshots" / commit
+
+    def load(self, cache, *more) -> subprocess.CompletedProcess[str]:
+        code = (
+            "import sys\n"
+            "from exparity.errors import InputError\n"
+            "from exparity.models.checkpoints import build_model\n"
+            "from exparity.models.spec import ModelSpec\n"
+            "spec = ModelSpec(checkpoint=sys.argv[1], revision=(sys.argv[2:] or [None])[0])\n"
+            "try:\n"
+            "    print(build_model(spec, ['a', 'b', 'c'], [])[0].config.num_labels)\n"
+            "except InputError as error:\n"
+            "    print(error)"
+        )
+        home = cache.parents[3]
+        return subprocess.run(
+            [sys.executable, "-c", code, *more], capture_output=True, text=True, check=True,
+            env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
+        )  # fmt: skip
+
+    def test_a_fetched_model_is_found_below_hf_home(self, cache):
+        assert self.load(cache, self.NAME).stdout == "3\n"
+        assert self.load(cache, self.NAME, cache.name).stdout == "3\n"
+
+    def test_one_that_was_not_fetched_says_how_to_get_it(self, cache):
+        message = self.load(cache, "someone/else").stdout
+        assert message.startswith("checkpoint someone/else: cannot be loaded: ")
+        assert "fetch it where there is a network, with `exparity data fetch --models`" in message
+        assert message.count("\n") == 1
+
+    def test_one_without_safetensors_says_what_to_do(self, cache):
+        absent = cache.parents[1] / ".no_exist" / cache.name
+        absent.mkdir(parents=True)
+        for name in ("model.safetensors", "model.safetensors.index.json"):
+            (absent / name).touch()  # what a download leaves where the Hub has no such file
+        (cache / "model.safetensors").unlink()
+        message = self.load(cache, self.NAME, cache.name).stdout
+        assert message.startswith(f"checkpoint {self.NAME} at revision {cache.name}: ")
+        assert "has no weights in safetensors; convert them once" in message
+        assert message.count("\n") == 1
 
 
 def test_code_in_a_checkpoint_is_not_run(folder):

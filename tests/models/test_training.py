@@ -250,3 +250,28 @@ def test_models_that_cannot_be_built_are_named(data, tmp_path, spec, message):
 def test_specs_that_contradict_themselves_are_named(kind, values, message):
     with pytest.raises(InputError, match=message):
         build(kind, values, "here")
+
+
+def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, tmp_path, caplog):
+    """One class for every test example: what is explained then means nothing."""
+    import torch
+
+    from exparity.data.files import DataSource
+    from exparity.data.table import read_prepared
+    from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+    from exparity.stages.finetune import predict
+    from exparity.stages.prepare import prepare
+
+    prepare("pairs_all", {"n_pairs": 20}, DataSource(tmp_path), tmp_path / "d.parquet", "pairs_all")
+    model = load_model(checkpoints["bert"])
+    with torch.no_grad():
+        model.classifier.weight.zero_()
+        model.classifier.bias.copy_(torch.tensor([0.0, 5.0]))
+    with quiet_transformers():
+        model.save_pretrained(tmp_path / "model")
+        load_tokenizer(checkpoints["bert"]).save_pretrained(tmp_path / "model")
+    ids = {"dataset": "pairs_all", "model": "m", "seed": 0}
+    data, output = read_prepared(tmp_path / "d.parquet"), tmp_path / "p.parquet"
+    with caplog.at_level("WARNING"):
+        predict(tmp_path / "model", data, output, ids, {}, "cpu", None)
+    assert "predicts class 1 for every test example" in caplog.text

@@ -230,13 +230,15 @@ class TestInterval:
         for missed in (d < ends[:, 0], d > ends[:, 1]):  # on either side
             assert 0.008 <= missed.mean() <= 0.05
 
-    def test_of_tied_scores_has_honest_ends(self):
-        # Of resamples without any spread d is undefined, not a rounding error.
-        values = np.array([0.1] * 29 + [0.7] + [0.1] * 30)
-        first = np.arange(60) < 30
+    @pytest.mark.parametrize(("usual", "other"), [(0.7, 0.7), (0.1, 0.7), (0.3, 0.2)])
+    @pytest.mark.parametrize("matched", [False, True])
+    def test_of_tied_scores_has_honest_ends(self, usual, other, matched):
+        # Every tenth resample has no spread: d is infinite or undefined there, and no rounding
+        # error may make a number of it.
+        values = np.array([usual] * 29 + [0.3333] + [other] * 29 + [0.4444])
         low, high, how = interval_of_d(
-            values, first, None, ddof=1, confidence=0.95, resamples=500,
-            rng=np.random.default_rng(0),
+            values, np.arange(60) < 30, np.tile(np.arange(30), 2) if matched else None,
+            ddof=1, confidence=0.95, resamples=500, rng=np.random.default_rng(0),
         )  # fmt: skip
         assert how == "none"
         assert math.isnan(low)

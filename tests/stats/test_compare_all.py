@@ -101,13 +101,15 @@ class TestPairs:
         )
         assert one == again
         assert [r.d_ci_low for r in one] != [r.d_ci_low for r in other]
-        # the same numbers under other names: only the seed differs
+        # c and d have the values of a and b: only the draws differ
+        table = np.random.default_rng(1).normal(size=(20, 2))
         copy = compare_all(
-            [*values[:2], *values[:2]] * 5, [*"abcd"] * 5, ("a", "b", "c", "d"), resamples=99
+            np.hstack([table, table]).ravel(), [*"abcd"] * 20, [*"abcd"], resamples=99
         )
         by = {(r.group_a, r.group_b): r for r in copy}
         assert by["a", "b"].cohens_d == by["c", "d"].cohens_d
         assert by["a", "b"].p == by["c", "d"].p
+        assert by["a", "b"].d_ci_low != by["c", "d"].d_ci_low
 
 
 class TestTwoGroups:

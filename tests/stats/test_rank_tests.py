@@ -132,7 +132,7 @@ class TestRanks:
 
 class TestMannWhitney:
     @given(samples(2, 40), samples(2, 40))
-    @settings(deadline=None, max_examples=250)
+    @settings(deadline=None, max_examples=150)
     def test_is_scipys(self, a, b):
         u, p = mann_whitney(array(a), array(b))
         if len({*a, *b}) == 1:
@@ -181,7 +181,7 @@ class TestMannWhitney:
 
 class TestSignedRank:
     @given(samples(14, 90))
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=100)
     def test_is_scipys(self, differences):
         found = float(signed_rank(array(differences)))
         if not any(differences):
@@ -203,6 +203,17 @@ class TestSignedRank:
         # scipy goes through all signs of tied ones by resampling, which takes long.
         expected = scipy.stats.wilcoxon(differences).pvalue
         assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-9)
+
+    @pytest.mark.parametrize("n", [13, 14, 50, 51])
+    @pytest.mark.parametrize("zeros", [0, 1])
+    def test_on_both_sides_of_the_exact_limits(self, n, zeros):
+        differences = np.random.default_rng(7).normal(size=n) + 0.3
+        differences[:zeros] = 0
+        found = float(signed_rank(differences))
+        assert found == pytest.approx(scipy.stats.wilcoxon(differences).pvalue, rel=1e-9)
+        normal = naive_signed_rank(differences.tolist())
+        is_exact = n == 13 or (n <= 50 and not zeros)
+        assert (found != pytest.approx(normal, rel=1e-9)) == is_exact
 
     @given(samples(51, 90))
     @settings(deadline=None, max_examples=100)
@@ -231,7 +242,7 @@ class TestSignedRank:
 
 class TestKruskalWallis:
     @given(st.lists(samples(1, 15), min_size=2, max_size=5))
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=100)
     def test_is_that_of_the_loop_and_of_scipy(self, groups):
         h, p = map(float, kruskal_wallis([array(group) for group in groups]))
         assert h == pytest.approx(naive_kruskal(groups), rel=1e-9, abs=1e-9)
@@ -265,7 +276,7 @@ class TestKruskalWallis:
 
 class TestFriedman:
     @given(st.integers(3, 5).flatmap(lambda k: st.lists(samples(k, k), min_size=1, max_size=12)))
-    @settings(deadline=None, max_examples=200)
+    @settings(deadline=None, max_examples=100)
     def test_is_that_of_the_loop_and_of_scipy(self, rows):
         statistic, p = map(float, friedman(array(rows)))
         assert statistic == pytest.approx(naive_friedman(rows), rel=1e-9, abs=1e-9)

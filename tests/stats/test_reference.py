@@ -248,6 +248,20 @@ class TestScipy:
         assert found.d_ci_low < found.cohens_d < found.d_ci_high
         assert found.flags == []
 
+    def test_resamples_that_repeat_the_sample_count_half(self):
+        # Of four sets every tenth resample is the sample in another order. Whole numbers make
+        # scipy's sums exact, so that it sees these ties too.
+        a, b = np.array([5.0, 1.0, 8.0, 3.0]), np.array([2.0, 4.0, 1.0, 1.0])
+        found = compared(a, b, pairs=[*"abcd"] * 2, resamples=400, seed=5, confidence=0.5)
+        with np.errstate(all="ignore"):  # where one set is drawn four times
+            expected = scipy.stats.bootstrap(
+                (a, b), lambda x, y, axis: cohens_d(x, y, axis=axis), paired=True,
+                vectorized=True, n_resamples=400, batch=200, confidence_level=0.5, method="BCa",
+                rng=np.random.default_rng(5),
+            ).confidence_interval  # fmt: skip
+        assert found.d_ci_low == pytest.approx(expected.low, rel=1e-9)
+        assert found.d_ci_high == pytest.approx(expected.high, rel=1e-9)
+
     def test_resampling_rows_is_scipys_bootstrap_of_two_samples(self):
         rng = np.random.default_rng(4)
         a, b = rng.normal(size=15), rng.normal(size=25)
@@ -309,3 +323,4 @@ class TestEdges:
         assert d_z(np.array([1.0, 1.0])) == math.inf
         assert d_z(np.array([-1.0, -1.0])) == -math.inf
         assert math.isnan(d_z(np.array([0.0, 0.0])))
+        assert d_z(np.full(3, 0.1)) == math.inf  # their mean is not 0.1 in floating point

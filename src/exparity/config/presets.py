@@ -75,9 +75,9 @@ def replaced_use(config: Mapping[str, Any], block: str, id: str) -> str | None:
 
 
 def _instance(id: str, own: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
-    replaced = {} if "use" in own else {k: v for k, v in known.get(id, {}).items() if k == "use"}
+    replaced = {key: value for key, value in known.get(id, {}).items() if key == "use"}
     use = own.get("use", replaced.get("use", id))
-    options = {k: v for k, v in known.get(use, {}).items() if k != "use"}
+    options = {key: value for key, value in known.get(use, {}).items() if key != "use"}
     return {**replaced, **options, **own}
 
 

@@ -191,7 +191,7 @@ class TestSchema:
     def test_defaults_reach_blocks_within_blocks(self):
         schemes = ["within_sets", "across_rows"]
         assert experiment().config["controls"]["permutation"] == {
-            "repeats": 20, "schemes": schemes
+            "repeats": 100, "schemes": schemes
         }  # fmt: skip
         given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
         assert given == {"permutation": {"repeats": 3, "schemes": schemes}}

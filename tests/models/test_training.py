@@ -15,9 +15,10 @@ from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
 from exparity.models._loop import TrainingLoop, linear_schedule
 from exparity.models._state import Snapshot, StateFolder
+from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.models.training import finetune, split_validation
-from exparity.stages.finetune import finetune_cell
+from exparity.stages.finetune import finetune_cell, predict
 from exparity.stages.prepare import prepare
 
 MODEL = ModelSpec(
@@ -252,26 +253,18 @@ def test_specs_that_contradict_themselves_are_named(kind, values, message):
         build(kind, values, "here")
 
 
-def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, tmp_path, caplog):
+def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path, caplog):
     """One class for every test example: what is explained then means nothing."""
     import torch
 
-    from exparity.data.files import DataSource
-    from exparity.data.table import read_prepared
-    from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
-    from exparity.stages.finetune import predict
-    from exparity.stages.prepare import prepare
-
-    prepare("pairs_all", {"n_pairs": 20}, DataSource(tmp_path), tmp_path / "d.parquet", "pairs_all")
-    model = load_model(checkpoints["bert"])
+    model, tokenizer = load_model(checkpoints["bert"]), load_tokenizer(checkpoints["bert"])
     with torch.no_grad():
         model.classifier.weight.zero_()
         model.classifier.bias.copy_(torch.tensor([0.0, 5.0]))
     with quiet_transformers():
         model.save_pretrained(tmp_path / "model")
-        load_tokenizer(checkpoints["bert"]).save_pretrained(tmp_path / "model")
-    ids = {"dataset": "pairs_all", "model": "m", "seed": 0}
-    data, output = read_prepared(tmp_path / "d.parquet"), tmp_path / "p.parquet"
+        tokenizer.save_pretrained(tmp_path / "model")
+    ids = {"dataset": "pairs", "model": "m", "seed": 0}
     with caplog.at_level("WARNING"):
-        predict(tmp_path / "model", data, output, ids, {}, "cpu", None)
+        predict(tmp_path / "model", data, tmp_path / "p.parquet", ids, {}, "cpu", None)
     assert "predicts class 1 for every test example" in caplog.text

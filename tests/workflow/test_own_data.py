@@ -20,7 +20,8 @@ def write_table(path, count=120, *, words=("plain", "fine")):
         writer.writerow(["review", "stars", "region"])
         for i in range(count):
             good = i % 2
-            text = f"the {words[i % len(words)]} tool number {i} {'works' if good else 'breaks'} here"
+            verb = "works" if good else "breaks"
+            text = f"the {words[i % len(words)]} tool number {i} {verb} here"
             writer.writerow([text, ["bad", "good"][good], ["north", "south", "west"][i % 3]])
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import pyarrow.parquet as pq
 import pytest
-import yaml
 from support import N_METHODS, N_METRICS, TINY
 
 import exparity

@@ -8,6 +8,8 @@ MEANINGS = {
     "constant": "all scores are equal, so there is nothing to compare",
     "interval_none": "the effect size has no bootstrap interval",
     "interval_percentile": "the interval is by percentiles; its bias correction is undefined",
+    "no_differences": "the scores of every matched set are equal, so that the signed-rank test has "
+    "nothing to compare",
     "no_examples": "there is no example to compute it from, such as no positive of a group",
     "no_pairs": "no matched set has members of both groups",
     "no_variance": "each group's scores are constant and differ, so that d is infinite",

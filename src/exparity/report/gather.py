@@ -47,7 +47,8 @@ class Study:
         rows: the disparity artefact: one mapping per test.
         bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
-        controls: how often permuted groups differ; empty if no control was run.
+        controls: how often permuted groups differ, overall ("") and by metric; empty if no control
+            was run.
     """
 
     title: str
@@ -60,7 +61,7 @@ class Study:
     rows: Sequence[Mapping[str, Any]]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
-    controls: Sequence[ControlRate]
+    controls: Mapping[str, Sequence[ControlRate]]
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
@@ -176,12 +177,16 @@ def _accuracies(
 
 def _controls(
     results: Path, pairs: Sequence[tuple[str, str]], options: Mapping[str, Any]
-) -> list[ControlRate]:
+) -> dict[str, list[ControlRate]]:
     if not options["controls"]["permutation"]["repeats"]:
-        return []
+        return {}
     paths = [
         results / "controls" / dataset / model / f"{seed}.parquet"
         for dataset, model in pairs
         for seed in options["seeds"]
     ]
-    return control_rates(read_tables(paths, "controls").to_pylist())
+    rows = read_tables(paths, "controls").to_pylist()
+    found = {"": control_rates(rows)}
+    for metric, _ in options["metrics"]:
+        found[metric] = control_rates([row for row in rows if row["metric"] == metric])
+    return found

@@ -60,7 +60,7 @@ def permutation_control(
     pairs: Sequence[str | None] | None = None,
     *,
     alpha: float = 0.05,
-    repeats: int = 20,
+    repeats: int = 100,
     schemes: tuple[Scheme, ...] = ("within_sets", "across_rows"),
     seed: int = 0,
 ) -> list[PermutedTest]:

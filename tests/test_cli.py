@@ -145,7 +145,7 @@ class TestList:
         assert 'options: normalise_over="sequence", tau=0.1' in out
         assert "Hurley and Rickard 2009" in out
 
-    @pytest.mark.parametrize("kind", ["datasets", "methods", "metrics"])
+    @pytest.mark.parametrize("kind", ["datasets", "methods", "metrics", "models"])
     def test_one_kind(self, kind, run):
         code, out, _ = run("list", kind)
         assert code == 0

@@ -300,9 +300,12 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
 
 
 def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:
-    parser = _command(commands, "list", runs["list"], "list datasets, methods and metrics")
+    parser = _command(commands, "list", runs["list"], "list datasets, methods, metrics and models")
     parser.add_argument(
-        "kind", nargs="?", choices=["datasets", "methods", "metrics"], help="all three if left out"
+        "kind",
+        nargs="?",
+        choices=["datasets", "methods", "metrics", "models"],
+        help="all four if left out",
     )
     _add_plugins(parser)
 

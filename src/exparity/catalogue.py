@@ -8,6 +8,7 @@ from typing import Any
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
+from exparity.models.catalogue import describe_models
 from exparity.parameters import Option
 from exparity.registry import Entry, Registry
 
@@ -18,11 +19,13 @@ def describe(kind: str | None = None) -> str:
     """Return a plain-text catalogue.
 
     Args:
-        kind: ``datasets``, ``methods`` or ``metrics``; all if None.
+        kind: ``datasets``, ``methods``, ``metrics`` or ``models``; all if None.
     """
     parts: dict[str, Registry[Any]] = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
-    chosen = [kind] if kind else list(parts)
-    return "\n\n".join(_section(name, parts[name]) for name in chosen)
+    chosen = [kind] if kind else [*parts, "models"]
+    return "\n\n".join(
+        describe_models() if name == "models" else _section(name, parts[name]) for name in chosen
+    )
 
 
 def _section(name: str, registry: Registry[Any]) -> str:

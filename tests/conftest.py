@@ -32,6 +32,10 @@ def pytest_addoption(parser):
     parser.addoption("--costly", action="store_true", help="run tests marked costly as well")
 
 
+def pytest_configure(config):
+    config.addinivalue_line("markers", "slurm: runs on a SLURM that the tests start themselves")
+
+
 def pytest_collection_modifyitems(config, items):
     if config.getoption("--costly"):
         return

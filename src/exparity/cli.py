@@ -8,6 +8,7 @@ torch.
 from __future__ import annotations
 
 import argparse
+import errno
 import gc
 import logging
 import os
@@ -68,7 +69,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"exparity: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        print(f"exparity: {_explained(error)}", file=sys.stderr)
         return 1
     return 0
 
@@ -112,6 +113,15 @@ def _threads(arguments: argparse.Namespace) -> None:
     from exparity.engine.device import make_repeatable
 
     make_repeatable(arguments.threads)
+
+
+def _explained(error: OSError) -> str:
+    """Return what the system would not do, to which file, and what to do about it."""
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        # Libraries put words of their own around the system's.
+        reason = f"{os.strerror(error.errno)}; make room and run again, what is finished is kept"
+    return f"{error.filename}: {reason}" if error.filename else reason
 
 
 def _options(arguments: argparse.Namespace, flags: Sequence[str]) -> dict[str, Any]:

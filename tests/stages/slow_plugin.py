@@ -1,6 +1,7 @@
 """A plug-in for tests: a method and a metric of many small parts, as slow as a test wants.
 
-``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them.
+``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them. With
+``SLOW_MEMORY``, calls after the second hold so many MB while they last.
 """
 
 import os
@@ -15,6 +16,11 @@ from exparity.metrics import MetricBatch, metric
 def _call(stage, keys):
     with open(os.environ.get("SLOW_CALLS", os.devnull), "a") as file:
         file.write(f"{stage} {' '.join(keys)}\n")
+    memory = int(os.environ.get("SLOW_MEMORY", "0"))
+    if memory:
+        with open(os.environ["SLOW_CALLS"]) as file:
+            calls = sum(1 for _ in file)
+        ballast = b"x" * (memory << 20) if calls > 2 else b""  # noqa: F841
     time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
 
 

@@ -3,7 +3,10 @@ import os
 import re
 
 from exparity.config import load_or_exit
+from exparity.errors import InputError
+from exparity.leftovers import cancel_leftovers
 from exparity.runlock import hold
+from exparity.stages.data_command import fetch
 
 EXPERIMENT = load_or_exit(
     config, Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
@@ -38,6 +41,7 @@ wildcard_constraints:
 
 onstart:
     hold()
+    cancel_leftovers()
 
 
 def get_final_output():
@@ -68,6 +72,21 @@ def get_controls():
     if not EXPERIMENT.has_controls:
         return []
     return get_cells(f"{RESULTS}/controls/{{dataset}}/{{model}}/{{seed}}.parquet")
+
+
+# How jobs share a machine or a cluster. No result depends on it.
+def gpu_slots(wildcards):
+    return EXPERIMENT.gpu_slots(wildcards.get("metric"))
+
+
+def evaluate_group(wildcards):
+    """Jobs that a cluster may run as one; None for shards, which are there to run side by side."""
+    sharded = "shard" in wildcards.keys()
+    return None if sharded else EXPERIMENT.evaluate_group(wildcards.metric)
+
+
+def evaluate_minutes(wildcards, attempt):
+    return EXPERIMENT.evaluate_minutes(wildcards.metric) * attempt
 
 
 def get_checkpoint(wildcards):

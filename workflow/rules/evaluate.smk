@@ -10,12 +10,15 @@ rule evaluate:
         f"{RESULTS}/logs/evaluate/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.log",
     benchmark:
         f"{RESULTS}/benchmarks/evaluate/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.tsv"
+    group:
+        evaluate_group
     conda:
         "../envs/gpu.yaml"
     threads: 1
     resources:
         mem_mb=8000,
-        runtime=240,
+        runtime=evaluate_minutes,
+        gpu_slot=gpu_slots,
     params:
         options=evaluate_options,
         split=gather_flags,

@@ -16,6 +16,7 @@ rule explain:
     resources:
         mem_mb=8000,
         runtime=240,
+        gpu_slot=gpu_slots,
     params:
         options=explain_options,
         split=gather_flags,

@@ -14,6 +14,7 @@ rule finetune:
     resources:
         mem_mb=8000,
         runtime=240,
+        gpu_slot=gpu_slots,
     params:
         options=finetune_options,
     message:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict
@@ -91,12 +92,23 @@ class Experiment:
         return {
             "PATH": os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)]),
             "EXPARITY_DATA_DIR": str(self.config["data_dir"]),
-            "EXPARITY_DOWNLOAD": "1" if self.config["download"] else "0",
+            "EXPARITY_DOWNLOAD": "1" if self.may_download else "0",
+            **({} if self.may_download else {"HF_HUB_OFFLINE": "1"}),
             "EXPARITY_PLUGINS": os.pathsep.join(self.config["plugins"]),
             "EXPARITY_DEVICE": str(engine["device"]),
             "EXPARITY_TOKEN_BUDGET": str(engine["token_budget"] or ""),
             "EXPARITY_SHORTCUTS": "1" if engine["shortcuts"] else "",
         }
+
+    @property
+    def may_download(self) -> bool:
+        """Whether this process may fetch raw files and checkpoints.
+
+        Compute nodes often have no network, and finding that out takes each job minutes of
+        timeouts; hence, unless the config says so, not within a SLURM job.
+        """
+        wanted = self.config["download"]
+        return "SLURM_JOB_ID" not in os.environ if wanted == "auto" else bool(wanted)
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -125,6 +137,30 @@ class Experiment:
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.needs != "attributions")
+
+    # How jobs share a machine or a cluster, which changes no result
+
+    def gpu_slots(self, metric: str | None = None) -> int:
+        """Return 1 for jobs that run a model on a GPU of this machine, else 0.
+
+        Args:
+            metric: what an evaluate job scores with; None for jobs that always run the model.
+        """
+        here = shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
+        return int(here and (metric is None or self.runs_model(metric)))
+
+    def evaluate_group(self, metric: str) -> str:
+        """Return the group of evaluate jobs that cost alike, for profiles to put together."""
+        return self._evaluate_cost(metric)[0]
+
+    def evaluate_minutes(self, metric: str) -> int:
+        """Return the time that an evaluate job is given at first."""
+        return self._evaluate_cost(metric)[1]
+
+    def _evaluate_cost(self, metric: str) -> tuple[str, int]:
+        if self.metrics[metric].entry.facts.needs == "explainer":
+            return "scores_slow", 240
+        return ("scores_gpu", 30) if self.runs_model(metric) else ("scores", 5)
 
     @property
     def has_controls(self) -> bool:

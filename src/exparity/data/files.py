@@ -16,6 +16,8 @@ from exparity.interface import RemoteFile
 
 log = logging.getLogger(__name__)
 
+_FETCH = "; where there is a network, `snakemake fetch` with the run's config gets it"
+
 
 def sha256_of(path: Path) -> str:
     """Return the SHA-256 of a file in hexadecimal."""
@@ -49,7 +51,7 @@ class DataSource:
         path = self.folder / file.path
         if not path.is_file():
             if not self.download:
-                raise InputError(_advice(path, file, "is missing"))
+                raise InputError(_advice(path, file, "is missing") + _FETCH)
             _download(file, path)
         if verify:
             found = sha256_of(path)

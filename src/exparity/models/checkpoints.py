@@ -24,8 +24,8 @@ _NO_SAFETENSORS = (
     "'checkpoint' to the folder, or set 'revision' to one that has them"
 )
 _NO_NETWORK = (
-    "fetch it where there is a network, with `exparity data fetch --models`, or set 'checkpoint' "
-    "to a folder"
+    "fetch it where there is a network, by `snakemake fetch` with the run's config or `exparity "
+    "data fetch --models`, or set 'checkpoint' to a folder"
 )
 
 

@@ -175,3 +175,13 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
         state = "fetched" if fetched else "already there"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
         print(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
+
+
+def fetch(experiment: Experiment) -> None:
+    """Fetch all raw files and checkpoints of an experiment.
+
+    Raises:
+        InputError: one cannot be had; those before it are there.
+    """
+    fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)
+    fetch_models(wanted_models((), experiment))

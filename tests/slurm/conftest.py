@@ -1,0 +1,155 @@
+"""Runs of the workflow through ``profiles/slurm``, on a cluster that the tests start themselves."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from slurm.cluster import Cluster, missing_programs
+from support import need
+from workflow.conftest import Checkout, add_slow, copy_checkout
+
+SMALL = Path("tests/slurm/small.yaml")
+
+
+@dataclass
+class ClusterCheckout(Checkout):
+    """A copy of the project whose jobs go to the cluster."""
+
+    cluster: Cluster
+    config: Path
+    slow_seconds: float = 0
+    slow_memory: int = 0
+
+    @property
+    def config_path(self) -> Path:
+        return self.root / self.config
+
+    @property
+    def calls(self) -> Path:
+        """A file with a line for every batch that the slow plug-in has worked on."""
+        return self.root / "calls"
+
+    def command(self, *flags: str) -> list[str]:
+        return [
+            sys.executable, "-m", "snakemake", "--profile", "profiles/slurm",
+            "--configfile", str(self.config),
+            # A site waits longer, which is easier on its scheduler.
+            "--slurm-init-seconds-before-status-checks", "10", *flags,
+        ]  # fmt: skip
+
+    @property
+    def environment(self) -> dict[str, str]:
+        return {
+            **super().environment,
+            **self.cluster.environment,
+            "OMP_NUM_THREADS": "1",
+            "SLOW_SECONDS": str(self.slow_seconds),
+            "SLOW_MEMORY": str(self.slow_memory),
+            "SLOW_CALLS": str(self.calls),
+        }
+
+    def start(self, *flags: str) -> subprocess.Popen[bytes]:
+        """Start a run; what it says goes to ``run.log``."""
+        with (self.root / "run.log").open("ab") as log:
+            return subprocess.Popen(
+                self.command(*flags),
+                cwd=self.root,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    @property
+    def said(self) -> str:
+        return (self.root / "run.log").read_text()
+
+    def evaluated(self) -> list[str]:
+        """Return the examples that were evaluated, as often as they were."""
+        lines = self.calls.read_text().splitlines() if self.calls.exists() else []
+        return [key for line in lines if line.startswith("evaluate ") for key in line.split()[1:]]
+
+    def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 400) -> None:
+        deadline = time.monotonic() + seconds
+        while not holds():
+            assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}\n{self.said}"
+            time.sleep(0.2)
+
+
+@pytest.fixture(scope="session")
+def cluster(tmp_path_factory) -> Iterator[Cluster]:
+    """SLURM with one node and two GPUs, until the session ends."""
+    missing = missing_programs()
+    need(not missing, f"SLURM ({', '.join(missing)}; Debian: slurm-wlm, munge)")
+    made = Cluster(tmp_path_factory.mktemp("slurm"))
+    try:
+        made.start()
+        yield made
+    finally:
+        made.stop()
+
+
+@dataclass
+class Pair:
+    """One experiment, run through the cluster and on this machine alone."""
+
+    cluster: ClusterCheckout
+    local: Checkout
+
+
+@pytest.fixture(scope="session")
+def small(cluster, repository, tmp_path_factory) -> Pair:
+    """The small experiment; the two runs go on side by side."""
+    copies = []
+    for name in ("cluster", "local"):
+        copied = copy_checkout(repository, tmp_path_factory.mktemp(name) / "checkout")
+        (copied.root / SMALL).parent.mkdir(parents=True)
+        shutil.copy(repository / SMALL, copied.root / SMALL)
+        shutil.copy(repository / SMALL, copied.config_path)
+        copies.append(copied.root)
+    made = Pair(ClusterCheckout(copies[0], cluster, SMALL), Checkout(copies[1]))
+    run = made.cluster.start()
+    made.local.snakemake()
+    assert run.wait(timeout=600) == 0, made.cluster.said
+    return made
+
+
+@pytest.fixture(scope="session")
+def undisturbed(repository, tmp_path_factory) -> Checkout:
+    """A finished local run of a metric with eight parts."""
+    made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
+    add_slow(made, repository, methods={"gradient": {}}, metrics={"slow_drop": {}})
+    made.snakemake()
+    return made
+
+
+@pytest.fixture(scope="session")
+def unevaluated(undisturbed, cluster, tmp_path_factory) -> Callable[..., ClusterCheckout]:
+    """Return a function that copies that run without its scores and what follows from them."""
+
+    def copy(
+        name: str, without: Sequence[str] = ("scores", "tests", "report"), **settings
+    ) -> ClusterCheckout:
+        root = tmp_path_factory.mktemp(name) / "checkout"
+        shutil.copytree(undisturbed.root, root, symlinks=True)
+        made = ClusterCheckout(root, cluster, Path("config/tiny.yaml"), **settings)
+        for folder in without:
+            shutil.rmtree(made.results / folder)
+        return made
+
+    return copy
+
+
+def kill(run: subprocess.Popen[bytes]) -> None:
+    """End Snakemake at once; its jobs in the queue live on."""
+    if run.poll() is None:
+        os.kill(run.pid, 9)
+    run.wait(timeout=60)

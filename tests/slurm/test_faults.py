@@ -1,0 +1,214 @@
+"""What clusters do to runs. The same command ends with the undisturbed tables, and nothing that was
+finished is computed again.
+
+The runs evaluate one cell in eight parts. Most of their time they wait, so they share the cluster.
+"""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from slurm.conftest import ClusterCheckout, kill
+from support import need
+from workflow.test_kills import tables
+
+pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
+PART = 4
+
+
+@dataclass
+class Outcome:
+    """A run that was disturbed and then ended."""
+
+    checkout: ClusterCheckout
+    exit_code: int
+
+    @property
+    def log(self) -> str:
+        found = list((self.checkout.results / "logs/evaluate").rglob("slow_drop.log"))
+        assert len(found) == 1
+        return found[0].read_text()
+
+    def repeated(self) -> int:
+        """Return how many examples were evaluated more than once."""
+        return sum(n > 1 for n in Counter(self.checkout.evaluated()).values())
+
+
+def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
+    """Wait until a job works on its part number ``count``, so that those before are saved."""
+    checkout.wait_until(lambda: len(checkout.evaluated()) >= count * PART, f"{count} parts")
+
+
+def finish(checkout: ClusterCheckout, run: subprocess.Popen[bytes]) -> Outcome:
+    return Outcome(checkout, run.wait(timeout=400))
+
+
+def cancelled(checkout: ClusterCheckout) -> Outcome:
+    run = checkout.start()
+    wait_for_parts(checkout)
+    (job,) = checkout.cluster.running("evaluate", checkout.root)
+    checkout.cluster.command("scancel", job.id)
+    return finish(checkout, run)
+
+
+def out_of_time(checkout: ClusterCheckout) -> Outcome:
+    run = checkout.start()
+    wait_for_parts(checkout)
+    (job,) = checkout.cluster.running("evaluate", checkout.root)
+    checkout.cluster.expire(job)
+    return finish(checkout, run)
+
+
+def killed(checkout: ClusterCheckout) -> Outcome:
+    """Snakemake dies, its job works on, until the next Snakemake ends it."""
+    run = checkout.start()
+    wait_for_parts(checkout)
+    kill(run)
+    return finish(checkout, checkout.start())
+
+
+def started_twice(checkout: ClusterCheckout) -> Outcome:
+    """Two people, one folder; only tests and the report are left to do."""
+    run = checkout.start()
+    checkout.wait_until(lambda: "SLURM jobid" in checkout.said, "a job is submitted")
+    second = checkout.snakemake(check=2)
+    assert f"another run is using this folder (process {run.pid}" in second.stderr
+    return finish(checkout, run)
+
+
+def out_of_memory(checkout: ClusterCheckout) -> Outcome:
+    """The third part takes more than the first attempt has asked for, and less than the second."""
+    profile = checkout.root / "profiles/slurm/config.yaml"
+    text = profile.read_text()
+    profile.write_text(text.replace("(8000 if input.checkpoint", "(1200 if input.checkpoint"))
+    assert profile.read_text() != text
+    return finish(checkout, checkout.start())
+
+
+def disk_full(checkout: ClusterCheckout) -> Outcome:
+    """The file system of the scores fills up; all attempts fail until somebody makes room."""
+    folder = checkout.results / "scores"
+    folder.mkdir()
+    with small_disk(folder):
+        filler = folder / "filler"
+        run = checkout.start()
+        wait_for_parts(checkout)
+        fill(filler)
+        assert run.wait(timeout=400) == 1
+        filler.unlink()
+        outcome = finish(checkout, checkout.start())
+        # Everything is read from the disk while it is there.
+        shutil.copytree(folder, checkout.root / "scores")
+    shutil.copytree(checkout.root / "scores", folder, dirs_exist_ok=True)
+    return outcome
+
+
+@contextmanager
+def small_disk(folder: Path):
+    """A file system of one megabyte of its own."""
+    command = ["mount", "-t", "tmpfs", "-o", "size=1m", "none", str(folder)]
+    made = subprocess.run(command, capture_output=True, text=True, check=False)
+    need(made.returncode == 0, f"the right to mount a small disk ({made.stderr.strip()})")
+    try:
+        yield
+    finally:
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write until the disk is full."""
+    with path.open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(b"x" * 4096)
+
+
+SCENARIOS = {
+    cancelled: {"slow_seconds": 1},
+    out_of_time: {"slow_seconds": 5},
+    killed: {"slow_seconds": 2},
+    started_twice: {"without": ("tests", "report")},
+    out_of_memory: {"slow_memory": 1000},
+    disk_full: {"slow_seconds": 2},
+}
+
+
+@pytest.fixture(scope="module")
+def outcomes(unevaluated):
+    """Every scenario's outcome by its name; they run side by side."""
+    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
+        begun = {
+            scenario.__name__: pool.submit(scenario, unevaluated(scenario.__name__, **settings))
+            for scenario, settings in SCENARIOS.items()
+        }
+    return {name: future.result() for name, future in begun.items()}
+
+
+@pytest.mark.parametrize("name", [scenario.__name__ for scenario in SCENARIOS])
+def test_the_run_ends_with_the_undisturbed_tables(outcomes, undisturbed, name):
+    outcome = outcomes[name]
+    assert outcome.exit_code == 0, outcome.checkout.said
+    assert tables(outcome.checkout) == tables(undisturbed)
+    assert outcome.checkout.plan() == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["cancelled", "out_of_time", "out_of_memory", "killed", "disk_full"]
+)
+def test_a_job_that_was_ended_goes_on_after_its_last_part(outcomes, name):
+    outcome = outcomes[name]
+    assert "examples are taken over from an earlier run" in outcome.log
+    assert outcome.repeated() <= PART
+
+
+@pytest.mark.parametrize("name", ["cancelled", "out_of_time", "out_of_memory"])
+def test_snakemake_submits_it_again_by_itself(outcomes, name):
+    assert "Trying to restart" in outcomes[name].checkout.said
+
+
+def test_the_time_limit_was_what_ended_the_job(outcomes):
+    assert "DUE TO TIME LIMIT" in outcomes["out_of_time"].checkout.said
+
+
+def test_the_memory_limit_was_what_ended_the_job(outcomes):
+    assert "exceeded memory limit" in outcomes["out_of_memory"].checkout.said
+
+
+def test_a_full_disk_is_named_with_the_remedy(outcomes):
+    said = outcomes["disk_full"].checkout.said
+    assert ".part: No space left on device; make room and run again" in said, said
+
+
+def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
+    said = outcomes["killed"].checkout.said
+    assert "cancelled 1 job that an earlier run had left in the queue" in said
+
+
+def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
+    """The job in the queue survives the one, and waits for the end of the other."""
+    checkout = unevaluated("maintenance", slow_seconds=1.0)
+    run = checkout.start()
+    wait_for_parts(checkout)
+    checkout.cluster.stop_controller()
+    wait_for_parts(checkout, 3)
+    checkout.cluster.start_controller()
+    checkout.cluster.drain()
+    # The running job ends; the next one has to wait.
+    waiting = checkout.cluster.jobs
+    checkout.wait_until(
+        lambda: any(job.state == "PENDING" and "test" in job.comment for job in waiting()),
+        "a test job waits for the node",
+    )
+    assert not checkout.cluster.running("test", checkout.root)
+    checkout.cluster.resume()
+    outcome = finish(checkout, run)
+    assert outcome.exit_code == 0, checkout.said
+    assert tables(checkout) == tables(undisturbed)
+    assert outcome.repeated() == 0
+    assert "Trying to restart" not in checkout.said

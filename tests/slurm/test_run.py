@@ -1,0 +1,60 @@
+"""The small experiment through SLURM: each job where it belongs, and the same tables."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import pytest
+from workflow.test_kills import tables
+
+pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
+GPU = "gres:gpu:v100:1"
+
+
+@pytest.fixture(scope="module")
+def jobs(small):
+    """Every job of the run, in the order of submission."""
+    run = small.cluster
+    found = [j for j in run.cluster.jobs(ended=True) if j.folder == str(run.root)]
+    return sorted(found, key=lambda job: int(job.id))
+
+
+def test_the_tables_are_those_of_a_local_run(small):
+    assert tables(small.cluster) == tables(small.local)
+    assert len(tables(small.cluster)) == 6
+    assert small.cluster.plan() == {}
+
+
+def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
+    on_gpu = ("finetune", "explain", "scores_gpu_", "scores_slow_")
+    without = ("prepare", "scores_evaluate", "tests_", "controls_", "report")
+    for job in jobs:
+        rule = job.comment.removeprefix("rule_")
+        assert rule.startswith(on_gpu + without), rule
+        place = ("gpu", GPU) if rule.startswith(on_gpu) else ("cpu", "N/A")
+        assert (job.partition, job.gres) == place, rule
+    for kind in on_gpu + without:
+        assert any(job.comment.startswith(f"rule_{kind}") for job in jobs), kind
+
+
+def test_short_jobs_are_submitted_together(jobs):
+    """Six evaluate jobs make three submissions, six tests one."""
+    comments = [job.comment for job in jobs]
+    assert sum("evaluate" in comment for comment in comments) == 3
+    assert sum("tests" in comment for comment in comments) == 1
+    # Their members run one after the other.
+    assert all(job.cpus == "1" and job.state == "COMPLETED" for job in jobs)
+
+
+def test_no_two_jobs_share_a_gpu(small, jobs):
+    """As the jobs' own environments had it."""
+    with_gpu = {job.id for job in jobs if job.gres == GPU}
+    uses = [use for use in small.cluster.cluster.uses() if use.job in {job.id for job in jobs}]
+    assert {use.job for use in uses} == {job.id for job in jobs}
+    assert all((use.devices in ("0", "1")) == (use.job in with_gpu) for use in uses)
+    on_gpu = [use for use in uses if use.devices]
+    # The two methods are explained side by side, so both GPUs were used.
+    assert {use.devices for use in on_gpu} == {"0", "1"}
+    for one, other in combinations(on_gpu, 2):
+        apart = one.end <= other.start or other.end <= one.start
+        assert one.devices != other.devices or apart, (one, other)

@@ -1,0 +1,47 @@
+"""Runs without a network: what is missing is said at once, with the target that gets it."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+pytestmark = pytest.mark.workflow
+
+
+def test_fetch_gets_what_the_config_names_and_runs_nothing_else(checkout):
+    run = checkout.snakemake("--", "fetch")
+    assert "pairs_all: embedded, nothing to fetch" in run.stdout
+    assert not list(checkout.results.rglob("*.parquet"))
+
+
+def test_fetch_says_what_is_not_to_be_had(checkout, monkeypatch):
+    checkout.configure(models={"bert": {"checkpoint": "nobody/nothing"}})
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    run = checkout.snakemake("--", "fetch", check=1)
+    said = run.stdout + run.stderr
+    assert "exparity: checkpoint nobody/nothing: could not be fetched" in said
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize(
+    ("changes", "missing"),
+    [
+        ({"datasets": {"geco_all": {}}, "data_dir": "raw"}, "train.jsonl is missing"),
+        ({"models": {"bert": {"checkpoint": "nobody/nothing"}}}, "checkpoint nobody/nothing"),
+    ],
+    ids=["raw file", "checkpoint"],
+)
+def test_a_compute_node_names_the_target(checkout, monkeypatch, changes, missing):
+    """Within a SLURM job nothing is downloaded, unless the config says so."""
+    checkout.configure(**changes)
+    environment = {**checkout.environment, "SLURM_JOB_ID": "7"}
+    del environment["HF_HUB_OFFLINE"]  # the workflow sets it
+    run = subprocess.run(
+        checkout.command(), cwd=checkout.root, env=environment,
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    said = run.stdout + run.stderr
+    (line,) = {line for line in said.splitlines() if line.startswith("exparity: ")}
+    assert missing in line
+    assert "snakemake fetch" in line

@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from exparity.config import Experiment
 from exparity.config.presets import preset, preset_names, replaced_use, with_preset
 from exparity.data import DATASETS
+from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.catalogue import KNOWN_MODELS
 from exparity.models.spec import TrainingSpec, merge_training
@@ -25,7 +26,8 @@ from exparity.schema import read_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
-STUDIES = ["text", "code"]
+STUDIES = ["text", "code"]  # of one published study
+PRESETS = [*STUDIES, "gecobench"]
 PUBLISHED = {"geco_all": 50, "geco_subj": 50, "compas": 5, "stereotypes": 10}
 
 # Every instance but `gini` has a name of its own, so that only its implementation tells what it is.
@@ -68,23 +70,26 @@ def metric_of(found, metric, dataset="first"):
 class TestFiles:
     def test_the_schema_names_every_preset(self):
         assert sorted(SCHEMA["properties"]["study"]["enum"]) == sorted(preset_names())
-        assert preset_names() == ["default", "code", "text"]
+        assert preset_names() == ["default", "code", "gecobench", "text"]
 
-    @pytest.mark.parametrize("study", STUDIES)
+    @pytest.mark.parametrize("study", PRESETS)
     def test_what_they_name_exists(self, study):
         chosen = preset(study)
         assert set(chosen) <= {
             "training", "statistics", "overrides", "datasets", "methods", "metrics"
         }  # fmt: skip
         fields = {field.name for field in dataclasses.fields(TrainingSpec)}
-        assert set(chosen["training"]) <= fields
-        assert set(chosen["statistics"]) <= set(SCHEMA["$defs"]["statistics"]["properties"])
-        for id, options in chosen["metrics"].items():
+        assert set(chosen.get("training", {})) <= fields
+        statistics = set(SCHEMA["$defs"]["statistics"]["properties"])
+        assert set(chosen.get("statistics", {})) <= statistics
+        for id, options in chosen.get("methods", {}).items():
+            complete(METHODS.get(id).options, options, f"methods.{id}")
+        for id, options in chosen.get("metrics", {}).items():
             entry = METRICS.get(options.get("use", id))
             METRICS.get(id)
             own = {key: value for key, value in options.items() if key != "use"}
             complete(metric_options(entry), own, f"metrics.{id}")
-        for override in chosen["overrides"]:
+        for override in chosen.get("overrides", []):
             assert set(override) == {"match", "training"}
             assert set(override["training"]) <= fields
             assert set(override["match"]) <= {"dataset", "model"}
@@ -168,6 +173,39 @@ class TestCode:
         assert found.evaluate_shards("first", "gpt2", 0, "gradient", "sensitivity") == 2
 
 
+class TestGecobench:
+    def params(self, method, **changes):
+        methods = {
+            "integrated_gradients": {},
+            "igxi": {"use": "integrated_gradients_x_input"},
+            "expected": {"use": "gradient_shap"},
+            "kernel_shap": {},
+            "lime_words": {},
+            "lime": {},
+        }
+        found = experiment(study="gecobench", methods={**methods, **changes})
+        return json.loads(found.explain_options("first", "gpt2", 0, method))["params"]
+
+    def test_sample_counts(self):
+        assert self.params("integrated_gradients")["n_steps"] == 200
+        assert self.params("igxi")["n_steps"] == 200
+        assert self.params("expected")["n_samples"] == 5
+        assert self.params("kernel_shap")["n_samples"] == 25
+        assert self.params("lime_words")["num_samples"] == 100
+        assert self.params("lime")["num_samples"] is None  # another method
+
+    def test_what_the_config_sets_wins(self):
+        assert self.params("lime_words", lime_words={"num_samples": 9})["num_samples"] == 9
+
+    def test_everything_else_is_the_default(self):
+        one, two = experiment(study="gecobench"), experiment()
+        for dataset, model in one.pairs:
+            assert training_of(one, dataset, model) == training_of(two, dataset, model)
+        for metric in GRID["metrics"]:
+            assert metric_of(one, metric) == metric_of(two, metric)
+        assert one.config["statistics"] == two.config["statistics"]
+
+
 class TestWhatTheConfigSetsWins:
     @pytest.mark.parametrize("study", STUDIES)
     def test_options_and_statistics(self, study):
@@ -233,7 +271,7 @@ class TestWhatTheConfigSetsWins:
         assert rest.items() <= found.items()
 
 
-@pytest.mark.parametrize("study", STUDIES)
+@pytest.mark.parametrize("study", PRESETS)
 class TestWhatComesOut:
     def test_the_config_is_not_changed(self, study):
         config = {**copy.deepcopy(GRID), "study": study, "training": {"epochs": 2}}
@@ -289,9 +327,14 @@ def value_of(cell):
         return cell.strip("`")
 
 
+def section_of_the_docs(title):
+    text = (ROOT / "docs" / "presets.md").read_text()
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
 def table_of_the_docs():
     """Settings of docs/presets.md by preset: {(names in the row's first cell): value}."""
-    text = (ROOT / "docs" / "presets.md").read_text()
+    text = section_of_the_docs("What each preset sets")
     rows = [
         [cell.strip() for cell in line.strip("|").split("|")]
         for line in text.splitlines()
@@ -328,6 +371,21 @@ def test_the_docs_table_says_what_the_files_say(study):
     if study == "text":
         assert documented.pop(("sensitivity",)) == "sensitivity"
     assert documented == expected
+
+
+@pytest.mark.contract
+def test_the_docs_table_of_gecobench_says_what_the_file_and_the_defaults_say():
+    rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in section_of_the_docs("GECOBench").splitlines()
+        if line.startswith("| `")
+    ]
+    chosen = preset("gecobench")
+    assert set(chosen) == {"methods"}
+    found = {(id, key): value for id, o in chosen["methods"].items() for key, value in o.items()}
+    assert {(id, key): int(value) for id, key, value, _ in rows} == found
+    for id, key, _, default in rows:
+        assert METHODS.get(id).options[key].default == int(default)
 
 
 def test_the_docs_table_has_the_defaults():

@@ -112,9 +112,11 @@ class Explanation:
         special_mask: (t,) True for special tokens; none are special if None.
         word_ids: (t,) word index per token, −1 for special tokens; derived if None.
         origin: what made it; None if it was built by hand.
+        rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
+            unknown. Words that no token belongs to, as the text was cut, count as well.
 
     Raises:
-        InputError: the lengths disagree, or there is no token.
+        InputError: the lengths disagree, there is no token, or the rationale does not fit.
     """
 
     text: str
@@ -125,6 +127,7 @@ class Explanation:
     special_mask: BoolArray | None = None
     word_ids: IntArray | None = None
     origin: Origin | None = None
+    rationale: Sequence[int] | BoolArray | None = None
 
     def __post_init__(self) -> None:
         scores = np.array(self.scores, dtype=np.float64)
@@ -158,9 +161,17 @@ class Explanation:
         settle(self, "special_mask", special)
         settle(self, "word_ids", words)
         settle(self, "token_ids", ids)
+        if self.rationale is not None:
+            settle(self, "rationale", _marks(self.text, self.rationale, int(words.max()) + 1))
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    def _repr_html_(self) -> str:
+        """Return how notebooks show it: the text, tokens shaded by attribution."""
+        from exparity.markup import explanation_html
+
+        return explanation_html(self)
 
     @property
     def content_mask(self) -> BoolArray:
@@ -169,8 +180,21 @@ class Explanation:
         return ~self.special_mask
 
 
+def _marks(text: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolArray:
+    """Return a rationale as (w,) booleans."""
+    marks = np.asarray(rationale)
+    if marks.ndim != 1 or not np.isin(marks, (0, 1)).all():
+        raise InputError(f"explanation of {text!r}: the rationale must be 0 or 1 per word")
+    if len(marks) < n_words:
+        raise InputError(
+            f"explanation of {text!r}: its tokens are of {n_words} words, but the rationale has "
+            f"{len(marks)} marks; give one per word, and word_ids where words have several tokens"
+        )
+    return marks.astype(bool)
+
+
 Direction = Literal["higher", "lower"]
-Needs = Literal["attributions", "probabilities", "explainer"]
+Needs = Literal["attributions", "rationale", "probabilities", "explainer"]
 
 
 @dataclass(frozen=True)
@@ -182,8 +206,9 @@ class MetricFacts:
         bounds: smallest and largest possible value.
         unit: what the value counts (probability, share, ...).
         kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
-        needs: ``attributions`` (scores alone), ``probabilities`` (it runs the model) or
-            ``explainer`` (it runs the explanation method again).
+        needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
+            carry the label), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
+            explanation method again).
         stochastic: True if it draws random numbers.
         reference: where it is defined.
         display: name for tables; the id with blanks if None.
@@ -202,6 +227,11 @@ class MetricFacts:
     passes: int = 1
     needs_gradient: bool = False
 
+    @property
+    def runs_model(self) -> bool:
+        """Whether it needs the classifier."""
+        return self.needs in ("probabilities", "explainer")
+
 
 @dataclass(frozen=True)
 class MethodFacts:
@@ -210,7 +240,8 @@ class MethodFacts:
     Attributes:
         signed: True if negative scores mean evidence against the target.
         needs_gradient: True if it differentiates the model.
-        target: output that it explains, ``logit`` or ``probability``.
+        target: output that it explains, ``logit`` or ``probability``; ``none`` if it never asks the
+            model anything.
         baseline: what an absent token is replaced by, or None if nothing is.
         stochastic: True if it draws random numbers.
         reference: where it is defined.
@@ -218,11 +249,12 @@ class MethodFacts:
         adaptive: True if what it asks the model depends on what the model answered.
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
+        needs_training: True if it works with the training split.
     """
 
     signed: bool
     needs_gradient: bool
-    target: Literal["logit", "probability"]
+    target: Literal["logit", "probability", "none"]
     baseline: str | None
     stochastic: bool
     reference: str
@@ -230,6 +262,12 @@ class MethodFacts:
     adaptive: bool = False
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
+    needs_training: bool = False
+
+    @property
+    def model_free(self) -> bool:
+        """Whether scores depend on neither the model nor the embeddings."""
+        return self.target == "none"
 
 
 @dataclass(frozen=True)
@@ -239,12 +277,14 @@ class RemoteFile:
     Attributes:
         path: where it lies, relative to the data folder.
         url: where it can be downloaded, pinned to a commit.
-        sha256: its digest in hexadecimal.
+        sha256: its digest in hexadecimal; None if it is not known.
+        digest_option: option of the dataset that brings the digest where it is not known.
     """
 
     path: str
     url: str
-    sha256: str
+    sha256: str | None
+    digest_option: str | None = None
 
 
 @dataclass(frozen=True)
@@ -262,6 +302,8 @@ class DatasetFacts:
         files: what it is read from; none if it is generated or brought by the user.
         display: name for tables; the id with blanks if None.
         path_options: its options that name files of the user's own.
+        rationale_option: its option that brings rationales where it has none without it.
+        group_terms: words that name each group, by form: those of one form stand for one another.
 
     Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
     says there what holds, and the facts are those of its default options, or empty.
@@ -277,6 +319,8 @@ class DatasetFacts:
     files: tuple[RemoteFile, ...] = ()
     display: str | None = None
     path_options: tuple[str, ...] = ()
+    rationale_option: str | None = None
+    group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

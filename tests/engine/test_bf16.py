@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import copy
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from methods.training import training_for
+from support import marked
 
 import exparity
 from exparity.engine import Classifier
@@ -36,7 +39,7 @@ def pair(trained):
 
 def explained(classifier, texts, targets, method):
     params = of(METHOD_QUICK, METHODS.get(method).options)
-    return exparity.explain(classifier, texts, targets, method, **params)
+    return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 
 @pytest.mark.parametrize("method", METHODS.ids())
@@ -70,6 +73,7 @@ def test_metrics(pair, metric):
     for classifier in (exact, coarse):
         rerun = METRICS.get(metric).facts.needs == "explainer"
         found = explained(classifier if rerun else exact, texts, targets, "gradient_x_input")
+        found = [replace(e, rationale=marked(e.text)) for e in found]
         values.append(exparity.evaluate(classifier, found, metric, **params))
     assert np.isfinite(values[1]).all()
     if METRICS.get(metric).facts.kind == "robustness":

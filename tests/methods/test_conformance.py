@@ -8,13 +8,14 @@ import inspect
 import numpy as np
 import pytest
 import torch
+from methods.training import training_for
 
 import exparity
 from exparity import ExparityError, InputError
 from exparity.methods import METHODS
 
 METHOD_IDS = METHODS.ids()
-QUICK = {"n_steps": 5, "num_samples": 60, "max_evals": 60}
+QUICK = {"n_steps": 5, "num_samples": 60, "max_evals": 60, "n_samples": 10}
 """Smaller values of options that set the cost, for methods that have them."""
 
 
@@ -23,7 +24,8 @@ def quick(method):
 
 
 def run(classifier, texts, targets, method, **more):
-    return exparity.explain(classifier, texts, targets, method=method, **quick(method), **more)
+    options = {**training_for(method), **quick(method), **more}
+    return exparity.explain(classifier, texts, targets, method=method, **options)
 
 
 @pytest.fixture(params=METHOD_IDS)
@@ -96,6 +98,27 @@ def test_model_is_left_as_it_was(classifier, method, texts, targets):
     assert hooks_of(classifier.model) == hooks
 
 
+def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method, texts, targets):
+    """They look at neither model nor embeddings; all others look at one of them."""
+    from exparity.methods import Training, attribute
+
+    classifier, facts = classifiers["bert"], METHODS.get(method).facts
+    given = training_for(method).get("training")
+    found = run(classifier, texts, targets, method)
+    moved = attribute(
+        classifier,
+        classifier.encode(texts),
+        np.array(targets),
+        [one.origin for one in found],
+        rows=[classifier.embed(one.token_ids) * 1.5 for one in found],
+        training=given and Training.of(*given),
+    )
+    same = [
+        one.scores.tobytes() == scores.tobytes() for one, scores in zip(found, moved, strict=True)
+    ]
+    assert all(same) == facts.model_free
+
+
 def test_arguments_are_left_as_they_were(classifier, method, texts, targets):
     words = [t.split() for t in texts]
     kept, array = copy.deepcopy(words), np.array(targets)
@@ -105,9 +128,12 @@ def test_arguments_are_left_as_they_were(classifier, method, texts, targets):
 
 
 def test_the_two_classes_are_explained_differently(classifier, method, texts):
+    """Unless a method looks at nothing that knows of classes."""
+    facts = METHODS.get(method).facts
     one = run(classifier, texts, [0] * len(texts), method)
     other = run(classifier, texts, [1] * len(texts), method)
-    assert any(not np.allclose(a.scores, b.scores) for a, b in zip(one, other, strict=True))
+    differ = any(not np.allclose(a.scores, b.scores) for a, b in zip(one, other, strict=True))
+    assert differ == (not facts.model_free or facts.needs_training)
 
 
 def test_single_token_text(classifier, method):
@@ -128,8 +154,8 @@ def test_target_defaults_to_the_predicted_class(classifier, texts):
 
 def test_facts_are_consistent(method):
     facts = METHODS.get(method).facts
-    assert facts.target in ("logit", "probability")
-    assert not (facts.needs_gradient and facts.target == "probability")
+    assert facts.target in ("logit", "probability", "none")
+    assert facts.target == "logit" or not facts.needs_gradient
     assert "Args:" in (METHODS.get(method).function.__doc__ or "")
 
 

@@ -8,13 +8,16 @@ import torch
 from engine.exact import ExactModel
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from methods.training import LABELS as LEARNT_LABELS
+from methods.training import TEXTS as LEARNT
+from methods.training import training_for
 
 import exparity
 from exparity import InputError
 from exparity.methods import METHODS, explain_many
 
 METHOD_IDS = METHODS.ids()
-QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12}
+QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 TEXTS = [
     "She sings .",
     "he",
@@ -28,6 +31,10 @@ TARGETS = [0, 1, 0, 1, 1, 1]
 
 def quick(method):
     return {k: v for k, v in QUICK.items() if k in METHODS.get(method).options}
+
+
+def given_to(method):
+    return {**quick(method), **training_for(method)}
 
 
 def bits(found):
@@ -49,7 +56,7 @@ def one_thread():
 
 @pytest.mark.property
 def test_alone_and_together_bit_for_bit(classifier, method, one_thread):
-    params = quick(method)
+    params = given_to(method)
     expected = bits(exparity.explain(classifier, TEXTS, TARGETS, method, **params))
     alone = [
         bits(exparity.explain(classifier, [text], [target], method, **params))[0]
@@ -87,7 +94,7 @@ def test_alone_and_together_bit_for_bit(classifier, method, one_thread):
 def test_only_stochastic_methods_depend_on_the_seed(classifier, method, one_thread):
     texts = ["His mother thanked the waiter ."]
     one, same, other = (
-        bits(exparity.explain(classifier, texts, [1], method, seed=seed, **quick(method)))
+        bits(exparity.explain(classifier, texts, [1], method, seed=seed, **given_to(method)))
         for seed in (1, 1, 2)
     )
     assert one == same
@@ -100,10 +107,11 @@ def test_only_stochastic_methods_depend_on_the_seed(classifier, method, one_thre
 @pytest.mark.property
 def test_explain_many_equals_explain(classifier, one_thread):
     methods = {method: quick(method) for method in METHOD_IDS}
-    found = explain_many(classifier, TEXTS, TARGETS, methods, seed=5)
+    learnt = (LEARNT, LEARNT_LABELS)
+    found = explain_many(classifier, TEXTS, TARGETS, methods, seed=5, training=learnt)
     assert list(found) == METHOD_IDS
-    for method, params in methods.items():
-        alone = exparity.explain(classifier, TEXTS, TARGETS, method, seed=5, **params)
+    for method in methods:
+        alone = exparity.explain(classifier, TEXTS, TARGETS, method, seed=5, **given_to(method))
         assert bits(found[method]) == bits(alone)
         assert [one.origin for one in found[method]] == [one.origin for one in alone]
 
@@ -134,7 +142,9 @@ def test_work_is_shared(classifiers, monkeypatch):
 
 
 def test_origin_says_how_to_explain_again(classifiers, method):
-    one = exparity.explain(classifiers["bert"], TEXTS[:1], [0], method, seed=3, **quick(method))[0]
+    (one,) = exparity.explain(
+        classifiers["bert"], TEXTS[:1], [0], method, seed=3, **given_to(method)
+    )
     assert one.origin is not None
     assert (one.origin.method, one.origin.seed, one.origin.key) == (method, 3, one.text)
     assert dict(one.origin.params) == quick(method)
@@ -142,7 +152,7 @@ def test_origin_says_how_to_explain_again(classifiers, method):
 
 def test_texts_longer_than_the_model_takes_are_cut(classifier, method, caplog):
     long = "The girl sings . " * 40
-    params = quick(method)
+    params = given_to(method)
     found, short = exparity.explain(classifier, [long, TEXTS[0]], [0, 1], method, **params)
     assert len(found) == classifier.max_length
     assert np.isfinite(found.scores).all()

@@ -1,8 +1,9 @@
 """Presets: partial configs that fill in what a config does not set itself.
 
 ``study: text`` follows the text of the published study and ``study: code`` its public code, where
-the two differ. A preset names registered ids, so that it reaches an instance whatever its own name.
-What comes out is an ordinary config.
+the two differ; ``study: gecobench`` asks the model as often as that benchmark does. A preset names
+registered ids, so that it reaches an instance whatever its own name. What comes out is an ordinary
+config.
 """
 
 from __future__ import annotations
@@ -58,10 +59,10 @@ def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
             id: _instance(id, settings or {}, chosen.get(block, {}))
             for id, settings in config[block].items()
         }
-    filled["training"] = merge_training(chosen["training"], config.get("training", {}))
-    filled["statistics"] = {**chosen["statistics"], **config.get("statistics", {})}
+    filled["training"] = merge_training(chosen.get("training", {}), config.get("training", {}))
+    filled["statistics"] = {**chosen.get("statistics", {}), **config.get("statistics", {})}
     filled["overrides"] = [
-        *(entry for override in chosen["overrides"] for entry in _own_ids(override, config)),
+        *(e for override in chosen.get("overrides", ()) for e in _own_ids(override, config)),
         *config.get("overrides", []),
     ]
     return filled

@@ -24,6 +24,7 @@ from exparity.interface import (
     MethodFacts,
     Origin,
 )
+from exparity.methods._training import Texts, Training
 from exparity.parameters import complete
 from exparity.registry import Registry
 from exparity.seeding import generator
@@ -64,6 +65,7 @@ class MethodBatch:
             and by nothing else. Only methods that are ``adaptive`` need it: draws are keyed.
         flags: what a method finds out that readers of its scores must know; it may add to it.
         memo: work that methods of the same texts share; see :func:`explain_many`.
+        training: what the model learnt from, for methods that say ``needs_training``.
     """
 
     classifier: Classifier
@@ -76,6 +78,7 @@ class MethodBatch:
     leaders: IntArray
     flags: set[str] = field(default_factory=set)
     memo: dict[Any, Any] = field(default_factory=dict)
+    training: Training | None = None
 
     def __len__(self) -> int:
         return len(self.encodings)
@@ -106,6 +109,8 @@ def explain(
     targets: Sequence[int] | IntArray | None = None,
     method: str = "gradient",
     seed: int = 0,
+    *,
+    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
     **params: Any,
 ) -> list[Explanation]:
     """Explain a classifier's output for texts.
@@ -116,15 +121,19 @@ def explain(
         targets: class index per text; the predicted class if None.
         method: registered id, such as ``integrated_gradients``.
         seed: seed of methods that draw random numbers.
+        training: texts that the classifier was trained on and their class indices, for methods that
+            work with them (``pattern_variant``); others leave it alone.
         **params: the method's options; ``exparity list methods`` shows them.
 
     Returns:
         One explanation per text, in order; raw, signed float64 scores, special tokens included.
 
     Raises:
-        InputError: unknown method or option, an empty text, or a target that is not a class.
+        InputError: unknown method or option, an empty text, a target that is not a class, or no
+            training texts for a method that needs them.
     """
-    (found,) = explain_many(classifier, texts, targets, {method: params}, seed).values()
+    methods = {method: params}
+    (found,) = explain_many(classifier, texts, targets, methods, seed, training=training).values()
     return found
 
 
@@ -134,6 +143,8 @@ def explain_many(
     targets: Sequence[int] | IntArray | None,
     methods: Mapping[str, Mapping[str, Any]],
     seed: int = 0,
+    *,
+    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
 ) -> dict[str, list[Explanation]]:
     """Explain texts with several methods that share what they can.
 
@@ -146,6 +157,7 @@ def explain_many(
         targets: class index per text; the predicted class if None.
         methods: options by registered id.
         seed: seed of methods that draw random numbers.
+        training: see :func:`explain`.
 
     Returns:
         Explanations of every text, in order, by method.
@@ -163,9 +175,10 @@ def explain_many(
         raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}
+    learnt = None if training is None else Training.of(*training)
     return {
         id: explain_encodings(
-            classifier, encodings, settled, keys, id, seed, dict(params), memo=memo
+            classifier, encodings, settled, keys, id, seed, dict(params), memo=memo, training=learnt
         )
         for id, params in methods.items()
     }
@@ -181,6 +194,7 @@ def explain_encodings(
     params: dict[str, Any],
     flags: set[str] | None = None,
     memo: dict[Any, Any] | None = None,
+    training: Training | None = None,
 ) -> list[Explanation]:
     """Explain texts that are already encoded; see :func:`explain`.
 
@@ -194,9 +208,11 @@ def explain_encodings(
         params: the method's options.
         flags: receives what readers of the scores must know, such as ``rounding_noise``.
         memo: work to share with other methods of the same encodings.
+        training: what the model learnt from, for methods that need it.
 
     Raises:
-        InputError: unknown method or option, or a target that is not a class.
+        InputError: unknown method or option, a target that is not a class, or no training texts
+            for a method that needs them.
         ExparityError: the method broke its contract.
     """
     if not encodings:
@@ -204,7 +220,9 @@ def explain_encodings(
         return []
     noticed: set[str] = set()
     origins = [Origin(method, params, seed, key) for key in keys]
-    scores = attribute(classifier, encodings, targets, origins, flags=noticed, memo=memo)
+    scores = attribute(
+        classifier, encodings, targets, origins, flags=noticed, memo=memo, training=training
+    )
     if flags is not None:
         flags |= noticed
     elif noticed:
@@ -234,6 +252,7 @@ def attribute(
     leaders: IntArray | None = None,
     flags: set[str] | None = None,
     memo: dict[Any, Any] | None = None,
+    training: Training | None = None,
 ) -> list[FloatArray]:
     """Return the scores that a method gives to texts, or to moved copies of them.
 
@@ -246,12 +265,14 @@ def attribute(
         leaders: (n,) see :class:`MethodBatch`; each item leads itself if None.
         flags: receives what readers of the scores must know.
         memo: work to share with other methods of the same encodings and rows.
+        training: what the model learnt from, for methods that need it.
 
     Returns:
         (t,) float64 scores of each text, special tokens included.
 
     Raises:
-        InputError: unknown method or option, or a target that is not a class.
+        InputError: unknown method or option, a target that is not a class, or no training texts
+            for a method that needs them.
         ExparityError: the method broke its contract.
     """
     from exparity.engine.preflight import check_targets
@@ -260,6 +281,11 @@ def attribute(
     entry = METHODS.get(call.method)
     options = complete(entry.options, call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
+    if entry.facts.needs_training and training is None:
+        raise InputError(
+            f"method {call.method}: works with the texts that the model was trained on; give "
+            "`training`, a pair of these texts and their class indices"
+        )
     batch = MethodBatch(
         classifier=classifier,
         encodings=tuple(encodings),
@@ -271,6 +297,7 @@ def attribute(
         leaders=np.arange(len(encodings)) if leaders is None else leaders,
         flags=set() if flags is None else flags,
         memo={} if memo is None else memo,
+        training=training,
     )
     scores = [np.asarray(s, dtype=np.float64) for s in entry.function(batch, **options)]
     if [len(s) for s in scores] != batch.lengths:

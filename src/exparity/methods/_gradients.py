@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -84,6 +85,11 @@ def baseline_ids(batch: MethodBatch, row: int) -> list[int]:
     return [int(token) if special else pad for token, special in pairs]
 
 
+def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
+    """Return the (t, h) embeddings of each text's baseline."""
+    return [batch.classifier.embed(baseline_ids(batch, row)) for row in range(len(batch))]
+
+
 def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:
     """Attribute by the mean gradient on the straight line from the baseline to the input.
 
@@ -117,36 +123,14 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
     """Return both poolings of the path's mean gradient, and whether the plain sum is noise."""
     import torch
 
-    classifier = batch.classifier
     nodes, weights = gauss_legendre(n_steps)
-    ends = batch.rows
-    starts = [classifier.embed(baseline_ids(batch, row)) for row in range(len(batch))]
+    ends, starts = batch.rows, baseline_rows(batch)
     sums = [torch.zeros_like(end, dtype=torch.float64) for end in ends]
-    owners = np.repeat(np.arange(len(batch)), n_steps)
-    steps = np.tile(np.arange(n_steps), len(batch))
 
-    def build(positions: list[int], width: int) -> torch.Tensor:
-        points = ends[0].new_zeros(len(positions), width, ends[0].shape[1])
-        for row, places in _runs(owners[positions]):
-            start, end = starts[row], ends[row]
-            alpha = torch.as_tensor(nodes[steps[positions][places]], dtype=end.dtype)
-            alpha = alpha.to(end.device)[:, None, None]
-            points[places, : len(end)] = start + alpha * (end - start)
-        return points
+    def consume(row: int, step: int, gradient: torch.Tensor) -> None:
+        sums[row].add_(gradient.double(), alpha=float(weights[step]))
 
-    def consume(
-        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-    ) -> None:
-        for row, places in _runs(owners[positions]):
-            # One step after the other, so that the sum does not depend on where batches end.
-            for place, step in zip(
-                range(places.start, places.stop), steps[positions][places], strict=True
-            ):
-                gradient = gradients[0][place, : len(ends[row])]
-                sums[row].add_(gradient.double(), alpha=float(weights[step]))
-
-    lengths = [len(ends[row]) for row in owners]
-    classifier.input_gradients(lengths, build, batch.targets[owners], consume)
+    gradients_between(batch, lambda row, _: starts[row], [nodes] * len(batch), consume)
     found: dict[str, Any] = {"sum": [], "times_input": []}
     ratios = []
     for mean, start, end in zip(sums, starts, ends, strict=True):
@@ -157,6 +141,50 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
         ratios.append(float(plain.abs().max()) / size if size else 0.0)
     found["noise"] = bool(ratios) and max(ratios) < _noise_level(ends[0].dtype)
     return found
+
+
+def gradients_between(
+    batch: MethodBatch,
+    start_of: Callable[[int, IntArray], torch.Tensor],
+    places: Sequence[FloatArray],
+    consume: Callable[[int, int, torch.Tensor], None],
+) -> None:
+    """Differentiate the target logit at points between baselines and texts.
+
+    Args:
+        batch: the texts.
+        start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
+            (t, h) if they have the same.
+        places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
+        consume: receives a text, one of its points and the (t, h) gradient there. Points of a text
+            come one after the other, so that a sum does not depend on where batches end.
+    """
+    import torch
+
+    ends = batch.rows
+    counts = [len(own) for own in places]
+    owners = np.repeat(np.arange(len(batch)), counts)
+    steps = np.concatenate([np.arange(count) for count in counts])
+
+    def build(positions: list[int], width: int) -> torch.Tensor:
+        points = ends[0].new_zeros(len(positions), width, ends[0].shape[1])
+        for row, side_by_side in _runs(owners[positions]):
+            own = steps[positions][side_by_side]
+            start, end = start_of(row, own), ends[row]
+            alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
+            alpha = alpha.to(end.device)[:, None, None]
+            points[side_by_side, : len(end)] = start + alpha * (end - start)
+        return points
+
+    def visit(
+        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+    ) -> None:
+        for place, position in enumerate(positions):
+            row = int(owners[position])
+            consume(row, int(steps[position]), gradients[0][place, : len(ends[row])])
+
+    lengths = [len(ends[row]) for row in owners]
+    batch.classifier.input_gradients(lengths, build, batch.targets[owners], visit)
 
 
 def _runs(owners: IntArray) -> list[tuple[int, slice]]:

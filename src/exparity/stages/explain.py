@@ -15,6 +15,7 @@ from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
 from exparity.interface import Encoding, Example, Explanation
 from exparity.methods import METHODS
+from exparity.methods._training import Training
 from exparity.parameters import complete
 from exparity.progress import Progress
 from exparity.stages._parts import Job, Shard, open_parts
@@ -108,6 +109,7 @@ def explain_cell(
         classifier = load_classifier(
             str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
         )
+        training = _training(data, method_id) if entry.facts.needs_training else None
 
         def explain(
             part: Sequence[Example], encodings: list[Encoding], flags: set[str]
@@ -115,14 +117,16 @@ def explain_cell(
             targets = [predicted[e.example_id] if target == "predicted" else e.label for e in part]
             keys = [e.example_id for e in part]
             return explain_encodings(
-                classifier, encodings, np.array(targets), keys, use, seed, options, flags
-            )
+                classifier, encodings, np.array(targets), keys, use, seed, options, flags,
+                training=training,
+            )  # fmt: skip
 
         todo = parts.todo
         encodings = check_texts(classifier, list(todo.values()))  # those of the first chunk
         if todo and not parts.done:  # what earlier parts came from has passed
             probe = encodings[:_PROBE]
-            check_wrapper(classifier, [e.token_ids for e in probe])
+            if not entry.facts.model_free:
+                check_wrapper(classifier, [e.token_ids for e in probe])
             part = next(iter(todo.values()))[:_PROBE]
             flags: set[str] = set()
             check_attributions(method_id, [e.scores for e in explain(part, probe, flags)])
@@ -130,7 +134,7 @@ def explain_cell(
                 names = ", ".join(sorted(flags))
                 log.warning("the scores of %s are flagged: %s", method_id, names)
         with Progress(sum(map(len, todo.values())), f"explaining with {method_id}") as progress:
-            for position, part in todo.items():
+            for position, part in parts.each():
                 encodings = encodings or encode(classifier, part)
                 flags = set()
                 found = explain(part, encodings, flags)
@@ -156,8 +160,20 @@ def explain_cell(
                 "n_truncated": sum(f["n_truncated"] for f in facts),
                 "flags": sorted({flag for f in facts for flag in f["flags"]}),
                 **parts.provenance,
+                **parts.spent(),
             },
         )
+
+
+def _training(data: Path, method_id: str) -> Training:
+    """Read what the classifier learnt from; only few methods ask."""
+    examples = read_prepared(data, "train").examples
+    if len(examples) < 2:
+        raise InputError(
+            f"{data}: method {method_id} works with the training split, which has "
+            f"{len(examples)} examples; prepare the data with more"
+        )
+    return Training.of([e.words for e in examples], [e.label for e in examples])
 
 
 def _predicted(path: Path) -> dict[str, int]:

@@ -1,0 +1,75 @@
+"""DeepLIFT (Shrikumar et al. 2017) with the rescale rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.interface import FloatArray
+from exparity.methods import MethodBatch, method
+
+if TYPE_CHECKING:
+    import torch
+
+
+@method(
+    "deeplift",
+    signed=True,
+    needs_gradient=True,
+    target="logit",
+    baseline="special tokens kept, padding elsewhere",
+    stochastic=False,
+    reference="Shrikumar et al. 2017, arXiv:1704.02685, section 3.5",
+    display="DeepLIFT",
+    passes=2,
+)
+def deeplift(batch: MethodBatch) -> list[FloatArray]:
+    r"""Change from the baseline, times a gradient that takes mean slopes through activations.
+
+    :math:`s_i = \sum_h (x_{ih} - x'_{ih})\, m_{ih}`, where :math:`m` is the target logit's gradient
+    with :math:`(a(z) - a(z')) / (z - z')` in place of :math:`a'(z)` for every activation
+    :math:`a`, its input being :math:`z` on the text and :math:`z'` on the baseline. Products of
+    activations (attention) and normalisation keep their gradient on the text: where a model has
+    none of them, a text's scores sum to f(input) − f(baseline).
+
+    Args:
+        batch: the texts.
+
+    Returns:
+        (t,) signed scores for each text, in logits.
+    """
+    import torch
+
+    from exparity.engine.classifier import padded
+    from exparity.engine.rows import FEWEST_ROWS
+    from exparity.methods._backward import Activations, Rescale
+    from exparity.methods._gradients import baseline_rows
+
+    classifier, starts = batch.classifier, baseline_rows(batch)
+    texts, baselines = padded(batch.rows), padded(starts)
+    scores: list[FloatArray] = [np.zeros(0)] * len(batch)
+    rule = Rescale()
+
+    def build(positions: list[int], width: int) -> torch.Tensor:
+        # The engine fills up tiny batches with their first row, and so must be their baselines.
+        missing = max(0, FEWEST_ROWS - len(positions))
+        sizes = [batch.lengths[p] for p in [*positions, *positions[:1] * missing]]
+        references = baselines(positions, width)
+        filled = torch.cat([references, references[:1].expand(missing, -1, -1)])
+        with rule.recording(), torch.no_grad():
+            classifier.logits(filled, sizes)
+        return texts(positions, width)
+
+    def consume(
+        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+    ) -> None:
+        rule.check_done()
+        for place, row in enumerate(positions):
+            change = (batch.rows[row] - starts[row]).double()
+            multiplier = gradients[0][place, : len(change)].double()
+            scores[row] = (multiplier * change).sum(-1).cpu().numpy()
+
+    with Activations(classifier.model, rule):
+        classifier.input_gradients(batch.lengths, build, batch.targets, consume)
+    return scores

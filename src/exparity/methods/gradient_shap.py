@@ -1,0 +1,85 @@
+"""Gradient SHAP (Lundberg and Lee 2017), also known as expected gradients (Erion et al. 2021)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import FloatArray, IntArray
+from exparity.methods import MethodBatch, method
+
+if TYPE_CHECKING:
+    import torch
+
+
+@method(
+    "gradient_shap",
+    signed=True,
+    needs_gradient=True,
+    target="logit",
+    baseline="special tokens kept, padding or random tokens elsewhere",
+    stochastic=True,
+    reference="Erion et al. 2021, doi:10.1038/s42256-021-00343-w",
+    display="Gradient SHAP",
+    passes=50,
+)
+def gradient_shap(
+    batch: MethodBatch,
+    *,
+    n_samples: int = 50,
+    baselines: Literal["padding", "vocabulary"] = "padding",
+) -> list[FloatArray]:
+    r"""Mean of gradient × change at random points between random baselines and the text.
+
+    :math:`s_i = E_{x', \alpha} \sum_h (x_{ih} - x'_{ih})\,
+    \partial f_y(x' + \alpha (x - x')) / \partial e_{ih}` with :math:`\alpha` uniform on [0, 1].
+
+    Args:
+        batch: the texts.
+        n_samples: draws of a baseline and a point per text.
+        baselines: what every content token is replaced by: ``padding``, as in integrated gradients,
+            so that the points alone are drawn; or tokens of the ``vocabulary``, each drawn
+            uniformly from those that are not special.
+
+    Returns:
+        (t,) signed scores for each text, in logits. Their sum is f(input) − f(baseline) on average
+        over baselines and draws.
+
+    Raises:
+        InputError: ``n_samples`` is below 1.
+    """
+    from exparity.methods._gradients import baseline_ids, gradients_between
+
+    if n_samples < 1:
+        raise InputError(f"method {batch.method}: n_samples must be at least 1, not {n_samples}")
+    classifier = batch.classifier
+    words = _vocabulary(batch) if baselines == "vocabulary" else None
+    places, ids = [], []
+    for row in range(len(batch)):
+        rng = batch.generator(row)
+        places.append(rng.random(n_samples))
+        own = np.tile(baseline_ids(batch, row), (n_samples, 1))  # (s, t)
+        if words is not None:
+            content = ~batch.special_masks[row]
+            own[:, content] = rng.choice(words, (n_samples, int(content.sum())))
+        ids.append(own)
+    sums = [np.zeros(length) for length in batch.lengths]
+
+    def start_of(row: int, steps: IntArray) -> torch.Tensor:
+        return classifier.embed(ids[row][steps])
+
+    def consume(row: int, step: int, gradient: torch.Tensor) -> None:
+        change = batch.rows[row] - start_of(row, np.array([step]))[0]
+        sums[row] += (gradient.double() * change.double()).sum(-1).cpu().numpy()
+
+    gradients_between(batch, start_of, places, consume)
+    return [total / n_samples for total in sums]
+
+
+def _vocabulary(batch: MethodBatch) -> IntArray:
+    """Return the ids of all tokens that are not special."""
+    tokenizer = batch.classifier.tokenizer
+    known = min(len(tokenizer), batch.classifier.model.get_input_embeddings().weight.shape[0])
+    return np.setdiff1d(np.arange(known), tokenizer.all_special_ids)

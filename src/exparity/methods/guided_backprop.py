@@ -1,0 +1,60 @@
+"""Guided backpropagation (Springenberg et al. 2015)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from exparity.interface import FloatArray
+from exparity.methods import MethodBatch, method
+
+if TYPE_CHECKING:
+    import torch
+
+
+@method(
+    "guided_backprop",
+    signed=False,
+    needs_gradient=True,
+    target="logit",
+    baseline=None,
+    stochastic=False,
+    reference="Springenberg et al. 2015, arXiv:1412.6806",
+    display="Guided backpropagation",
+)
+def guided_backprop(
+    batch: MethodBatch, *, guided: Literal["rectifiers", "relu"] = "rectifiers"
+) -> list[FloatArray]:
+    r"""L1 norm of a gradient of which rectifiers pass only what is positive.
+
+    On its way back through a rectifier :math:`a` with input :math:`z`, a gradient :math:`g` becomes
+    :math:`a'(z)\, \max(g, 0)` where :math:`z > 0`, and zero elsewhere. GELU and its like count as
+    rectifiers; tanh and sigmoid do not.
+
+    Args:
+        batch: the texts.
+        guided: ``rectifiers``, smooth ones included, or ``relu`` alone, as in captum: then this is
+            ``gradient`` for models without ReLU, such as BERT, RoBERTa and GPT-2.
+
+    Returns:
+        (t,) scores for each text, not negative, in logits per unit of embedding.
+    """
+    from exparity.engine.classifier import padded
+    from exparity.methods._backward import Activations, Guided
+    from exparity.methods._gradients import pooled
+
+    scores: list[FloatArray] = [np.zeros(0)] * len(batch)
+
+    def consume(
+        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
+    ) -> None:
+        for place, row in enumerate(positions):
+            own = gradients[0][place, : batch.lengths[row]]
+            scores[row] = pooled(own, batch.rows[row], "l1")
+
+    rule = Guided(("relu", "smooth") if guided == "rectifiers" else ("relu",))
+    with Activations(batch.classifier.model, rule):
+        build = padded(batch.rows)
+        batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
+    return scores

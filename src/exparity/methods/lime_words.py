@@ -1,0 +1,99 @@
+"""LIME (Ribeiro et al. 2016) on the bag of a text's words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray
+from exparity.methods import MethodBatch, method
+from exparity.methods._lime import Sampling, draw_masks, fit
+from exparity.methods._masked import masked_probabilities
+from exparity.methods._words import spread
+
+
+@method(
+    "lime_words",
+    signed=True,
+    needs_gradient=False,
+    target="probability",
+    baseline="removed",
+    stochastic=True,
+    reference="Ribeiro et al. 2016, arXiv:1602.04938, section 3.4",
+    display="LIME (words)",
+    passes=1000,
+)
+def lime_words(
+    batch: MethodBatch,
+    *,
+    num_samples: int = 1000,
+    kernel_width: float = 25.0,
+    ridge: float = 1.0,
+    sampling: Sampling = "independent",
+) -> list[FloatArray]:
+    r"""Coefficients of a linear model fitted to texts with some words removed.
+
+    As the lime package's explainer for text: a word is removed wherever it occurs, what is left
+    moves together, and the regression is that of ``lime`` with words in place of tokens. All places
+    where a word occurs share its coefficient as they are; the tokens of one place divide it among
+    them.
+
+    Args:
+        batch: the texts.
+        num_samples: samples per text, the text itself included.
+        kernel_width: of the kernel over 100 × cosine distance.
+        ridge: penalty on the squared coefficients.
+        sampling: see ``lime``.
+
+    Returns:
+        (t,) signed scores for each text, in probability; special tokens score 0.
+
+    Raises:
+        InputError: fewer than 2 samples, or a kernel width that is not positive.
+    """
+    if num_samples < 2:
+        raise InputError(f"method {batch.method}: num_samples must be at least 2")
+    if not kernel_width > 0:
+        raise InputError(f"method {batch.method}: kernel_width must be positive")
+    if ridge < 0:
+        raise InputError(f"method {batch.method}: ridge must not be negative")
+    bags = [bag_of_words(encoding) for encoding in batch.encodings]
+    drawn = [
+        draw_masks(1 + int(bag.max()), num_samples, batch.generator(row), sampling)
+        for row, bag in enumerate(bags)
+    ]
+    masks = [
+        np.where(bag == SPECIAL_WORD, True, features[:, bag])
+        for bag, features in zip(bags, drawn, strict=True)
+    ]
+    scores = []
+    for encoding, bag, features, values in zip(
+        batch.encodings, bags, drawn, masked_probabilities(batch, masks, "removed"), strict=True
+    ):
+        coefficients = fit(features, values, kernel_width, ridge)
+        by_word = {
+            int(word): float(coefficients[feature])
+            for word, feature in zip(encoding.word_ids, bag, strict=True)
+            if word != SPECIAL_WORD
+        }
+        scores.append(spread(encoding, by_word))
+    return scores
+
+
+def bag_of_words(encoding: Encoding) -> IntArray:
+    """Number the distinct words of a text, which are those with different tokens.
+
+    Args:
+        encoding: the text.
+
+    Returns:
+        (t,) number of the word each token belongs to, from 0 in order of appearance; −1 for special
+        tokens.
+    """
+    known: dict[tuple[int, ...], int] = {}
+    bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)
+    for word in np.unique(encoding.word_ids[encoding.word_ids != SPECIAL_WORD]):
+        here = encoding.word_ids == word
+        tokens = tuple(encoding.token_ids[here].tolist())
+        bag[here] = known.setdefault(tokens, len(known))
+    return bag

@@ -1,0 +1,158 @@
+"""Activations are caught wherever they are called, keep their values, and leave no trace."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from torch.nn import functional as F
+from transformers.activations import ACT2FN
+
+from exparity import ExparityError
+from exparity.methods._backward import Activations, Guided, Rescale, mean_slope
+
+TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
+
+
+class Kinds:
+    """A rule that changes nothing and counts what it is asked for."""
+
+    def __init__(self):
+        self.seen = []
+
+    def __call__(self, function, x, kind):
+        self.seen.append(kind)
+        return function(x)
+
+
+@pytest.mark.parametrize(
+    ("family", "expected"),
+    [
+        ("bert", ["smooth", "smooth", "bounded"]),  # two layers and the pooler
+        ("roberta", ["smooth", "smooth", "bounded"]),  # its head calls torch.tanh, not a module
+        ("gpt2", ["smooth", "smooth"]),  # its GELU is one activation, not the tanh inside
+    ],
+)
+def test_all_activations_of_a_model_are_caught(classifiers, family, expected):
+    classifier = classifiers[family]
+    rule = Kinds()
+    with Activations(classifier.model, rule):
+        classifier.probabilities([classifier.encode(TEXTS)[1].token_ids])
+    assert rule.seen == expected
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (torch.relu, "relu"),
+        (lambda x: x.relu(), "relu"),
+        (torch.nn.ReLU(inplace=True), "relu"),
+        (lambda x: F.relu(x, inplace=True), "relu"),
+        (ACT2FN["relu2"], "relu"),
+        (torch.nn.GELU(), "smooth"),
+        (ACT2FN["gelu"], "smooth"),
+        (ACT2FN["gelu_new"], "smooth"),
+        (ACT2FN["quick_gelu"], "smooth"),
+        (ACT2FN["silu"], "smooth"),
+        (torch.nn.LeakyReLU(), "smooth"),
+        (torch.nn.Softplus(), "smooth"),
+        (torch.nn.Tanh(), "bounded"),
+        (lambda x: x.tanh(), "bounded"),
+        (torch.nn.Sigmoid(), "bounded"),
+        (torch.nn.Linear(3, 3), None),
+        (torch.nn.LayerNorm(3), None),
+    ],
+)
+def test_functions_and_modules_are_caught_once(call, kind):
+    model = torch.nn.Sequential(call) if isinstance(call, torch.nn.Module) else torch.nn.Identity()
+    x = torch.tensor([[-2.0, 0.5, 3.0]])
+    plain = call(x.clone())
+    rule = Kinds()
+    with Activations(model, rule):
+        found = call(x)
+    assert rule.seen == [kind] * (kind is not None)
+    assert torch.equal(found, plain)
+    assert x.tolist() == [[-2.0, 0.5, 3.0]]
+
+
+@pytest.mark.parametrize("rule", ["guided", "rescale"])
+def test_the_model_gives_the_same_output(classifier, rule):
+    """Bit for bit; only the way back is another."""
+    rows = classifier.embed(classifier.encode(TEXTS)[1].token_ids)
+    batch = torch.stack([rows, rows * 0.5])
+    lengths = [len(rows)] * 2
+    plain = classifier.logits(batch, lengths)
+    made = Guided(("relu", "smooth", "bounded")) if rule == "guided" else Rescale()
+    with Activations(classifier.model, made):
+        if rule == "rescale":
+            with made.recording():
+                reference = classifier.logits(batch * 0.9, lengths)
+            assert not torch.equal(reference, plain)
+        found = classifier.logits(batch, lengths)
+    assert torch.equal(found, plain)
+
+
+def test_nothing_is_left_behind_after_an_error(classifiers):
+    classifier = classifiers["gpt2"]
+    forwards = [vars(module).get("forward") for module in classifier.model.modules()]
+    rule = Kinds()
+    with pytest.raises(RuntimeError, match="stop"), Activations(classifier.model, rule):
+        raise RuntimeError("stop")
+    assert [vars(module).get("forward") for module in classifier.model.modules()] == forwards
+    torch.relu(torch.ones(1))
+    assert rule.seen == []
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["relu", "gelu", "gelu_new", "tanh", "silu"])
+@settings(max_examples=30, deadline=None)
+@given(st.floats(-4, 4, width=32), st.sampled_from([0.0, 1e-7, 1e-4, 0.5, -3.0]))
+def test_mean_slope(name, a, gap):
+    """The quotient where points differ, however little; the derivative where they are the same."""
+    function = ACT2FN[name]
+    x, reference = torch.tensor([a]), torch.tensor([a]) + gap
+    found = float(mean_slope(function, x, reference))
+    u, v = x.double(), reference.double()
+    if u == v:
+        u.requires_grad_(True)
+        expected = float(torch.autograd.grad(function(u).sum(), u)[0])
+    else:
+        expected = float((function(u) - function(v)) / (u - v))
+    assert found == pytest.approx(expected, rel=1e-6, abs=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "called"),
+    [
+        ([(2, 3)], [(2, 3), (2, 3)]),
+        ([(2, 3), (2, 3)], [(2, 3)]),
+        ([(2, 3)], [(2, 4)]),
+        ([], [(1,)]),
+    ],
+)
+def test_other_activations_than_on_the_reference_are_an_error(recorded, called):
+    rule = Rescale()
+    with rule.recording():
+        for shape in recorded:
+            rule(torch.tanh, torch.ones(shape), "bounded")
+    with pytest.raises(ExparityError, match="calls other activations"):  # noqa: PT012
+        for shape in called:
+            rule(torch.tanh, torch.ones(shape), "bounded")
+        rule.check_done()
+
+
+def test_guided_gradients_by_hand():
+    """At (−1, 2, 3) the gradients (1, 1, −1) arrive: only the second passes, times the slope."""
+    x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
+    arriving = torch.tensor([1.0, 1.0, -1.0])
+    for function, kind, slope in ((torch.relu, "relu", 1.0), (F.gelu, "smooth", None)):
+        rule = Guided(("relu", "smooth"))
+        (found,) = torch.autograd.grad(rule(function, x, kind), x, arriving)
+        (plain,) = torch.autograd.grad(function(x), x, arriving)
+        np.testing.assert_allclose(found, [0, plain[1], 0])
+        assert slope is None or plain[1] == slope
+    (found,) = torch.autograd.grad(Guided(("relu",))(torch.tanh, x, "bounded"), x, arriving)
+    (plain,) = torch.autograd.grad(torch.tanh(x), x, arriving)
+    assert torch.equal(found, plain)

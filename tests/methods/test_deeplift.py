@@ -1,0 +1,189 @@
+"""DeepLIFT: closed forms, completeness where the rule has it, captum, and where it has not."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from engine.exact import ExactModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from methods.toy import WIDTH, Layers, toy
+from torch.nn import functional as F
+from transformers.activations import ACT2FN
+
+import exparity
+from exparity import ExparityError
+from exparity.engine import Classifier
+
+TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
+TARGETS = [0, 1]
+ACTIVATIONS = {
+    "relu function": F.relu,
+    "relu in place, shared": torch.nn.ReLU(inplace=True),
+    "gelu": ACT2FN["gelu"],
+    "gelu of several functions": ACT2FN["gelu_new"],
+    "tanh method": lambda x: x.tanh(),
+    "silu": torch.nn.SiLU(),
+}
+
+
+def ends(classifier, explanation):
+    """(t, h) float64 embeddings of a text and of its baseline."""
+    exact = ExactModel(classifier)
+    base = np.where(explanation.special_mask, explanation.token_ids, classifier.pad_id)
+    return exact, exact.rows(explanation.token_ids), exact.rows(base)
+
+
+def affine(layer, x):
+    """W x + b, as loops."""
+    weights, bias = layer.weight.tolist(), layer.bias.tolist()
+    return [
+        b + sum(w * u for w, u in zip(row, x, strict=True))
+        for row, b in zip(weights, bias, strict=True)
+    ]
+
+
+def change_of_logit(classifier, explanation):
+    exact, x, base = ends(classifier, explanation)
+    return exact.logit(x, explanation.target) - exact.logit(base, explanation.target)
+
+
+@pytest.mark.reference
+def test_a_linear_model_has_gradient_times_change(classifiers):
+    tokenizer = classifiers["bert"].tokenizer
+    classifier = toy(torch.nn.Linear(WIDTH, 2), tokenizer)
+    for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
+        exact, x, base = ends(classifier, one)
+        weights = exact.model.body.weight[one.target].detach() / len(x)  # of a mean
+        np.testing.assert_allclose(one.scores, ((x - base) @ weights).numpy(), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ACTIVATIONS)
+def test_scores_of_elementwise_networks_are_complete(classifiers, name):
+    """Σ s = f(x) − f(x′), whatever the activation is and however it is called."""
+    tokenizer = classifiers["bert"].tokenizer
+
+    @settings(max_examples=5, deadline=None)
+    @given(st.integers(0, 999))
+    def check(seed):
+        classifier = toy(Layers(ACTIVATIONS[name]), tokenizer, seed)
+        for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
+            change = change_of_logit(classifier, one)
+            assert one.scores.sum() == pytest.approx(change, rel=1e-4, abs=1e-3)
+
+    check()
+
+
+@pytest.mark.reference
+def test_equals_a_naive_rescale(classifiers):
+    """Two hidden layers, unit by unit, in float64."""
+    classifier = toy(Layers(F.relu), classifiers["bert"].tokenizer, seed=3)
+    for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
+        exact, x, base = ends(classifier, one)
+        body = exact.model.body.requires_grad_(False)
+        states = []
+        for rows in (x, base):
+            first = affine(body.first, rows.mean(0).tolist())
+            second = affine(body.second, [max(u, 0) for u in first])
+            states.append((first, second))
+        multipliers = [
+            [
+                (max(u, 0) - max(v, 0)) / (u - v)
+                for u, v in zip(states[0][layer], states[1][layer], strict=True)
+            ]
+            for layer in (0, 1)
+        ]
+        expected = np.zeros(len(x))
+        for i in range(len(x)):
+            for h in range(WIDTH):
+                for j in range(8):
+                    for k in range(8):
+                        expected[i] += float(
+                            (x[i, h] - base[i, h])
+                            / len(x)
+                            * body.first.weight[j, h]
+                            * multipliers[0][j]
+                            * body.second.weight[k, j]
+                            * multipliers[1][k]
+                            * body.last.weight[one.target, k]
+                        )
+        np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-4)
+
+
+@pytest.fixture(scope="module")
+def rectified(classifiers):
+    """BERT with ReLU in modules of its own, as captum wants it."""
+    donor = classifiers["bert"]
+    model = copy.deepcopy(donor.model)
+    for layer in model.bert.encoder.layer:
+        layer.intermediate.intermediate_act_fn = torch.nn.ReLU()
+    return Classifier(model, donor.tokenizer, device=donor.device, max_length=donor.max_length)
+
+
+class Logits(torch.nn.Module):
+    """What captum takes for a model: embeddings in, logits out."""
+
+    def __init__(self, model):
+        super().__init__()
+        self.model = model
+
+    def forward(self, rows):
+        return self.model(inputs_embeds=rows).logits
+
+
+@pytest.mark.reference
+@pytest.mark.filterwarnings("ignore:Setting forward, backward hooks")
+def test_equals_captum_where_captum_sees_every_activation(rectified):
+    from captum.attr import DeepLift
+
+    peer = DeepLift(Logits(rectified.model))
+    for one in exparity.explain(rectified, TEXTS, TARGETS, "deeplift"):
+        base = np.where(one.special_mask, one.token_ids, rectified.pad_id)
+        rows = [rectified.embed(ids)[None].requires_grad_() for ids in (one.token_ids, base)]
+        expected = peer.attribute(*rows, target=one.target)[0].sum(-1).detach().numpy()
+        np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.reference
+def test_attention_is_not_complete(classifier):
+    """Products keep their gradient on the text, so that the sum is another than the change."""
+    found = exparity.explain(classifier, TEXTS, TARGETS, "deeplift")
+    changes = [change_of_logit(classifier, one) for one in found]
+    gaps = [abs(one.scores.sum() - change) for one, change in zip(found, changes, strict=True)]
+    assert max(gaps) > 0.01
+
+
+def test_padded_batches_as_on_a_gpu(classifier, monkeypatch):
+    expected = exparity.explain(classifier, TEXTS, TARGETS, "deeplift")
+    monkeypatch.setattr(classifier, "exact", False)
+    for one, other in zip(
+        exparity.explain(classifier, TEXTS, TARGETS, "deeplift"), expected, strict=True
+    ):
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-5)
+
+
+def test_shortcuts_change_rounding_only(checkpoints, classifiers):
+    for family in checkpoints:
+        short = exparity.load_classifier(checkpoints[family], "cpu", shortcuts=True)
+        found = exparity.explain(short, TEXTS, TARGETS, "deeplift")
+        expected = exparity.explain(classifiers[family], TEXTS, TARGETS, "deeplift")
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-5)
+
+
+def test_a_model_that_decides_by_its_input_is_refused(classifiers):
+    class Fickle(torch.nn.Module):
+        def forward(self, x):
+            calls = 1 + int(x[0, 0] > 0)
+            for _ in range(calls):
+                x = torch.tanh(x)
+            return x[:, :2]
+
+    classifier = toy(Fickle(), classifiers["bert"].tokenizer)
+    texts = TEXTS * 4 + ["The girl sings .", "he", "she"]
+    with pytest.raises(ExparityError, match="calls other activations"):
+        exparity.explain(classifier, texts, [0] * len(texts), "deeplift")

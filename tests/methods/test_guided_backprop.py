@@ -1,0 +1,99 @@
+"""Guided backpropagation: by hand, against captum, and what it is without ReLU."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from engine.exact import ExactModel
+from methods.toy import WIDTH, Layers, toy
+from torch.nn import functional as F
+
+import exparity
+from exparity import InputError
+from exparity.engine import Classifier
+
+TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
+TARGETS = [0, 1]
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("activation", [F.relu, torch.nn.ReLU(inplace=True)])
+def test_equals_a_naive_guided_pass(classifiers, activation):
+    """Two hidden layers of ReLU, unit by unit, in float64."""
+    classifier = toy(Layers(activation), classifiers["bert"].tokenizer, seed=5)
+    for one in exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop"):
+        exact = ExactModel(classifier)
+        body = exact.model.body.requires_grad_(False)
+        x = exact.rows(one.token_ids)
+        first = body.first.weight @ x.mean(0) + body.first.bias
+        second = body.second.weight @ torch.relu(first) + body.second.bias
+        at_second = [
+            max(float(body.last.weight[one.target, k]), 0) * float(second[k] > 0) for k in range(8)
+        ]
+        at_first = []
+        for j in range(8):
+            arriving = sum(at_second[k] * float(body.second.weight[k, j]) for k in range(8))
+            at_first.append(max(arriving, 0) * float(first[j] > 0))
+        expected = sum(
+            abs(sum(at_first[j] * float(body.first.weight[j, h]) for j in range(8)))
+            for h in range(WIDTH)
+        ) / len(x)
+        np.testing.assert_allclose(one.scores, [expected] * len(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.reference
+@pytest.mark.filterwarnings("ignore:Setting backward hooks")
+def test_equals_captum_on_a_rectified_bert(classifiers):
+    from captum.attr import GuidedBackprop
+
+    donor = classifiers["bert"]
+    model = copy.deepcopy(donor.model)
+    for layer in model.bert.encoder.layer:
+        layer.intermediate.intermediate_act_fn = torch.nn.ReLU()
+    classifier = Classifier(
+        model, donor.tokenizer, device=donor.device, max_length=donor.max_length
+    )
+
+    class Logits(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, rows):
+            return self.model(inputs_embeds=rows).logits
+
+    peer = GuidedBackprop(Logits())
+    for guided in ("relu", "rectifiers"):
+        found = exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop", guided=guided)
+        for one in found:
+            rows = classifier.embed(one.token_ids)[None].requires_grad_()
+            gradient = peer.attribute(rows, target=one.target)[0]
+            expected = gradient.abs().sum(-1).detach().numpy()
+            np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.reference
+def test_without_relu_captum_s_form_is_the_gradient(classifier):
+    plain = exparity.explain(classifier, TEXTS, TARGETS, "gradient")
+    strict = exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop", guided="relu")
+    smooth = exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop")
+    for one, same, other in zip(plain, strict, smooth, strict=True):
+        assert one.scores.tobytes() == same.scores.tobytes()
+        assert not np.allclose(one.scores, other.scores, rtol=0.01)
+
+
+@pytest.mark.reference
+def test_a_network_without_rectifiers_has_its_gradient(classifiers):
+    classifier = toy(Layers(torch.tanh), classifiers["bert"].tokenizer)
+    plain = exparity.explain(classifier, TEXTS, TARGETS, "gradient")
+    guided = exparity.explain(classifier, TEXTS, TARGETS, "guided_backprop")
+    for one, other in zip(plain, guided, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+
+
+def test_what_is_guided_is_one_of_two(classifiers):
+    with pytest.raises(InputError, match="'gelu' is not one of"):
+        exparity.explain(classifiers["bert"], TEXTS, TARGETS, "guided_backprop", guided="gelu")

@@ -1,0 +1,157 @@
+"""Kernel SHAP: exact Shapley values from all coalitions, and what few of them still give."""
+
+from __future__ import annotations
+
+from itertools import permutations
+from math import comb
+
+import numpy as np
+import pytest
+from engine.exact import ExactModel
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import exparity
+from exparity import InputError
+from exparity.methods._kernel import draw_coalitions, shapley_values
+
+TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
+
+
+def naive_shapley(worth, n):
+    """Mean of what a player adds, over all orders in which players may come."""
+    scores = np.zeros(n)
+    orders = list(permutations(range(n)))
+    for order in orders:
+        present = frozenset()
+        for player in order:
+            scores[player] += (worth(present | {player}) - worth(present)) / len(orders)
+            present |= {player}
+    return scores
+
+
+@pytest.mark.reference
+def test_all_coalitions_give_exact_shapley_values(classifier):
+    texts = ["She sings .", "he"]
+    exact = ExactModel(classifier)
+    for one in exparity.explain(classifier, texts, [0, 1], "kernel_shap", n_samples=300):
+        content = np.flatnonzero(one.content_mask)
+        assert 1 <= len(content) <= 6
+        known = {}
+
+        def worth(present, one=one, content=content, known=known):
+            if present not in known:
+                ids = np.where(one.special_mask, one.token_ids, classifier.pad_id)
+                chosen = content[sorted(present)]
+                ids[chosen] = one.token_ids[chosen]
+                known[present] = exact.probability(exact.rows(ids), one.target)
+            return known[present]
+
+        expected = np.zeros(len(one))
+        expected[content] = naive_shapley(worth, len(content))
+        np.testing.assert_allclose(one.scores, expected, atol=1e-5)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("n_players", [2, 5, 7])
+def test_the_regression_equals_shap_on_all_coalitions(n_players):
+    from shap import KernelExplainer
+
+    rng = np.random.default_rng(n_players)
+    weights, pairs = rng.normal(size=n_players), rng.normal(size=(n_players, n_players))
+
+    def game(z):
+        return z @ weights + ((z @ pairs) * z).sum(1)
+
+    peer = KernelExplainer(game, np.zeros((1, n_players)))
+    expected = peer.shap_values(np.ones(n_players), nsamples=1000, l1_reg=False, silent=True)
+    coalitions, kernel = draw_coalitions(n_players, 1000, rng)
+    assert len(coalitions) == 2**n_players - 2
+    values = game(coalitions.astype(float))
+    found = shapley_values(coalitions, kernel, values, 0.0, float(game(np.ones((1, n_players)))[0]))
+    np.testing.assert_allclose(found, expected, atol=1e-9)
+
+
+@pytest.mark.reference
+def test_drawn_coalitions_come_close(classifiers):
+    """Runs with half of all coalitions average to the exact values, within 5 standard errors."""
+    classifier, text = classifiers["bert"], "The girl sings ."
+    n_content = int((~classifier.encode([text])[0].special_mask).sum())
+    assert n_content >= 6
+    exact = exparity.explain(classifier, [text], [0], "kernel_shap", n_samples=2**n_content)[0]
+    options = {"n_samples": 2 ** (n_content - 1)}
+    runs = np.stack(
+        [
+            exparity.explain(classifier, [text], [0], "kernel_shap", seed, **options)[0].scores
+            for seed in range(40)
+        ]
+    )
+    error = runs.std(0, ddof=1) / np.sqrt(len(runs))
+    assert (np.abs(runs.mean(0) - exact.scores) <= 5 * error + 1e-6).all()
+    assert error.max() > 0
+
+
+@pytest.mark.property
+@settings(max_examples=12, deadline=None)
+@given(st.integers(4, 80), st.integers(0, 99))
+def test_scores_sum_to_the_change_however_few_the_samples(classifiers, n_samples, seed):
+    classifier = classifiers["bert"]
+    found = exparity.explain(classifier, TEXTS, [0, 1], "kernel_shap", seed, n_samples=n_samples)
+    for one in found:
+        base = np.where(one.special_mask, one.token_ids, classifier.pad_id)
+        whole, none = classifier.probabilities([one.token_ids, base])[:, one.target]
+        assert one.scores.sum() == pytest.approx(whole - none, abs=1e-6)
+        assert (one.scores[one.special_mask] == 0).all()
+
+
+@pytest.mark.property
+@settings(max_examples=60, deadline=None)
+@given(st.integers(2, 40), st.integers(0, 80), st.integers(0, 99))
+def test_additive_games_are_recovered_from_enough_coalitions(n_players, more, seed):
+    """Each player is worth what it adds, as soon as coalitions span the players."""
+    rng = np.random.default_rng(seed)
+    coalitions, weights = draw_coalitions(n_players, n_players + more, rng)
+    worth = rng.normal(size=n_players)
+    found = shapley_values(coalitions, weights, 0.3 + coalitions @ worth, 0.3, 0.3 + worth.sum())
+    assert found.sum() == pytest.approx(worth.sum(), abs=1e-9)
+    centred = coalitions - coalitions.mean(1, keepdims=True)
+    if np.linalg.matrix_rank(centred) == n_players - 1:
+        np.testing.assert_allclose(found, worth, atol=1e-8)
+    else:  # of all that fit, the one next to even shares
+        assert np.linalg.norm(found - found.mean()) <= np.linalg.norm(worth - worth.mean()) + 1e-9
+
+
+@pytest.mark.property
+def test_coalitions_follow_the_shapley_kernel():
+    p, m = 12, 4000
+    drawn, weights = draw_coalitions(p, m, np.random.default_rng(0))
+    assert drawn.shape == (m, p)
+    assert (weights == 1).all()
+    assert (drawn[0::2] == ~drawn[1::2]).all()
+    sizes = drawn.sum(1)
+    assert sizes.min() >= 1
+    assert sizes.max() <= p - 1
+    likelihood = np.array([1 / (s * (p - s)) for s in range(1, p)])
+    likelihood /= likelihood.sum()
+    for size in range(1, p):
+        expected = m * likelihood[size - 1]
+        # A pair is two dependent draws: half as many independent ones.
+        assert abs((sizes == size).sum() - expected) < 4 * np.sqrt(2 * expected)
+        members = drawn[sizes == size]
+        spread = np.sqrt(size / p * (1 - size / p) / len(members))
+        assert (np.abs(members.mean(0) - size / p) <= 5 * spread).all()
+
+
+def test_weights_of_all_coalitions_are_the_kernel():
+    """π(s) = (p − 1) / (C(p, s) s (p − s)), but for a factor."""
+    coalitions, weights = draw_coalitions(4, 14, np.random.default_rng(0))
+    assert len({row.tobytes() for row in coalitions}) == 14
+    for row, weight in zip(coalitions, weights, strict=True):
+        size = int(row.sum())
+        assert weight == pytest.approx(1 / (comb(4, size) * size * (4 - size)))
+
+
+@pytest.mark.parametrize("n_samples", [3, 0])
+def test_too_few_samples_are_refused(classifiers, n_samples):
+    with pytest.raises(InputError, match="n_samples must be at least 4"):
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1], "kernel_shap", n_samples=n_samples)

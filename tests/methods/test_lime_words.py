@@ -1,0 +1,149 @@
+"""LIME on words: the lime package's explainer for text on the same draws, and its bags of words."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import exparity
+from exparity import InputError
+from exparity.methods._lime import draw_masks
+from exparity.methods._words import spread, words_of
+from exparity.methods.lime_words import bag_of_words
+from exparity.seeding import generator
+
+TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
+
+
+class Replay:
+    """Stands in for the random state of the lime package and repeats masks drawn before."""
+
+    def __init__(self, masks):
+        self.removed = [np.flatnonzero(~mask) for mask in masks[1:]]
+        self.turn = iter(self.removed)
+
+    def randint(self, low, high, size):
+        sizes = np.array([len(removed) for removed in self.removed])
+        assert len(sizes) == size
+        assert ((sizes >= low) & (sizes < high)).all()
+        return sizes
+
+    def choice(self, features, size, replace):
+        removed = next(self.turn)
+        assert len(removed) == size
+        assert not replace
+        assert np.isin(removed, features).all()
+        return removed
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("target", [0, 1])
+def test_equals_the_lime_package_on_the_same_draws(classifiers, target):
+    """Texts of words that are removed as text, tokenized anew and run by token ids."""
+    from lime.lime_text import LimeTextExplainer
+
+    classifier, num_samples = classifiers["bert"], 60
+
+    def probabilities(texts):
+        ids = classifier.tokenizer([" ".join(text.split()) for text in texts])["input_ids"]
+        return classifier.probabilities(ids)
+
+    found = exparity.explain(
+        classifier, TEXTS, [target] * 2, "lime_words", 7, num_samples=num_samples
+    )
+    for one in found:
+        words = one.text.split()
+        features = list(dict.fromkeys(words))
+        draws = generator(7, "explain", "lime_words", one.text)
+        masks = draw_masks(len(features), num_samples, draws, "independent")
+        peer = LimeTextExplainer(split_expression=str.split, feature_selection="none")
+        peer.random_state = Replay(masks)
+        weights = peer.explain_instance(
+            one.text, probabilities, labels=(target,), num_features=99, num_samples=num_samples
+        ).local_exp[target]
+        by_word = dict(weights)
+        # lime numbers its words in the order of their first appearance, too.
+        expected = [by_word[features.index(word)] for word in words]
+        sums = [one.scores[one.word_ids == word].sum() for word in range(len(words))]
+        np.testing.assert_allclose(sums, expected, atol=1e-6)
+
+
+def test_places_of_a_word_have_its_score_and_tokens_share_it(classifier):
+    (one,) = exparity.explain(classifier, TEXTS[:1], [1], "lime_words", num_samples=40)
+    words = one.text.split()
+    tokens = [one.scores[one.word_ids == word] for word in range(len(words))]
+    for scores in tokens:
+        assert (scores == scores[0]).all()
+    ids = [tuple(one.token_ids[one.word_ids == word]) for word in range(len(words))]
+    for first, one_ids in enumerate(ids):
+        for second, other_ids in enumerate(ids):
+            if one_ids == other_ids:
+                assert tokens[first].sum() == pytest.approx(tokens[second].sum())
+    assert (one.scores[one.special_mask] == 0).all()
+
+
+def test_what_is_left_of_a_text_moves_together(classifier, monkeypatch):
+    """Removed words leave no gap, and a text without words is the stand-in for an empty one."""
+    encoding = classifier.encode(TEXTS[1:])[0]
+    seen = []
+    inner = classifier.forward
+    monkeypatch.setattr(
+        classifier, "forward", lambda sizes, build: (seen.extend(sizes), inner(sizes, build))[1]
+    )
+    exparity.explain(classifier, TEXTS[1:], [0], "lime_words", num_samples=200)
+    sizes = np.bincount(encoding.word_ids[~encoding.special_mask])
+    n_special = int(encoding.special_mask.sum())
+    assert max(seen) == len(encoding)
+    assert min(seen) == (n_special or len(classifier.empty_ids))
+    possible = {n_special or len(classifier.empty_ids)}
+    for size in sizes:
+        possible |= {known + int(size) for known in possible} | {n_special + int(size)}
+    assert set(seen) <= possible
+
+
+def test_bags_number_words_by_their_tokens(classifiers):
+    encoding = classifiers["bert"].encode(["the girl the The boy"])[0]
+    bag = bag_of_words(encoding)
+    assert (bag[encoding.special_mask] == -1).all()
+    by_word = [set(bag[encoding.word_ids == word]) for word in range(5)]
+    assert by_word[0] == by_word[2] == {0}
+    assert by_word[1] == {1}
+    assert sum(map(len, by_word)) == 5
+    assert bag.max() == len(set().union(*by_word)) - 1
+
+
+def test_words_come_back_from_their_tokens(classifier):
+    texts = ["Don't  stop .", ["New York", "isn't", "big"], "naïve café", "she"]
+    for text, encoding in zip(texts, classifier.encode(texts), strict=True):
+        words = text.split() if isinstance(text, str) else text
+        assert words_of(encoding) == dict(enumerate(words))
+
+
+def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
+    classifier = classifiers["roberta"]
+    text = "harbour " * 80
+    encoding = classifier.encode([text])[0]
+    assert encoding.truncated
+    assert set(words_of(encoding).values()) == {"harbour"}
+
+
+def test_spread_shares_evenly(classifier):
+    encoding = classifier.encode([TEXTS[1]])[0]
+    scores = spread(encoding, {0: 1.5, 2: -3.0, 99: 7.0})
+    for word, expected in ((0, 1.5), (1, 0.0), (2, -3.0)):
+        assert scores[encoding.word_ids == word].sum() == pytest.approx(expected)
+        assert np.abs(scores[encoding.word_ids == word]).sum() == pytest.approx(abs(expected))
+    assert (scores[encoding.special_mask] == 0).all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"num_samples": 1}, "num_samples must be at least 2"),
+        ({"ridge": -1.0}, "ridge must not be negative"),
+        ({"kernel_width": 0.0}, "kernel_width must be positive"),
+    ],
+)
+def test_bad_options_are_named(classifiers, options, message):
+    with pytest.raises(InputError, match=f"method lime_words: {message}"):
+        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime_words", **options)

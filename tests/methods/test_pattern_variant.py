@@ -1,0 +1,159 @@
+"""Pattern variant: dense covariances as loops, and where its training split comes from."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from methods.training import LABELS, TEXTS, training_for
+
+import exparity
+from exparity import InputError
+from exparity.methods import Training
+from exparity.methods.pattern_variant import covariances
+
+QUERY = ["The girl thanked her mother .", "An unknown waiter sings"]
+
+
+def naive_covariances(texts, labels):
+    """{(word, class): covariance}, with n − 1, of counts × (ln((1 + n)/(1 + df)) + 1).
+
+    Each text's values are divided by their length.
+    """
+    n = len(texts)
+    lowered = [[word.lower() for word in text] for text in texts]
+    vocabulary = sorted({word for text in lowered for word in text})
+    rows = []
+    for text in lowered:
+        row = {}
+        for word in vocabulary:
+            df = sum(word in other for other in lowered)
+            row[word] = text.count(word) * (math.log((1 + n) / (1 + df)) + 1)
+        length = math.sqrt(sum(value**2 for value in row.values()))
+        rows.append({word: value / length if length else 0 for word, value in row.items()})
+    found = {}
+    for word in vocabulary:
+        for target in range(max(labels) + 1):
+            x = [row[word] for row in rows]
+            y = [float(label == target) for label in labels]
+            mean_x, mean_y = sum(x) / n, sum(y) / n
+            found[word, target] = sum(
+                (a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)
+            ) / (n - 1)
+    return found
+
+
+WORDS = ["she", "he", "She", "sings", ".", "waiter", "don't"]
+
+
+@pytest.mark.reference
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.integers(0, 2)),
+        min_size=2,
+        max_size=8,
+    )
+)
+def test_equals_dense_loops(rows):
+    texts, labels = [text for text, _ in rows], [label for _, label in rows]
+    pattern = covariances(Training.of(texts, labels))
+    expected = naive_covariances(texts, labels)
+    for (word, target), value in expected.items():
+        assert pattern.score(word, target) == pytest.approx(value, abs=1e-12)
+    assert len(pattern.columns) * len(pattern.values) == len(expected)
+
+
+@pytest.mark.reference
+def test_words_of_a_text_have_the_covariances_of_the_training_split(classifier):
+    expected = naive_covariances([text.split() for text in TEXTS], LABELS)
+    training = training_for("pattern_variant")
+    for target in (0, 1):
+        found = exparity.explain(classifier, QUERY, [target] * 2, "pattern_variant", **training)
+        for one in found:
+            for place, word in enumerate(one.text.split()):
+                scores = one.scores[one.word_ids == place]
+                value = expected.get((word.lower(), target), 0.0)
+                assert scores.sum() == pytest.approx(value, abs=1e-12)
+                assert np.abs(scores).sum() == pytest.approx(abs(value), abs=1e-12)
+            assert (one.scores[one.special_mask] == 0).all()
+            assert one.scores.any()
+
+
+def test_two_classes_have_opposite_scores(classifiers):
+    training = training_for("pattern_variant")
+    one, other = (
+        exparity.explain(classifiers["bert"], QUERY[:1], [y], "pattern_variant", **training)[0]
+        for y in (0, 1)
+    )
+    np.testing.assert_allclose(one.scores, -other.scores, atol=1e-15)
+
+
+def test_nothing_is_made_dense(monkeypatch):
+    import scipy.sparse
+
+    def refuse(self, *_, **__):
+        raise AssertionError("made dense")
+
+    for name in ("toarray", "todense"):
+        monkeypatch.setattr(scipy.sparse.csr_matrix, name, refuse)
+        monkeypatch.setattr(scipy.sparse.csc_matrix, name, refuse)
+        monkeypatch.setattr(scipy.sparse.csr_array, name, refuse)
+    covariances(Training.of(TEXTS, LABELS))
+
+
+def test_computed_once_for_all_batches(classifiers, monkeypatch):
+    import exparity.methods.pattern_variant as module
+    from exparity.methods import explain_encodings
+
+    calls = []
+    inner = module.covariances
+    monkeypatch.setattr(module, "covariances", lambda t: (calls.append(1), inner(t))[1])
+    classifier, training = classifiers["bert"], Training.of(TEXTS, LABELS)
+    for text in QUERY:
+        encodings = classifier.encode([text])
+        explain_encodings(
+            classifier, encodings, np.array([0]), [text], "pattern_variant", 0, {},
+            training=training,
+        )  # fmt: skip
+    assert calls == [1]
+
+
+def test_the_model_is_not_asked(classifiers, monkeypatch):
+    def refuse(*_, **__):
+        raise AssertionError("asked the model")
+
+    classifier = classifiers["bert"]
+    monkeypatch.setattr(classifier, "logits", refuse)
+    for method in ("pattern_variant", "uniform_random"):
+        assert exparity.explain(classifier, QUERY, [0, 1], method, **training_for(method))
+
+
+@pytest.mark.parametrize("method", ["pattern_variant", "uniform_random"])
+def test_a_method_that_asks_no_model_is_perfectly_stable(classifiers, method):
+    """Sensitivity moves embeddings, which it never sees."""
+    classifier = classifiers["bert"]
+    found = exparity.explain(classifier, QUERY, [0, 1], method, **training_for(method))
+    values = exparity.evaluate(classifier, found, "sensitivity", steps=2)
+    assert values.tolist() == [0.0, 0.0]
+
+
+def test_a_class_that_was_never_learnt_scores_zero():
+    pattern = covariances(Training.of(TEXTS, LABELS))
+    assert pattern.score("she", 2) == 0
+
+
+@pytest.mark.parametrize(
+    ("training", "message"),
+    [
+        (None, "works with the texts that the model was trained on; give `training`"),
+        ((TEXTS, LABELS[:-1]), r"6 texts but labels of shape \(5,\)"),
+        ((TEXTS[:1], LABELS[:1]), "1 texts are too few"),
+    ],
+)
+def test_bad_training_is_named(classifiers, training, message):
+    with pytest.raises(InputError, match=message):
+        exparity.explain(classifiers["bert"], QUERY, [0, 1], "pattern_variant", training=training)

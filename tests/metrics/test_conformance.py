@@ -7,6 +7,7 @@ import dataclasses
 
 import numpy as np
 import pytest
+from support import marked
 
 import exparity
 from exparity import ExparityError, Explanation, InputError
@@ -44,6 +45,7 @@ def make(classifier, texts, scorer, targets=None):
             scores=scorer(e, i),
             special_mask=e.special_mask,
             word_ids=e.word_ids,
+            rationale=marked(e.text),
         )
         for i, e in enumerate(classifier.encode(texts))
     ]
@@ -62,7 +64,8 @@ def samples(classifier, texts, metric):
     """Explanations that a metric can work with, as varied as can be."""
     if reruns(metric):
         targets = [i % 2 for i in range(len(texts))]
-        return exparity.explain(classifier, texts, targets, method="gradient_x_input")
+        found = exparity.explain(classifier, texts, targets, method="gradient_x_input")
+        return [dataclasses.replace(e, rationale=marked(e.text)) for e in found]
     return make(classifier, texts, random_scores)
 
 
@@ -144,6 +147,15 @@ def spread(encoding, index):
     return np.where(encoding.special_mask, 0.0, 1.0)
 
 
+def on_rationale(encoding, index):
+    marks = np.array([*marked(encoding.text), 0])  # of no word: not in the rationale
+    return np.where(marks[encoding.word_ids], 1.0, 1e-3)
+
+
+def off_rationale(encoding, index):
+    return 1 / on_rationale(encoding, index)
+
+
 def test_oracle_beats_random_beats_inverted(trained, metric):
     """In the declared direction, on a trained model, in the mean over texts."""
     classifier, texts, targets = trained
@@ -153,6 +165,8 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
     if facts.kind == "complexity":
         texts = [t for t in texts if len(t.split()) <= 8]
         scorers = [concentrated, random_scores, spread]
+    elif facts.kind == "correctness":
+        scorers = [on_rationale, random_scores, off_rationale]
     else:
         oracle = single_token_effects(classifier, targets)
         scorers = [oracle, random_scores, lambda e, i: -oracle(e, i)]
@@ -182,8 +196,8 @@ def test_no_explanation_gives_no_value(classifier, metric):
     assert evaluate(classifier, [], metric).shape == (0,)
 
 
-def test_attribution_metrics_need_no_classifier(classifier, explanations, metric):
-    if METRICS.get(metric).facts.needs == "attributions":
+def test_only_metrics_that_run_it_need_a_classifier(classifier, explanations, metric):
+    if not METRICS.get(metric).facts.runs_model:
         np.testing.assert_array_equal(
             evaluate(None, explanations, metric),
             evaluate(classifier, explanations, metric),
@@ -194,17 +208,22 @@ def test_attribution_metrics_need_no_classifier(classifier, explanations, metric
 
 
 def test_hand_made_explanations_without_ids(classifiers, metric):
-    one = Explanation(text="good film", target=1, tokens=["good", "film"], scores=[0.9, 0.1])
-    if METRICS.get(metric).facts.needs == "attributions":
+    one = Explanation(
+        text="good film", target=1, tokens=["good", "film"], scores=[0.9, 0.1], rationale=[1, 0]
+    )
+    if not METRICS.get(metric).facts.runs_model:
         assert np.isfinite(evaluate(None, [one], metric)).all()
     else:
         with pytest.raises(InputError, match="needs token_ids"):
             evaluate(classifiers["bert"], [one], metric)
 
 
-def test_every_metric_has_the_common_option(metric):
+def test_every_metric_has_the_options_of_its_kind(metric):
     """But those that compare raw attributions, which nothing normalises."""
-    assert ("normalise_over" in metric_options(METRICS.get(metric))) != reruns(metric)
+    entry = METRICS.get(metric)
+    needs, options = entry.facts.needs, metric_options(entry)
+    assert ("normalise_over" in options) == (needs in ("attributions", "probabilities"))
+    assert ("attribution" in options) == (needs == "rationale")
 
 
 @pytest.mark.parametrize(
@@ -222,6 +241,14 @@ def test_every_metric_has_the_common_option(metric):
         ({"metric": "flip_sensitivity", "max_radius": 0.0}, "max_radius must be positive"),
         ({"metric": "flip_sensitivity", "steps": 0}, "steps must be positive"),
         ({"metric": "flip_sensitivity", "bisections": -2}, "bisections must be positive"),
+        ({"metric": "rationale_top_k_precision", "top_k": 0}, "top_k must be at least 1, not 0"),
+        ({"metric": "rationale_token_f1", "top_k": -1}, "token_f1: top_k must be at least 1"),
+        ({"metric": "rationale_iou", "top_k": 0}, "rationale_iou: top_k must be at least 1"),
+        ({"metric": "rationale_precision_at_specificity", "specificity": 0.0}, r"in \(0, 1\]"),
+        ({"metric": "rationale_precision_at_specificity", "specificity": 1.1}, "not 1.1"),
+        ({"metric": "rationale_auprc", "interpolation": "cubic"}, "is not one of"),
+        ({"metric": "mass_accuracy", "attribution": "signed"}, "is not one of"),
+        ({"metric": "mass_accuracy", "normalise_over": "content"}, "unknown option"),
         ({"metric": "sensitivity", "steps": 0}, "steps must be positive"),
         ({"metric": "sensitivity", "radius": -1.0}, "radius must be positive"),
         ({"metric": "sensitivity", "restarts": 0}, "restarts must be positive"),

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
 import numpy as np
 import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from methods.training import training_for
+from support import marked
 
 import exparity
 from exparity import Explanation
@@ -14,7 +19,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 
 QUICK = {"num_samples": 3, "steps": 2, "bisections": 3, "max_tokens": 3}
-METHOD_QUICK = {"n_steps": 3, "num_samples": 8, "max_evals": 10}
+METHOD_QUICK = {"n_steps": 3, "num_samples": 8, "max_evals": 10, "n_samples": 6}
 TEXTS = [
     "She sings .",
     "he",
@@ -30,9 +35,15 @@ def of(options, known):
     return {k: v for k, v in options.items() if k in known}
 
 
+@cache
 def explained(classifier, method):
     params = of(METHOD_QUICK, METHODS.get(method).options)
-    return exparity.explain(classifier, TEXTS, TARGETS, method, **params)
+    found = exparity.explain(classifier, TEXTS, TARGETS, method, **params, **training_for(method))
+    return [with_rationale(e) for e in found]
+
+
+def with_rationale(explanation):
+    return replace(explanation, rationale=marked(explanation.text))
 
 
 def run(classifier, explanations, metric, **more):
@@ -152,7 +163,7 @@ def test_order_of_tokens_does_not_matter(metric, data):
 def test_text_that_was_cut(classifier, metric):
     """A metric sees the tokens that the method saw."""
     found = exparity.explain(classifier, ["The girl sings . " * 40], [1], "gradient_x_input")
-    assert np.isfinite(run(classifier, found, metric)).all()
+    assert np.isfinite(run(classifier, [with_rationale(e) for e in found], metric)).all()
 
 
 def test_constant_attributions(classifiers):
@@ -166,6 +177,8 @@ def test_constant_attributions(classifiers):
         tokens=encoding.tokens,
         scores=np.ones(len(encoding)),
         special_mask=encoding.special_mask,
+        word_ids=encoding.word_ids,
+        rationale=marked(encoding.text),
     )
     found = {
         metric: run(classifier, [one], metric)[0]
@@ -176,3 +189,9 @@ def test_constant_attributions(classifiers):
     assert undefined == {"soft_comprehensiveness", "soft_sufficiency"}
     assert found["gini"] == pytest.approx(0, abs=1e-12)
     assert found["sparsity"] == 1
+    owners = encoding.word_ids[~encoding.special_mask]
+    assert found["mass_accuracy"] == pytest.approx((owners == 1).mean())  # the second word's
+    tokens = np.bincount(owners)  # a word's score is the sum of its tokens'
+    others = np.delete(tokens, 1)
+    wins = (tokens[1] > others) + 0.5 * (tokens[1] == others)
+    assert found["rationale_roc_auc"] == pytest.approx(wins.mean())

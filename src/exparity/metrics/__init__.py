@@ -1,9 +1,10 @@
 """Quality metrics: the registry, and :func:`evaluate`, which scores explanations with one.
 
 A metric that needs attributions alone is a function of padded arrays,
-``f(scores, content_mask, *, options) -> (n,)``. One that runs the model, or the explanation method
-again, is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. Both are
-registered with :func:`metric` in a module of their own.
+``f(scores, content_mask, *, options) -> (n,)``. One that compares with a rationale is given words
+instead of tokens, ``f(scores, rationale, word_mask, *, options) -> (n,)``. One that runs the model,
+or the explanation method again, is a function of a :class:`MetricBatch`,
+``f(batch, *, options) -> (n,)``. All are registered with :func:`metric` in a module of their own.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -28,7 +30,9 @@ from exparity.interface import (
     MetricFacts,
     Origin,
 )
+from exparity.metrics import _arrays, _rationale
 from exparity.metrics._arrays import l1_normalised, pad
+from exparity.metrics._rationale import Attribution, word_arrays
 from exparity.parameters import Option, complete, options_of
 from exparity.registry import Entry, Registry
 from exparity.seeding import generator
@@ -133,6 +137,8 @@ class MetricBatch:
         encodings, origins = self._encodings, self._origins
         entry = self.explainer
         owners = np.asarray(owners, dtype=np.int64)
+        if entry.facts.model_free:  # it sees neither the model nor what was moved
+            return originals, [originals[owner] for owner in owners]
         # An adaptive method needs the text beside its copies to follow its choices.
         led = np.arange(len(self)) if entry.facts.adaptive else np.zeros(0, dtype=np.int64)
         items = np.concatenate([led, owners])
@@ -190,15 +196,26 @@ class MetricBatch:
         return found
 
 
-def _common(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
+def _of_tokens(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
     """Options that every metric of normalised attributions has."""
 
 
+def _of_words(*, attribution: Attribution = "absolute") -> None:
+    """Options that every metric has that compares with a rationale."""
+
+
 def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
-    """Return all options of a metric: its own, and those that all share that normalise."""
+    """Return all options of a metric: its own, and those that all of its kind share."""
     if entry.facts.needs == "explainer":
         return entry.options  # it compares raw attributions
-    return {**options_of(_common), **entry.options}
+    shared = _of_words if entry.facts.needs == "rationale" else _of_tokens
+    return {**options_of(shared), **entry.options}
+
+
+def shared_sources(entry: Entry[MetricFacts]) -> tuple[Path, ...]:
+    """Return the source files that make what a metric of this kind is given."""
+    arrays = Path(_arrays.__file__)
+    return (arrays, Path(_rationale.__file__)) if entry.facts.needs == "rationale" else (arrays,)
 
 
 def evaluate(
@@ -206,25 +223,46 @@ def evaluate(
     explanations: Sequence[Explanation],
     metric: str,
     seed: int = 0,
+    *,
+    rationales: Sequence[Sequence[int] | None] | None = None,
     **params: Any,
 ) -> FloatArray:
     """Score explanations with a metric.
 
     Args:
-        classifier: the explained model; None for metrics that need attributions alone.
+        classifier: the explained model; None for metrics that do not run it.
         explanations: from :func:`exparity.explain` or built by hand.
         metric: registered id, such as ``comprehensiveness``.
         seed: seed of metrics that draw random numbers.
-        **params: the metric's options and ``normalise_over``: ``sequence`` divides by the L1 norm
-            over all tokens, ``content`` leaves special tokens out.
+        rationales: for each explanation a 0 or 1 per word of its text, or None where unknown, for
+            metrics that compare with them; those of the explanations if None.
+        **params: the metric's options and those of its kind. ``normalise_over``: ``sequence``
+            divides by the L1 norm over all tokens, ``content`` leaves special tokens out. With a
+            rationale, ``attribution``: ``absolute`` values of tokens count, or their ``positive``
+            part.
 
     Returns:
         (n,) float64, one value per explanation; NaN where the metric is undefined.
 
     Raises:
-        InputError: unknown metric or option, or an explanation or classifier that the metric
-            cannot work with.
+        InputError: unknown metric or option, or an explanation, rationale or classifier that the
+            metric cannot work with.
     """
+    if rationales is not None:
+        if len(rationales) != len(explanations):
+            raise InputError(
+                f"{len(rationales)} rationales for {len(explanations)} explanations; give one each"
+            )
+        explanations = [
+            replace(explanation, rationale=rationale)
+            for explanation, rationale in zip(explanations, rationales, strict=True)
+        ]
+    compares = METRICS.get(metric).facts.needs == "rationale"
+    if compares and explanations and all(e.rationale is None for e in explanations):
+        raise InputError(
+            f"metric {metric}: compares with rationales, and no explanation has one; give "
+            "`rationales`, a 0 or 1 for each word of each text"
+        )
     return evaluate_keyed(
         classifier, explanations, [e.text for e in explanations], metric, seed, params
     )
@@ -276,23 +314,27 @@ def evaluate_keyed(
     """
     entry = METRICS.get(metric)
     options = complete(metric_options(entry), params, f"metric {metric}")
-    over = options.pop("normalise_over", "sequence")
     if not explanations:
         return np.zeros(0)
     masks = [e.content_mask for e in explanations]
     for explanation, mask in zip(explanations, masks, strict=True):
         if not mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
-    scores = [
-        l1_normalised(e.scores, e.content_mask if over == "content" else None) for e in explanations
-    ]
-    if entry.facts.needs == "attributions":
-        values = entry.function(pad(scores), pad(masks), **options)
+    if entry.facts.needs == "rationale":
+        values = entry.function(*word_arrays(explanations, options.pop("attribution")), **options)
     else:
-        batch = _model_batch(classifier, explanations, scores, masks, keys, metric, seed)
-        values = entry.function(batch, **options)
-        if notes is not None:
-            notes.update(batch.notes)
+        over = options.pop("normalise_over", "sequence")
+        scores = [
+            l1_normalised(e.scores, mask if over == "content" else None)
+            for e, mask in zip(explanations, masks, strict=True)
+        ]
+        if entry.facts.needs == "attributions":
+            values = entry.function(pad(scores), pad(masks), **options)
+        else:
+            batch = _model_batch(classifier, explanations, scores, masks, keys, metric, seed)
+            values = entry.function(batch, **options)
+            if notes is not None:
+                notes.update(batch.notes)
     values = np.asarray(values, dtype=np.float64)
     if values.shape != (len(explanations),):
         raise ExparityError(f"metric {metric}: must return one value per explanation")

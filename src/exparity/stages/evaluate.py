@@ -16,7 +16,7 @@ from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, _arrays, evaluate_keyed, metric_options
+from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
 from exparity.parameters import complete
 from exparity.progress import Progress
 from exparity.stages._parts import Job, Shard, open_parts
@@ -79,7 +79,12 @@ def evaluate_cell(
             f"{explanations}: example '{min(unknown)}' is not in {data}; explain this data again"
         )
     chosen = sample([e for key, e in test.items() if key in rows], max_examples)
-    runs_model = entry.facts.needs != "attributions"
+    if entry.facts.needs == "rationale" and all(e.rationale is None for e in chosen):
+        raise InputError(
+            f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
+            "with; leave the metric out for this data"
+        )
+    runs_model = entry.facts.runs_model
     if runs_model and checkpoint is None:
         raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
     origin_of = _origins(metadata)
@@ -100,7 +105,7 @@ def evaluate_cell(
         {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
         files=[data, explanations],
         checkpoint=checkpoint if runs_model else None,
-        sources=[entry.source, Path(_arrays.__file__), *([explainer.source] if explainer else [])],
+        sources=[entry.source, *shared_sources(entry), *([explainer.source] if explainer else [])],
     )
     extra = {
         "groups": list(prepared.groups),
@@ -122,7 +127,7 @@ def evaluate_cell(
             )
         todo = parts.todo
         with Progress(sum(map(len, todo.values())), f"evaluating {metric_id}") as progress:
-            for position, part in todo.items():
+            for position, part in parts.each():
                 keys = [e.example_id for e in part]
                 wanted = table.take([rows[key] for key in keys]).to_pylist()
                 found = [
@@ -154,7 +159,12 @@ def evaluate_cell(
             parameters=job.parameters,
             device=str(classifier.device) if classifier else "cpu",
             seconds=time.monotonic() - start,
-            extra={**extra, **parts.provenance, **({"notes": noted} if noted else {})},
+            extra={
+                **extra,
+                **parts.provenance,
+                **parts.spent(),
+                **({"notes": noted} if noted else {}),
+            },
         )
 
 
@@ -187,4 +197,5 @@ def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None
         special_mask=word_ids == SPECIAL_WORD,
         word_ids=word_ids,
         origin=origin,
+        rationale=example.rationale,
     )

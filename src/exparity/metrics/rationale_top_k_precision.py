@@ -1,0 +1,51 @@
+"""Precision of the highest words against the rationale."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics import metric
+from exparity.metrics._rationale import check_top_k, ranking, select
+
+
+@metric(
+    "rationale_top_k_precision",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="precision",
+    kind="correctness",
+    needs="rationale",
+    stochastic=False,
+    reference="Arras et al. 2022, doi:10.1016/j.inffus.2021.11.008, relevance rank accuracy",
+    display="Top-k precision",
+)
+def rationale_top_k_precision(
+    scores: FloatArray,
+    rationale: BoolArray,
+    word_mask: BoolArray,
+    *,
+    top_k: int | None = None,
+) -> FloatArray:
+    """Share of the k highest words that are of the rationale.
+
+    Where the k-th word is one of several with equal scores, the value is the mean over all ways to
+    choose among them.
+
+    Args:
+        scores: (n, w) attributions of words.
+        rationale: (n, w) True for words of the rationale.
+        word_mask: (n, w) True for words.
+        top_k: k, at least 1 and at most the number of words; as many as the rationale has if None.
+
+    Returns:
+        (n,) in [0, 1], higher is better; NaN where the rationale is empty.
+
+    Raises:
+        InputError: ``top_k`` is not positive.
+    """
+    check_top_k("rationale_top_k_precision", top_k)
+    ranked = ranking(scores, rationale, word_mask)
+    wanted = ranked.positives if top_k is None else np.full_like(ranked.positives, top_k)
+    chosen = select(ranked, np.minimum(wanted, ranked.words))
+    return ranked.defined(chosen.expected_hits / np.maximum(chosen.size, 1))

@@ -1,0 +1,1 @@
+"""What the report shows of the analyses, each from its artefact: one module an analysis."""

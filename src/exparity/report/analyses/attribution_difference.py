@@ -1,0 +1,100 @@
+"""Differences in the attribution of words within matched sets, over seeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.report.analyses.reading import mean_and_sd
+
+SHOWN_WORDS = 10
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One word, or all, of one model and method over its seeds.
+
+    Attributes:
+        mean_difference: mean over seeds of first minus second group; None if there is none.
+        mean_absolute: mean over seeds of the size of the difference.
+        significant: seeds with p ≤ α, corrected by Holm for the number of words.
+        tested: seeds with a test.
+        n_sets: most matched sets that a seed has.
+    """
+
+    mean_difference: float | None
+    mean_absolute: float | None
+    significant: int
+    tested: int
+    n_sets: int
+
+
+@dataclass(frozen=True)
+class DifferenceTable:
+    """One dataset and pair of groups.
+
+    Attributes:
+        dataset: the dataset.
+        group_a: the first group.
+        group_b: the second.
+        models: its models.
+        methods: its methods.
+        words: the words with most matched sets that are tested, as (first, second).
+        cells: by (model, method, word); the word ("", "") is all of them.
+        tested: words that are tested in some run.
+    """
+
+    dataset: str
+    group_a: str
+    group_b: str
+    models: Sequence[str]
+    methods: Sequence[str]
+    words: Sequence[tuple[str, str]]
+    cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
+    tested: int
+
+
+def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:
+    """Average the attribution_differences artefact over seeds.
+
+    Args:
+        rows: its rows.
+        alpha: largest p-value that is significant.
+    """
+    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
+    return [_table(key, part, alpha) for key, part in grouped.items()]
+
+
+def _table(
+    key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], alpha: float
+) -> DifferenceTable:
+    cells: dict[tuple[str, str, tuple[str, str]], list[Mapping[str, Any]]] = defaultdict(list)
+    sizes: dict[tuple[str, str], int] = defaultdict(int)
+    for row in rows:
+        word = row["word_a"], row["word_b"]
+        cells[row["model"], row["method"], word].append(row)
+        if any(word) and row["p"] == row["p"]:
+            sizes[word] = max(sizes[word], row["n_sets"])
+    words = sorted(sizes, key=lambda word: (-sizes[word], word))
+    return DifferenceTable(
+        *key,
+        models=list(dict.fromkeys(row["model"] for row in rows)),
+        methods=list(dict.fromkeys(row["method"] for row in rows)),
+        words=words[:SHOWN_WORDS],
+        cells={cell: _difference(part, alpha) for cell, part in cells.items()},
+        tested=len(words),
+    )
+
+
+def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> Difference:
+    return Difference(
+        mean_difference=mean_and_sd([row["mean_difference"] for row in rows])[0],
+        mean_absolute=mean_and_sd([row["mean_absolute_difference"] for row in rows])[0],
+        significant=sum(row["p_holm"] <= alpha for row in rows),
+        tested=sum(row["p"] == row["p"] for row in rows),
+        n_sets=max(row["n_sets"] for row in rows),
+    )

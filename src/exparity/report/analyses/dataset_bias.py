@@ -1,0 +1,103 @@
+"""Bias of the datasets themselves, beside what was published of GECO."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.report.analyses.gecobench import dataset_facts
+
+SHOWN_WORDS = 10
+_PUBLISHED_GROUP = "female"
+
+
+@dataclass(frozen=True)
+class Share:
+    """A group's share of all co-occurrences, and how many texts have one of its terms.
+
+    Attributes:
+        split: of which texts.
+        group: the group.
+        share: its share; NaN if there are no co-occurrences.
+        count: its co-occurrences.
+        n_texts: its texts with one of its terms.
+        published: the printed share; None if there is none.
+    """
+
+    split: str
+    group: str
+    share: float
+    count: int
+    n_texts: int
+    published: float | None
+
+
+@dataclass(frozen=True)
+class DatasetBias:
+    """One dataset.
+
+    Attributes:
+        dataset: its instance.
+        shares: co-occurrence by split and group; empty where nobody says which words name them.
+        associations: rows of the words that go most with each class that is shown: of two classes
+            only the second, since the first is its mirror image.
+    """
+
+    dataset: str
+    shares: Sequence[Share]
+    associations: Mapping[str, Sequence[Mapping[str, Any]]]
+
+
+def dataset_biases(
+    rows: Sequence[Mapping[str, Any]], datasets: Mapping[str, str]
+) -> list[DatasetBias]:
+    """Arrange the dataset_bias artefact by dataset.
+
+    Args:
+        rows: its rows.
+        datasets: instance id to registered id.
+    """
+    found = []
+    for dataset in dict.fromkeys(row["dataset"] for row in rows):
+        own = [row for row in rows if row["dataset"] == dataset]
+        found.append(DatasetBias(dataset, _shares(own, datasets[dataset]), _associations(own)))
+    return found
+
+
+def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
+    counts = {
+        (row["split"], row["group"]): row["value"]
+        for row in rows
+        if row["quantity"] == "cooccurrence"
+    }
+    printed = dataset_facts().get((registered, "bias_c"))
+    shares = [
+        Share(
+            split=row["split"],
+            group=row["group"],
+            share=row["value"],
+            count=int(counts[row["split"], row["group"]]),
+            n_texts=row["n"],
+            published=printed
+            if (row["split"], row["group"]) == ("all", _PUBLISHED_GROUP)
+            else None,
+        )
+        for row in rows
+        if row["quantity"] == "cooccurrence_share"
+    ]
+    groups = list(rows[0]["groups"])
+    splits = ("all", "train", "test")
+    return sorted(shares, key=lambda s: (splits.index(s.split), groups.index(s.group)))
+
+
+def _associations(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if row["quantity"] == "tfidf_correlation" and row["value"] == row["value"]:
+            found.setdefault(row["class_name"], []).append(row)
+    classes = [name for name in rows[0]["labels"] if name in found]
+    return {
+        name: sorted(found[name], key=lambda row: (-abs(row["value"]), row["word"]))[:SHOWN_WORDS]
+        for name in (classes[1:] if len(rows[0]["labels"]) == 2 else classes)
+    }

@@ -1,0 +1,70 @@
+"""Published numbers of GECOBench (Wilming et al. 2024), by the ids of exparity."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+REFERENCE = "Wilming et al. 2024, arXiv:2406.11547"
+DATASETS = ("geco_all", "geco_subj")
+
+
+@dataclass(frozen=True)
+class Published:
+    """A printed number.
+
+    Attributes:
+        mean: its value, or the mean over runs; shares, not percent.
+        sd: standard deviation over runs; None if there is none.
+    """
+
+    mean: float
+    sd: float | None = None
+
+
+def _rows(name: str) -> Iterator[dict[str, str]]:
+    path = files("exparity.resources") / "published" / f"gecobench2024_{name}.csv"
+    yield from csv.DictReader(path.read_text(encoding="utf-8").splitlines())
+
+
+@cache
+def accuracies() -> dict[tuple[str, str], Published]:
+    """Return the test accuracy by (scheme, dataset), from Table 2."""
+    return {
+        (row["scheme"], row["dataset"]): Published(
+            float(row["accuracy_mean"]) / 100, float(row["accuracy_std"]) / 100
+        )
+        for row in _rows("accuracy")
+    }
+
+
+@cache
+def model_bias() -> dict[tuple[str, str, str], Published]:
+    """Return TPR, TNR and average prediction difference by (scheme, dataset, measure), Table 4.
+
+    Standard deviations are left out: they look like shares beside means in percent.
+    """
+    return {
+        (row["scheme"], row["dataset"], row["metric"]): Published(float(row["mean"]) / 100)
+        for row in _rows("bias")
+    }
+
+
+@cache
+def dataset_facts() -> dict[tuple[str, str], float]:
+    """Return numbers on the datasets by (dataset, quantity), from sections 2.1 and A.1."""
+    return {(row["dataset"], row["quantity"]): float(row["value"]) for row in _rows("dataset")}
+
+
+def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return our models that are a published training scheme, by id.
+
+    Args:
+        options: what :meth:`exparity.config.Experiment.report_options` returned.
+    """
+    schemes = {scheme for scheme, _ in accuracies()}
+    return {model: known for model, known in options["models"] if known in schemes}

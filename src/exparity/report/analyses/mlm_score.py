@@ -1,0 +1,111 @@
+"""What tuned encoders still know of language, by group, over seeds."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from exparity.report.analyses.reading import mean_and_sd
+from exparity.stats.compare import compare_groups
+
+
+@dataclass(frozen=True)
+class MlmLine:
+    """One model on one dataset and two of its groups.
+
+    Attributes:
+        dataset: the dataset.
+        model: the model.
+        group_a: the first group.
+        group_b: the second.
+        mean_a: mean MLM score of its texts, over seeds.
+        mean_b: that of the second group.
+        difference: first minus second.
+        significant: seeds in which Wilcoxon's test on matched sets has p ≤ α.
+        tested: seeds with such a test.
+        likelier: share of matched sets whose first member's words are likelier; ties count half.
+        n: texts of a seed.
+    """
+
+    dataset: str
+    model: str
+    group_a: str
+    group_b: str
+    mean_a: float | None
+    mean_b: float | None
+    difference: float | None
+    significant: int
+    tested: int
+    likelier: float | None
+    n: int
+
+
+def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[MlmLine]:
+    """Compare the MLM scores of groups, model by model.
+
+    Args:
+        rows: the mlm_scores artefact.
+        alpha: largest p-value that is significant.
+    """
+    cells: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
+    for row in rows:
+        seeds = cells.setdefault((row["dataset"], row["model"]), defaultdict(list))
+        seeds[row["seed"]].append(row)
+    return [
+        _line(dataset, model, a, b, list(seeds.values()), alpha)
+        for (dataset, model), seeds in cells.items()
+        for a, b in combinations(next(iter(seeds.values()))[0]["groups"], 2)
+    ]
+
+
+def _line(
+    dataset: str,
+    model: str,
+    a: str,
+    b: str,
+    seeds: Sequence[Sequence[Mapping[str, Any]]],
+    alpha: float,
+) -> MlmLine:
+    found, likelier = [], []
+    for rows in seeds:
+        kept = [row for row in rows if row["group"] in (a, b)]
+        found.append(
+            compare_groups(
+                [row["mlm_score"] for row in kept],
+                [row["group"] for row in kept],
+                (a, b),
+                [row["match_id"] for row in kept],
+                alpha=alpha,
+                resamples=0,
+            )
+        )
+        likelier.append(_share_likelier(kept, a, b))
+    p = [one.wilcoxon_p for one in found]
+    return MlmLine(
+        dataset=dataset,
+        model=model,
+        group_a=a,
+        group_b=b,
+        mean_a=mean_and_sd([one.mean_a for one in found])[0],
+        mean_b=mean_and_sd([one.mean_b for one in found])[0],
+        difference=mean_and_sd([one.mean_difference for one in found])[0],
+        significant=sum(value <= alpha for value in p),
+        tested=sum(value == value for value in p),
+        likelier=mean_and_sd(likelier)[0],
+        n=max(len(rows) for rows in seeds),
+    )
+
+
+def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
+    sets: dict[str, dict[str, float]] = defaultdict(dict)
+    for row in rows:
+        if row["match_id"] is not None:
+            sets[row["match_id"]][row["group"]] = row["log_likelihood"]
+    gaps = [members[a] - members[b] for members in sets.values() if len(members) == 2]
+    defined = [gap for gap in gaps if gap == gap]
+    return float(np.mean([(gap > 0) + 0.5 * (gap == 0) for gap in defined] or [np.nan]))

@@ -1,0 +1,55 @@
+"""Reading the artefacts of an analysis."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exparity.artefact_schemas import ANALYSES, layout_of
+from exparity.artifacts import read_artefact
+from exparity.errors import InputError
+
+
+def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
+    """Read all rows of an analysis; none if the config does not ask for it.
+
+    Args:
+        results: folder of all results.
+        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        name: the analysis.
+
+    Returns:
+        Its rows, with the ids of their cells, and ``groups`` and ``labels`` in the order in which
+        the dataset declares them.
+
+    Raises:
+        InputError: an artefact is missing or damaged, or of another cell than its path names.
+    """
+    folder = results / layout_of(ANALYSES[name])[0]
+    rows: list[dict[str, Any]] = []
+    for target in options.get("analyses", {}).get(name, ()):
+        cells = [(*target, str(seed)) for seed in options["seeds"]] if len(target) > 1 else [target]
+        for cell in cells:
+            path = folder.joinpath(*cell[:-1], f"{cell[-1]}.parquet")
+            table, metadata = read_artefact(path, ANALYSES[name])
+            found = table.to_pylist()
+            ids = tuple(str(metadata["wildcards"][key]) for key in ("dataset", "model", "seed")
+                        if key in metadata["wildcards"])  # fmt: skip
+            if ids != tuple(cell):
+                raise InputError(
+                    f"{path}: is not of the cell that its path names; delete it and run again"
+                )
+            declared = {key: tuple(metadata.get(key, ())) for key in ("groups", "labels")}
+            rows += [{**row, **declared} for row in found]
+    return rows
+
+
+def mean_and_sd(values: Sequence[float]) -> tuple[float | None, float | None]:
+    """Return mean and standard deviation (n − 1) of what is defined, None where they are not."""
+    defined = np.array([value for value in values if value == value], dtype=np.float64)
+    if not len(defined):
+        return None, None
+    return float(defined.mean()), float(defined.std(ddof=1)) if len(defined) > 1 else None

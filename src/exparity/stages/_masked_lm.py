@@ -1,0 +1,181 @@
+"""A fine-tuned encoder below the original masked-language-model head (Wilming et al. 2024, fig. 5).
+
+The head keeps its own output matrix, which in BERT is that of the original embeddings: tuning the
+embeddings must show in what the encoder says, and not in what the head makes of it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.errors import InputError
+from exparity.interface import Encoding, FloatArray
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+_TOKEN_BUDGET = {"cuda": 32768}
+
+
+@dataclass(frozen=True)
+class Question:
+    """A text with one token masked.
+
+    Attributes:
+        ids: its token ids.
+        position: the masked token.
+        target: the id that was there; −1 where a whole word of several tokens was.
+        of_word: True if the mask stands for a word.
+        of_token: True if it stands for a token.
+    """
+
+    ids: tuple[int, ...]
+    position: int
+    target: int
+    of_word: bool
+    of_token: bool
+
+
+def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> list[Question]:
+    """Mask each word outside the rationale, and each token of these words, one at a time.
+
+    Args:
+        encoding: the text; words that were cut away are not asked for.
+        rationale: (w,) a 0 or 1 per word.
+        mask_id: id of the mask token.
+    """
+    ids = [int(i) for i in encoding.token_ids]
+    found = []
+    for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
+        if rationale[word]:
+            continue
+        places = np.flatnonzero(encoding.word_ids == word).tolist()
+        single = len(places) == 1
+        if not single:
+            first = places[0]
+            rest = [i for at, i in enumerate(ids) if at > first and at not in places]
+            whole = (*ids[:first], mask_id, *rest)
+            found.append(Question(whole, first, -1, of_word=True, of_token=False))
+        for place in places:
+            masked = (*ids[:place], mask_id, *ids[place + 1 :])
+            found.append(Question(masked, place, ids[place], of_word=single, of_token=True))
+    return found
+
+
+class MaskedLanguageModel:
+    """The original model with the encoder of a classifier that was fine-tuned from it.
+
+    Args:
+        model: the masked language model, with the tuned encoder in place.
+        tokenizer: the tokenizer of both.
+        device: where it runs.
+        token_budget: padded tokens per batch; by device if None.
+    """
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        device: torch.device,
+        token_budget: int | None = None,
+    ) -> None:
+        self.model = model.to(device).eval()  # type: ignore[arg-type]
+        self.tokenizer = tokenizer
+        self.device = device
+        self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
+
+    def answers(self, asked: Sequence[Question]) -> FloatArray:
+        """Return (m, 2) log-probabilities: of the likeliest token, and of the one that was there.
+
+        The second is NaN where a question has no target.
+        """
+        import torch
+
+        from exparity.engine.batching import run_batches
+
+        found = np.full((len(asked), 2), np.nan)
+        padding = self.tokenizer.pad_token_id
+
+        def run(batch: list[int]) -> None:
+            width = max(len(asked[i].ids) for i in batch)
+            rows = [asked[i].ids for i in batch]
+            ids = torch.tensor([[*row] + [padding] * (width - len(row)) for row in rows])
+            mask = torch.tensor([[1] * len(row) + [0] * (width - len(row)) for row in rows])
+            with torch.no_grad():
+                logits = self.model(
+                    input_ids=ids.to(self.device), attention_mask=mask.to(self.device)
+                ).logits
+                places = torch.tensor([asked[i].position for i in batch])
+                at = torch.arange(len(batch))
+                logs = torch.log_softmax(logits[at, places.to(logits.device)].double(), dim=-1)
+            found[batch, 0] = logs.max(dim=-1).values.cpu().numpy()
+            targets = np.array([asked[i].target for i in batch])
+            values = logs[at, torch.tensor(np.maximum(targets, 0))].cpu().numpy()
+            found[batch, 1] = np.where(targets >= 0, values, np.nan)
+
+        lengths = [len(question.ids) for question in asked]
+        # Texts of one length share a batch, so that a score has the same bits in any.
+        run_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu")
+        return found
+
+
+def load_masked_lm(
+    tuned: Path,
+    original: str,
+    revision: str | None,
+    device: str,
+    token_budget: int | None = None,
+) -> MaskedLanguageModel:
+    """Put the encoder of a fine-tuned classifier below the head of the model it started from.
+
+    Args:
+        tuned: folder of the classifier.
+        original: Hub id or folder of the masked language model.
+        revision: its commit.
+        device: where to run.
+        token_budget: padded tokens per batch; by device if None.
+
+    Raises:
+        InputError: the original has no such head or cannot be loaded, or the two do not fit.
+    """
+    from safetensors import SafetensorError
+    from transformers import AutoModelForMaskedLM
+
+    from exparity.engine.device import resolve_device
+    from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    try:
+        with quiet_transformers():
+            model, info = AutoModelForMaskedLM.from_pretrained(
+                original, revision=revision, use_safetensors=True, output_loading_info=True
+            )
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(
+            f"checkpoint {original}: cannot be loaded as a masked language model: {reason}"
+        ) from error
+    prefix = model.base_model_prefix
+    if any(not key.startswith(f"{prefix}.") for key in info["missing_keys"]):
+        raise InputError(
+            f"checkpoint {original}: has no masked-language-model head; leave its models out of "
+            "analyses.mlm_score.models"
+        )
+    classifier = load_model(str(tuned))
+    sizes = [m.get_input_embeddings().weight.shape for m in (model, classifier)]
+    if classifier.base_model_prefix != prefix or sizes[0] != sizes[1]:
+        raise InputError(
+            f"{tuned}: its encoder does not fit the head of {original}; was it fine-tuned from it?"
+        )
+    setattr(model, prefix, classifier.base_model)
+    tokenizer = load_tokenizer(str(tuned))
+    if tokenizer.mask_token_id is None:
+        raise InputError(f"{tuned}: its tokenizer has no mask token")
+    return MaskedLanguageModel(model, tokenizer, resolve_device(device), token_budget)

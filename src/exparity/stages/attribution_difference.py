@@ -1,0 +1,151 @@
+"""Stage attribution_difference: explanations of matched sets to differences word by word."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.data.table import read_prepared
+from exparity.errors import InputError
+from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray
+from exparity.metrics._rationale import Attribution, word_arrays
+from exparity.stats.attribution_difference import WordPair, attribution_differences
+
+log = logging.getLogger(__name__)
+_CELL = ("dataset", "model", "seed")
+Sets = Mapping[str, Mapping[str, Example]]
+
+
+def attribution_difference_cell(
+    data: Path,
+    explanations: Sequence[Path],
+    output: Path,
+    *,
+    attribution: Attribution = "absolute",
+    min_sets: int = 6,
+) -> None:
+    """Compare the attribution of the rationale's words between the members of matched sets.
+
+    Each text's attributions are summed to words and divided by their sum. Words at the same place
+    of two members are compared, where either text marks the word; members with another number of
+    words are left out.
+
+    Args:
+        data: the data artefact.
+        explanations: explanations artefacts of one dataset, model and seed; one per method.
+        output: the attribution_differences artefact.
+        attribution: what counts of each token; see :mod:`exparity.metrics`.
+        min_sets: fewest matched sets that a word is tested with.
+
+    Raises:
+        InputError: a file of another trained classifier or other data, data without rationales, or
+            a bad option.
+    """
+    start = time.monotonic()
+    prepared = read_prepared(data, "test")
+    if all(example.rationale is None for example in prepared.examples):
+        raise InputError(f"{data}: no example has a rationale, so no words can be compared")
+    sets: dict[str, dict[str, Example]] = defaultdict(dict)
+    for example in prepared.examples:
+        if example.match_id is not None:
+            sets[example.match_id][example.group] = example
+    rows: list[dict[str, Any]] = []
+    ids: dict[str, Any] = {}
+    unaligned: set[str] = set()
+    for path in explanations:
+        table, metadata = read_artefact(path, "explanations")
+        found = {name: metadata["wildcards"][name] for name in _CELL}
+        ids = ids or found
+        if found != ids or found["dataset"] != prepared.dataset:
+            raise InputError(
+                f"{path}: is not of the dataset, model and seed of {data} and {explanations[0]}"
+            )
+        values = _word_values(path, table.to_pylist(), prepared.examples, attribution)
+        for a, b in combinations(prepared.groups, 2):
+            pairs = _pairs(sets, a, b, values, unaligned)
+            rows += [
+                {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **asdict(r)}
+                for r in attribution_differences(pairs, min_sets=min_sets)
+            ]
+    if not ids:
+        raise InputError("attribution_difference: needs at least one explanations artefact")
+    if not rows:
+        log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
+    if unaligned:
+        log.warning("%d matched sets left out: other numbers of words", len(unaligned))
+    write_artefact(
+        output,
+        "attribution_differences",
+        rows,
+        ids,
+        stage="attribution_difference",
+        parameters={"attribution": attribution, "min_sets": min_sets},
+        seconds=time.monotonic() - start,
+        extra={
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "notes": {"unaligned_sets": len(unaligned)},
+        },
+    )
+
+
+def _word_values(
+    path: Path,
+    rows: Sequence[Mapping[str, Any]],
+    examples: Sequence[Example],
+    attribution: Attribution,
+) -> dict[str, FloatArray]:
+    """Return (w,) shares of the attribution that words hold, by example; NaN where all are zero."""
+    of = {example.example_id: example for example in examples}
+    unknown = {row["example_id"] for row in rows} - of.keys()
+    if unknown:
+        raise InputError(f"{path}: example '{min(unknown)}' is not in the data; explain it again")
+    found = [
+        Explanation(
+            text=of[row["example_id"]].text,
+            target=row["target"],
+            tokens=row["tokens"],
+            scores=row["scores"],
+            special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
+            word_ids=row["word_ids"],
+            # Here only for the number of words, so that those that were cut away count.
+            rationale=[0] * len(of[row["example_id"]].words),
+        )
+        for row in rows
+    ]
+    scores = word_arrays(found, attribution)[0] if found else np.zeros((0, 1))
+    with np.errstate(invalid="ignore"):
+        shares = scores / scores.sum(axis=1, keepdims=True)
+    return {row["example_id"]: share for row, share in zip(rows, shares, strict=True)}
+
+
+def _pairs(
+    sets: Sets, a: str, b: str, values: Mapping[str, FloatArray], unaligned: set[str]
+) -> Iterator[WordPair]:
+    """Yield the words of the rationale that the members of two groups have at the same place."""
+    for match, members in sets.items():
+        if a not in members or b not in members:
+            continue
+        one, other = members[a], members[b]
+        if one.example_id not in values or other.example_id not in values:
+            continue
+        if len(one.words) != len(other.words):
+            unaligned.add(match)
+            continue
+        blank = (0,) * len(one.words)
+        places = zip(
+            one.words, other.words, one.rationale or blank, other.rationale or blank,
+            values[one.example_id], values[other.example_id], strict=False,
+        )  # fmt: skip
+        for word_a, word_b, mark_a, mark_b, value_a, value_b in places:
+            if mark_a or mark_b:
+                yield WordPair(match, word_a, word_b, float(value_a), float(value_b))

@@ -1,0 +1,98 @@
+"""Stage dataset_bias: what the words of a dataset say of its groups and classes."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exparity.artifacts import write_artefact
+from exparity.data.table import PreparedData, read_prepared
+from exparity.errors import InputError
+from exparity.interface import Example
+from exparity.stats.dataset_bias import Forms, cooccurrence, word_associations
+
+_SPLITS = ("all", "train", "test")
+
+
+def measure_dataset_bias(
+    data: Path, output: Path, *, terms: Mapping[str, Forms] | None = None
+) -> None:
+    """Measure the co-occurrence bias of a dataset, and how its words go with its classes.
+
+    Args:
+        data: the data artefact.
+        output: the dataset_bias artefact.
+        terms: the words that name each group, by form; co-occurrence is left out if None.
+
+    Raises:
+        InputError: terms that do not fit the groups.
+    """
+    start = time.monotonic()
+    prepared = read_prepared(data)
+    rows = _associations(prepared)
+    if terms:
+        for split in _SPLITS:
+            rows += _cooccurrences(data, prepared, split, terms)
+    write_artefact(
+        output,
+        "dataset_bias",
+        rows,
+        {"dataset": prepared.dataset},
+        stage="dataset_bias",
+        parameters={"terms": terms and {g: [list(f) for f in terms[g]] for g in terms}},
+        seconds=time.monotonic() - start,
+        extra={
+            "groups": list(prepared.groups),
+            "labels": list(prepared.labels),
+            "attribute": prepared.attribute,
+        },
+    )
+
+
+def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[str, Any]:
+    empty = {"group": "", "class_name": "", "word": "", "rationale_share": np.nan}
+    return {"quantity": quantity, "split": split, "value": value, "n": n, **empty, **more}
+
+
+def _associations(prepared: PreparedData) -> list[dict[str, Any]]:
+    examples = prepared.examples
+    found = word_associations(
+        [example.words for example in examples],
+        [example.label for example in examples],
+        len(prepared.labels),
+        [example.rationale for example in examples],
+    )
+    return [
+        _row(
+            "tfidf_correlation", "all", one.correlation, one.n_texts, word=one.word,
+            class_name=prepared.labels[one.class_index], rationale_share=one.rationale_share,
+        )
+        for one in found
+    ]  # fmt: skip
+
+
+def _cooccurrences(
+    data: Path, prepared: PreparedData, split: str, terms: Mapping[str, Forms]
+) -> list[dict[str, Any]]:
+    examples: list[Example] = [e for e in prepared.examples if split in ("all", e.split)]
+    try:
+        found = cooccurrence(
+            [example.words for example in examples],
+            [example.group for example in examples],
+            prepared.groups,
+            terms,
+        )
+    except InputError as error:
+        raise InputError(f"{data}: {error}") from None
+    return [
+        _row(quantity, split, float(value), one.n_texts, group=one.group)
+        for one in found
+        for quantity, value in (
+            ("cooccurrence", one.count),
+            ("cooccurrence_share", one.share),
+        )
+    ]

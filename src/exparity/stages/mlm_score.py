@@ -1,0 +1,131 @@
+"""Stage mlm_score: what a tuned encoder still knows of language, text by text."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import accumulate
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from exparity.artifacts import write_table
+from exparity.data.table import read_prepared, sample
+from exparity.errors import InputError
+from exparity.interface import Encoding, Example
+from exparity.progress import Progress
+from exparity.stages._masked_lm import MaskedLanguageModel, load_masked_lm, questions
+from exparity.stages._parts import Job, Shard, open_parts
+
+_PASSES = 30
+"""Model passes per text, roughly: one a token."""
+
+
+def mlm_score_cell(
+    data: Path,
+    checkpoint: Path,
+    output: Path,
+    *,
+    original: str,
+    revision: str | None = None,
+    model_id: str,
+    seed: int,
+    max_examples: int | None = None,
+    device: str = "auto",
+    token_budget: int | None = None,
+) -> None:
+    """Ask a tuned encoder, through the original head, for the words outside the rationale.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the fine-tuned classifier.
+        output: the mlm_scores artefact.
+        original: Hub id or folder of the masked language model that it was tuned from.
+        revision: its commit.
+        model_id: id of the model's instance.
+        seed: the run's seed.
+        max_examples: size of a deterministic sample of the test split; all if None.
+        device: where to run.
+        token_budget: padded tokens per batch.
+
+    Raises:
+        InputError: the original has no such head, or the data no rationales.
+    """
+    start = time.monotonic()
+    prepared = read_prepared(data, "test")
+    marked = [e for e in prepared.split("test") if e.rationale is not None]
+    if not marked:
+        raise InputError(
+            f"{data}: no test example has a rationale, which says what words are not asked for"
+        )
+    chosen = sample(marked, max_examples)
+    job = Job(
+        output,
+        "mlm_scores",
+        "mlm_score",
+        {"dataset": prepared.dataset, "model": model_id, "seed": seed},
+        {"original": original, "revision": revision, "max_examples": max_examples},
+        files=[data],
+        checkpoint=checkpoint,
+        sources=[Path(__file__)],
+    )
+    with open_parts(job, chosen, _PASSES, Shard.parse("1/1")) as parts:
+        if parts.finished:
+            return
+        model = load_masked_lm(checkpoint, original, revision, device, token_budget)
+        todo = parts.todo
+        with Progress(sum(map(len, todo.values())), "asking for masked words") as progress:
+            for position, part in parts.each():
+                parts.add(position, _rows(model, part))
+                progress.advance(len(part))
+        write_table(
+            output,
+            "mlm_scores",
+            parts.table(),
+            job.ids,
+            stage=job.stage,
+            parameters=job.parameters,
+            device=str(model.device),
+            seconds=time.monotonic() - start,
+            extra={
+                "groups": list(prepared.groups),
+                "attribute": prepared.attribute,
+                **parts.provenance,
+                **parts.spent(),
+            },
+        )
+
+
+def _encode(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[Encoding]:
+    from exparity.engine.encoding import encode_texts
+    from exparity.models.checkpoints import input_limit
+
+    limit = input_limit(model.model, model.tokenizer)
+    return encode_texts(model.tokenizer, [example.words for example in examples], limit)
+
+
+def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
+    mask_id = int(model.tokenizer.mask_token_id or 0)
+    asked = [
+        questions(encoding, example.rationale or (), mask_id)
+        for encoding, example in zip(_encode(model, examples), examples, strict=True)
+    ]
+    answers = model.answers([question for part in asked for question in part])
+    ends = list(accumulate(map(len, asked)))
+    rows = []
+    for example, part, found in zip(examples, asked, np.split(answers, ends[:-1]), strict=True):
+        of_word = np.array([question.of_word for question in part], dtype=bool)
+        of_token = np.array([question.of_token for question in part], dtype=bool)
+        rows.append(
+            {
+                "example_id": example.example_id,
+                "group": example.group,
+                "match_id": example.match_id,
+                "n_words": int(of_word.sum()),
+                "n_tokens": int(of_token.sum()),
+                "mlm_score": float(-found[of_word, 0].sum()) if of_word.any() else np.nan,
+                "log_likelihood": float(found[of_token, 1].sum()) if of_token.any() else np.nan,
+            }
+        )
+    return rows

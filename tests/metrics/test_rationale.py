@@ -1,0 +1,391 @@
+"""Metrics against the rationale: by hand, beside loops and scikit-learn, and word by word."""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, example, given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sklearn_metrics
+from support import need
+
+import exparity
+from exparity import Explanation, InputError
+from exparity.data import load_dataset
+from exparity.data.files import DataSource
+from exparity.metrics import METRICS
+
+pytestmark = pytest.mark.reference
+COMPARING = [id for id in METRICS.ids() if METRICS.get(id).facts.needs == "rationale"]
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+
+
+def explanation(scores, rationale, **more):
+    return Explanation(
+        text="x", target=1, tokens=["t"] * len(scores), scores=scores, rationale=rationale, **more
+    )
+
+
+def value(metric, scores, rationale, **params):
+    return exparity.evaluate(None, [explanation(scores, rationale)], metric, **params)[0]
+
+
+@st.composite
+def texts(draw, full=True):
+    """Scores with many ties and zeros, and a rationale that is not empty."""
+    n = draw(st.integers(1 if full else 2, 9))
+    scores = draw(st.lists(st.integers(-4, 4).map(lambda x: x / 8), min_size=n, max_size=n))
+    marks = draw(st.lists(st.integers(0, 1), min_size=n, max_size=n))
+    assume(any(marks) and (full or not all(marks)))
+    return scores, marks
+
+
+# By hand
+
+
+@pytest.mark.parametrize(
+    ("metric", "params", "expected"),
+    [
+        # |s| of the words: 4 1 0 3 2, rationale the first, the third and the fourth
+        ("mass_accuracy", {}, 7 / 10),
+        ("mass_accuracy", {"attribution": "positive"}, 4 / 5),  # 4 1 0 0 0
+        # Of the 3 · 2 pairs only 0 < 1 and 0 < 2 are the wrong way round.
+        ("rationale_roc_auc", {}, 4 / 6),
+        ("rationale_auprc", {}, (1 + 1 + 3 / 5) / 3),
+        # Down from precision 1 at recall 0: 1, 1, then from 2/4 to 3/5.
+        ("rationale_auprc", {"interpolation": "linear"}, (1 + 1 + (2 / 4 + 3 / 5) / 2) / 3),
+        ("rationale_precision_at_specificity", {}, 1.0),  # no other word may pass: 4 and 3
+        ("rationale_precision_at_specificity", {"specificity": 0.5}, 2 / 3),  # 4, 3 and 2
+        ("rationale_top_k_precision", {}, 2 / 3),
+        ("rationale_top_k_precision", {"top_k": 1}, 1.0),
+        ("rationale_top_k_precision", {"top_k": 99}, 3 / 5),
+        # Four words have a score: two of them right.
+        ("rationale_token_f1", {}, 2 * 2 / (4 + 3)),
+        ("rationale_token_f1", {"top_k": 2}, 2 * 2 / (2 + 3)),
+        ("rationale_token_f1", {"top_k": None}, 2 / 3),
+        ("rationale_token_f1", {"attribution": "positive"}, 2 * 1 / (2 + 3)),
+        ("rationale_iou", {}, 2 / 5),
+        ("rationale_iou", {"top_k": 2}, 2 / 3),
+        ("rationale_iou", {"top_k": None}, 2 / 4),
+    ],
+)
+def test_by_hand(metric, params, expected):
+    assert value(metric, [4, 1, 0, -3, -2], [1, 0, 1, 1, 0], **params) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("metric", COMPARING)
+def test_a_perfect_explanation_has_one(metric):
+    """Not so in a published top-k precision, which takes marks for positions."""
+    assert value(metric, [0, 0.3, 0, 0.3, 0, 0, 0, 0], [0, 1, 0, 1, 0, 0, 0, 0]) == 1
+
+
+@pytest.mark.parametrize(
+    ("metric", "chance"),
+    [
+        ("mass_accuracy", 2 / 8),
+        ("rationale_roc_auc", 0.5),
+        ("rationale_auprc", 2 / 8),
+        ("rationale_precision_at_specificity", 0.0),  # no threshold leaves a word out
+        ("rationale_top_k_precision", 2 / 8),
+    ],
+)
+def test_equal_attributions_say_nothing(metric, chance):
+    assert value(metric, [0.1] * 8, [0, 1, 0, 1, 0, 0, 0, 0]) == pytest.approx(chance)
+
+
+@pytest.mark.parametrize("metric", ["mass_accuracy", "rationale_top_k_precision"])
+def test_random_attributions_have_the_share_of_the_rationale(metric):
+    rng = np.random.default_rng(0)
+    marks = [0, 1, 0, 1, 0, 0, 0, 0, 0, 0]
+    found = exparity.evaluate(
+        None, [explanation(rng.uniform(size=10), marks) for _ in range(4000)], metric
+    )
+    assert found.mean() == pytest.approx(2 / 10, abs=4 * found.std() / math.sqrt(len(found)))
+
+
+# Beside loops and scikit-learn
+
+
+def naive_precision_at(scores, marks, specificity):
+    best = None
+    for threshold in scores:
+        selected = [m for s, m in zip(scores, marks, strict=True) if s >= threshold]
+        others = marks.count(0)
+        left_out = others - selected.count(0)
+        allows = left_out * 1000 >= round(specificity * 1000) * others
+        if allows and (best is None or threshold < best[0]):
+            best = threshold, sum(selected) / len(selected)
+    return best[1] if best else 0.0
+
+
+def ways_to_select(scores, k):
+    """Every set of k highest words; several where the last of them is one of equals."""
+    last = sorted(scores, reverse=True)[k - 1] if k else math.inf
+    sure = [i for i, s in enumerate(scores) if s > last]
+    tied = [i for i, s in enumerate(scores) if s == last]
+    return [{*sure, *more} for more in combinations(tied, k - len(sure))]
+
+
+def naive_selected(formula, scores, marks, k):
+    true = {i for i, m in enumerate(marks) if m}
+    ways = ways_to_select(scores, k)
+    return sum(formula(way, true) for way in ways) / len(ways)
+
+
+FORMULAS = {
+    "rationale_top_k_precision": lambda s, r: len(s & r) / len(s),
+    "rationale_token_f1": lambda s, r: 2 * len(s & r) / (len(s) + len(r)),
+    "rationale_iou": lambda s, r: len(s & r) / len(s | r),
+}
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts())
+@example(([0.0, 0.0], [1, 0]))
+def test_mass_accuracy_equals_the_loop(text):
+    scores, marks = text
+    total = math.fsum(map(abs, scores))
+    expected = math.fsum(abs(s) for s, m in zip(scores, marks, strict=True) if m)
+    found = value("mass_accuracy", scores, marks)
+    assert math.isnan(found) if total == 0 else found == pytest.approx(expected / total)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts(full=False))
+def test_curves_equal_scikit_learn(text):
+    scores, marks = text
+    sizes = np.abs(scores)
+    expected = sklearn_metrics.roc_auc_score(marks, sizes)
+    assert value("rationale_roc_auc", scores, marks) == pytest.approx(expected)
+    expected = sklearn_metrics.average_precision_score(marks, sizes)
+    assert value("rationale_auprc", scores, marks) == pytest.approx(expected)
+    precision, recall, _ = sklearn_metrics.precision_recall_curve(marks, sizes)
+    expected = sklearn_metrics.auc(recall, precision)
+    found = value("rationale_auprc", scores, marks, interpolation="linear")
+    assert found == pytest.approx(expected)
+
+
+@settings(max_examples=60, deadline=None)
+@given(texts(full=False), st.sampled_from([0.25, 0.5, 0.75, 0.9, 1.0]))
+@example(([0.5] + [0.25] * 10, [1] + [0] * 10), 0.9)
+@example(([0.5, 0.5] + [0.25] * 9, [1, 0] + [0] * 9), 0.9)  # one of ten may pass
+def test_precision_at_specificity_equals_the_loop(text, specificity):
+    scores, marks = text
+    sizes = [abs(s) for s in scores]
+    found = value("rationale_precision_at_specificity", scores, marks, specificity=specificity)
+    assert found == pytest.approx(naive_precision_at(sizes, marks, specificity))
+
+
+@settings(max_examples=80, deadline=None)
+@given(texts(), st.none() | st.integers(1, 10), st.sampled_from(sorted(FORMULAS)))
+def test_selections_equal_all_ways_to_break_ties(text, top_k, metric):
+    scores, marks = text
+    sizes = [abs(s) for s in scores]
+    k = min(top_k or sum(marks), len(scores))
+    if metric != "rationale_top_k_precision":
+        k = min(k, sum(size > 0 for size in sizes))
+    expected = naive_selected(FORMULAS[metric], sizes, marks, k) if k else 0.0
+    assert value(metric, scores, marks, top_k=top_k) == pytest.approx(expected)
+
+
+def test_selections_equal_scikit_learn():
+    rng = np.random.default_rng(3)
+    for _ in range(30):
+        scores, marks = rng.normal(size=12), rng.permutation([1] * 4 + [0] * 8)
+        chosen = np.isin(np.arange(12), np.argsort(-np.abs(scores))[:5])
+        for metric, reference in (
+            ("rationale_token_f1", sklearn_metrics.f1_score),
+            ("rationale_iou", sklearn_metrics.jaccard_score),
+        ):
+            assert value(metric, scores, marks) == pytest.approx(reference(marks, chosen))
+
+
+# Properties
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("metric", COMPARING)
+@settings(max_examples=25, deadline=None)
+@given(data=st.data())
+def test_range_scale_sign_and_order(metric, data):
+    scores, marks = data.draw(texts())
+    scores, marks = np.array(scores), np.array(marks)
+    found = value(metric, scores, marks)
+    assert math.isnan(found) or 0 <= found <= 1
+    factor = data.draw(st.floats(1e-6, 1e6))
+    order = data.draw(st.permutations(range(len(scores))))
+    for again in (
+        value(metric, scores * factor, marks),
+        value(metric, -scores, marks),
+        value(metric, np.abs(scores), marks, attribution="positive"),
+        value(metric, scores[order], marks[order]),
+    ):
+        np.testing.assert_allclose(again, found, atol=1e-9)
+
+
+@pytest.mark.property
+@settings(max_examples=25, deadline=None)
+@given(st.lists(texts(), min_size=2, max_size=5))
+def test_texts_of_any_length_share_a_batch(found):
+    batch = [explanation(scores, marks) for scores, marks in found]
+    for metric in COMPARING:
+        together = exparity.evaluate(None, batch, metric)
+        alone = [exparity.evaluate(None, [one], metric)[0] for one in batch]
+        assert together.tobytes() == np.array(alone).tobytes()
+
+
+# Undefined
+
+
+@pytest.mark.parametrize("metric", COMPARING)
+def test_an_empty_rationale_is_undefined(metric):
+    batch = [explanation([0.2, 0.1], marks) for marks in ([0, 0], [1, 0], None)]
+    found = exparity.evaluate(None, batch, metric)
+    assert np.isnan(found).tolist() == [True, False, True]
+
+
+@pytest.mark.parametrize("metric", COMPARING)
+def test_a_rationale_of_all_words(metric):
+    found = value(metric, [0.2, 0.1], [1, 1])
+    if metric in ("rationale_roc_auc", "rationale_precision_at_specificity"):
+        assert math.isnan(found)
+    else:
+        assert found == 1
+
+
+@pytest.mark.parametrize("metric", COMPARING)
+def test_rationales_may_be_given_beside_the_explanations(metric):
+    bare = [explanation([0.3, 0.1, 0.2], None), explanation([0.1, 0.4], None)]
+    marks = [[0, 0, 1], [0, 1]]
+    with_marks = [replace(e, rationale=m) for e, m in zip(bare, marks, strict=True)]
+    found = exparity.evaluate(None, bare, metric, rationales=marks)
+    np.testing.assert_array_equal(found, exparity.evaluate(None, with_marks, metric))
+    with pytest.raises(InputError, match=f"metric {metric}: .* give `rationales`"):
+        exparity.evaluate(None, bare, metric)
+    with pytest.raises(InputError, match="1 rationales for 2 explanations"):
+        exparity.evaluate(None, bare, metric, rationales=marks[:1])
+
+
+@pytest.mark.parametrize(
+    ("marks", "message"),
+    [
+        ([0, 2], "must be 0 or 1 per word"),
+        ([[0, 1]], "must be 0 or 1 per word"),
+        ([0.5, 0], "must be 0 or 1 per word"),
+        ([1], "its tokens are of 2 words, but the rationale has 1 marks"),
+    ],
+)
+def test_bad_rationales_are_refused(marks, message):
+    with pytest.raises(InputError, match=message):
+        explanation([0.1, 0.2], marks)
+
+
+# Words
+
+
+def test_sub_tokens_are_summed_to_words():
+    """[CLS] the wait ##ress [SEP]: |−1| and 3 are of one word, special tokens of none."""
+    one = explanation(
+        [9, 2, -1, 3, 9],
+        [0, 1],
+        special_mask=[True, False, False, False, True],
+        word_ids=[-1, 0, 1, 1, -1],
+    )
+    assert exparity.evaluate(None, [one], "mass_accuracy")[0] == pytest.approx(4 / 6)
+    found = exparity.evaluate(None, [one], "mass_accuracy", attribution="positive")
+    assert found[0] == pytest.approx(3 / 5)
+
+
+def test_words_that_were_cut_away_have_no_attribution():
+    one = explanation([3, 1], [0, 1, 1, 0])
+    assert exparity.evaluate(None, [one], "mass_accuracy")[0] == 1 / 4
+    # 3 > 1 > 0 = 0: of the pairs the others win one, and one is a tie.
+    assert exparity.evaluate(None, [one], "rationale_roc_auc")[0] == (1 + 0.5) / 4
+
+
+WORDS = (
+    "The",
+    "waitress",
+    "'s",
+    "fiancé",
+    "doesn't",
+    "wait",
+    "-",
+    "she",
+    "'ll",
+    "go",
+    "—",
+    "now",
+    ".",
+)
+
+
+def pieces(tokenizer, words):
+    """Sub-tokens of each word, one word at a time."""
+    found = []
+    for index, word in enumerate(words):
+        blank = " " if index and "Ġ" in "".join(tokenizer.get_vocab()) else ""
+        found.append(len(tokenizer(blank + word, add_special_tokens=False)["input_ids"]))
+    return found
+
+
+def word_masses(classifier, words, scores):
+    """|scores| of each word, by counting its sub-tokens."""
+    rest = [abs(s) for s in scores]
+    masses = []
+    for count in pieces(classifier.tokenizer, words):
+        masses.append(math.fsum(rest[:count]))
+        rest = rest[count:]
+    return masses
+
+
+@pytest.mark.parametrize("repeats", [1, 9])  # of which the latter is cut
+def test_words_of_the_text_keep_their_marks(classifier, repeats):
+    words = WORDS * repeats
+    encoding = classifier.encode([words])[0]
+    assert encoding.truncated == (repeats > 1)
+    assert len(encoding) > len(WORDS) + 2
+    scores = np.random.default_rng(1).normal(size=len(encoding))
+    marks = [int(word in ("waitress", "she", "fiancé")) for word in words]
+    one = Explanation(
+        text=encoding.text, target=0, tokens=encoding.tokens, scores=scores,
+        special_mask=encoding.special_mask, word_ids=encoding.word_ids, rationale=marks,
+    )  # fmt: skip
+    masses = word_masses(classifier, words, scores[~encoding.special_mask])
+    expected = math.fsum(m for m, mark in zip(masses, marks, strict=True) if mark)
+    found = exparity.evaluate(None, [one], "mass_accuracy")[0]
+    assert found == pytest.approx(expected / math.fsum(masses))
+
+
+@pytest.mark.parametrize(("variant", "empty"), [("all", 2), ("subj", 24)])
+def test_words_of_geco_keep_their_marks(classifiers, variant, empty):
+    """Published rows: sub-tokens, apostrophes, long sentences, and all 26 empty rationales."""
+    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
+    rows = load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
+    rows = [row for i, row in enumerate(rows) if i % 20 == 0 or not any(row.rationale)]
+    classifier = classifiers["bert"]
+    rng = np.random.default_rng(2)
+    batch, expected = [], []
+    for row, encoding in zip(rows, classifier.encode([r.words for r in rows]), strict=True):
+        scores = rng.normal(size=len(encoding))
+        batch.append(
+            Explanation(
+                text=row.text, target=row.label, tokens=encoding.tokens, scores=scores,
+                special_mask=encoding.special_mask, word_ids=encoding.word_ids,
+                rationale=row.rationale,
+            )
+        )  # fmt: skip
+        masses = word_masses(classifier, row.words, scores[~encoding.special_mask])
+        on = math.fsum(m for m, mark in zip(masses, row.rationale, strict=True) if mark)
+        expected.append(on / math.fsum(masses) if any(row.rationale) else math.nan)
+    found = exparity.evaluate(None, batch, "mass_accuracy")
+    assert np.isnan(found).sum() == empty
+    np.testing.assert_allclose(found, expected)

@@ -1,0 +1,41 @@
+"""Analyses run where the config names them, and redo nothing else."""
+
+from __future__ import annotations
+
+import pytest
+from support import TINY
+
+import exparity
+
+pytestmark = pytest.mark.workflow
+
+METRICS = {**TINY["metrics"], "mass_accuracy": {}}
+ANALYSES = {"correctness": {}, "attribution_difference": {"min_sets": 3}, "dataset_bias": {}}
+
+
+def test_named_analyses_are_added_to_a_finished_run(finished):
+    finished.configure(metrics=METRICS, analyses=ANALYSES)
+    plan = finished.plan()
+    added = {"evaluate": 2, "test": 2, "correctness": 1, "attribution_difference": 1,
+             "dataset_bias": 1, "control": 1, "cost": 1, "report": 1}  # fmt: skip
+    assert plan == added
+    finished.snakemake()
+    found = exparity.read_results(finished.results, "correctness")
+    assert set(found["metric"]) == {"mass_accuracy"}
+    assert set(found["method"]) == set(TINY["methods"])
+    differences = exparity.read_results(finished.results, "attribution_differences")
+    assert differences["n_sets"].max() == 8
+    assert len(exparity.read_results(finished.results, "dataset_bias")) > 20
+    changed = {**ANALYSES, "attribution_difference": {"min_sets": 4}}
+    finished.configure(metrics=METRICS, analyses=changed)
+    assert finished.plan() == {"attribution_difference": 1, "report": 1}
+
+
+def test_data_without_rationales_is_one_error_before_any_job(checkout):
+    checkout.configure(datasets={"compas": {}}, metrics={"mass_accuracy": {}})
+    run = checkout.snakemake("-n", check=None)
+    assert run.returncode != 0
+    lines = [line for line in (run.stdout + run.stderr).splitlines() if "exparity:" in line]
+    assert len(lines) == 1
+    assert "metrics.mass_accuracy: compares explanations with rationales" in lines[0]
+    assert not checkout.results.exists()

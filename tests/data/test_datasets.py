@@ -41,8 +41,11 @@ class TestFacts:
     @pytest.mark.parametrize("id", DATASETS.ids())
     def test_files_are_pinned_and_stay_in_the_data_folder(self, id):
         for file in DATASETS.get(id).facts.files:
-            assert len(file.sha256) == 64
-            int(file.sha256, 16)
+            if file.sha256 is None:  # then the user brings it
+                assert file.digest_option in DATASETS.get(id).options
+            else:
+                assert len(file.sha256) == 64
+                int(file.sha256, 16)
             assert file.url.startswith("https://")
             path = Path(file.path)
             assert not path.is_absolute()
@@ -54,7 +57,9 @@ class TestFacts:
 
     def test_no_two_files_share_path_or_digest(self):
         files = {f for id in DATASETS.ids() for f in DATASETS.get(id).facts.files}
-        assert len({f.path for f in files}) == len({f.sha256 for f in files}) == len(files)
+        assert len({f.path for f in files}) == len({f.url for f in files}) == len(files)
+        digests = [f.sha256 for f in files if f.sha256]
+        assert len(set(digests)) == len(digests) > 0
 
     @pytest.mark.parametrize("id", DATASETS.ids())
     def test_licence_and_attribute_are_said(self, id):
@@ -403,6 +408,107 @@ class TestRealGeco:
 
     def test_words_are_words(self, found):
         assert all(word and word == word.strip() for e in found for word in e.words)
+
+
+SENTENCES = {  # authored; a word with a blank in it, as the published files have
+    "male": ("He", "greets", "a", "French man"),
+    "female": ("She", "greets", "a", "French woman"),
+    "neutral": ("They", "greet", "a", "French person"),
+}
+TARGETS = {"male": 1, "female": 0, "neutral": 2}
+
+
+def triplet(index):
+    return [
+        row(index, gender, sentence=list(words), ground_truth=[1, 1, 0, 1], target=TARGETS[gender])
+        for gender, words in SENTENCES.items()
+    ]
+
+
+class TestThreeGenders:
+    @pytest.fixture(params=["all", "subj"])
+    def variant(self, request):
+        return request.param
+
+    @pytest.fixture
+    def source(self, tmp_path, variant):
+        for split, numbers in (("train", range(4)), ("test", range(4, 6))):
+            path = tmp_path / "geco" / f"non_binary_gender_{variant}" / f"{split}.jsonl"
+            jsonl(path, [line for number in numbers for line in triplet(number)])
+        return DataSource(tmp_path, download=False)
+
+    def digests(self, source, variant):
+        folder = source.folder / "geco" / f"non_binary_gender_{variant}"
+        return {f"{s}_sha256": sha256_of(folder / f"{s}.jsonl") for s in ("train", "test")}
+
+    @pytest.fixture
+    def as_large(self, monkeypatch):
+        """Say that the files of the fixture are as large as the published ones."""
+        from exparity.data import _geco
+
+        small = {
+            id: replace(variant, sizes={"train": 12, "test": 6})
+            for id, variant in _geco._VARIANTS.items()
+        }
+        monkeypatch.setattr(_geco, "_VARIANTS", small)
+
+    def test_triplets_with_three_classes(self, source, variant):
+        id = f"geco_nonbinary_{variant}"
+        facts = DATASETS.get(id).facts
+        assert facts.groups == ("male", "female", "neutral")
+        found = load_dataset(id, source, {"verify": False})
+        assert Counter((e.split, e.group) for e in found) == {
+            (split, group): n for split, n in (("train", 4), ("test", 2)) for group in facts.groups
+        }
+        for example in found:
+            assert facts.labels[example.label] == example.group
+            assert example.label == TARGETS[example.group]
+        sets = Counter(e.match_id for e in found)
+        assert set(sets.values()) == {3}
+
+    def test_a_file_without_a_known_digest_is_refused(self, source, variant):
+        digests = self.digests(source, variant)
+        for known in ({}, {"train_sha256": digests["train_sha256"]}):
+            missing = "test_sha256" if known else "train_sha256"
+            with pytest.raises(InputError) as refused:
+                load_dataset(f"geco_nonbinary_{variant}", source, known)
+            if known:  # the training file is refused for its size, not its digest
+                assert "has 12 rows, and the published file 3864" in str(refused.value)
+            else:
+                message = str(refused.value)
+                assert "does not know its published SHA-256" in message
+                assert f"'{missing}: {digests[missing]}'" in message
+                assert "f0907c69d95353016556a6cbd0c5fcaa76392ed9" in message
+
+    def test_with_the_digests_it_is_verified(self, source, variant, as_large):
+        id, digests = f"geco_nonbinary_{variant}", self.digests(source, variant)
+        assert len(load_dataset(id, source, digests)) == 18
+        with pytest.raises(InputError, match=r"test\.jsonl cannot be verified"):
+            load_dataset(id, source, {"train_sha256": digests["train_sha256"]})
+        path = source.folder / "geco" / f"non_binary_gender_{variant}" / "test.jsonl"
+        path.write_text(path.read_text().replace("French", "Greek"))
+        with pytest.raises(InputError, match=r"test\.jsonl is altered"):
+            load_dataset(id, source, digests)
+
+    def test_the_command_says_what_to_compare(self, source, variant, capsys):
+        id, digests = f"geco_nonbinary_{variant}", self.digests(source, variant)
+        fetch_data(source, [id])
+        said = capsys.readouterr().out
+        assert all(f"'{option}: {digest}'" in said for option, digest in digests.items())
+        check_data(source, [id])
+        lines = capsys.readouterr().out.splitlines()
+        assert len(lines) == 2
+        assert all(" not verified: the published SHA-256 is not known, here " in x for x in lines)
+
+    def test_sentences_that_are_equal_are_told(self, tmp_path, caplog):
+        rows = triplet(1)
+        rows[2]["sentence"] = rows[0]["sentence"]
+        found = read_geco(jsonl(tmp_path / "a.jsonl", rows), "test")
+        with caplog.at_level(logging.WARNING):
+            report_oddities("x", found)
+        assert caplog.messages == [
+            "x: 1 sets have identical sentences, so their labels contradict; kept"
+        ]
 
 
 def test_oddities_of_both_variants_of_geco(caplog):

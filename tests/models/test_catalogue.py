@@ -7,9 +7,16 @@ import re
 import pytest
 
 from exparity.errors import InputError
-from exparity.models.catalogue import KNOWN_MODELS, describe_models, known_id, resolve_model
+from exparity.models.catalogue import (
+    KNOWN_MODELS,
+    describe_models,
+    known_id,
+    known_spec,
+    resolve_model,
+)
+from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import random_model
-from exparity.models.spec import ModelSpec, build
+from exparity.models.spec import ModelSpec, TrainingSpec, build
 
 BERT_BASE = {
     "vocab_size": 105879, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -33,6 +40,16 @@ GPT2 = {
     "vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
     "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
 }  # fmt: skip
+UNCASED = {**BERT_BASE, "vocab_size": 30522}
+SCHEMES = ("bert_c", "bert_ce", "bert_cef", "bert_cefaf")
+# GECOBench, Tables 2 and 3: epochs, batch size, learning rate, embedding, attention.
+TABLE = {
+    "bert_c": (20, 32, 0.01, "fixed", "fixed"),
+    "bert_ce": (20, 32, 0.0001, "retrained", "fixed"),
+    "bert_cef": (20, 32, 0.01, "finetuned", "fixed"),
+    "bert_cefaf": (20, 32, 0.000005, "finetuned", "finetuned"),
+    "ola_cea": (200, 64, 0.01, "retrained", "retrained"),
+}
 # What the checkpoints' own config.json say, and the sizes that the study publishes (Table 6).
 PUBLISHED = {
     "tinybert": ("bert", TINYBERT, 14_350_874),
@@ -43,13 +60,18 @@ PUBLISHED = {
     "roberta_large": ("roberta", ROBERTA_LARGE, 355_359_744),
     "bert_scratch": ("bert", BERT_BASE, 167_357_954),
     "gpt2_scratch": ("gpt2", GPT2, 124_442_112),
+    # Not published by GECOBench: BERT base without its masked-language head, as counted by hand
+    # in test_the_schemes_have_the_size_of_bert_base, and OLA as in test_ola.
+    **dict.fromkeys(SCHEMES, ("bert", UNCASED, 109_483_778)),
+    "ola_cea": ("ola", {"vocab_size": 30522, "hidden_size": 64}, 1_970_178),
 }
 
 
 def on_meta(architecture, settings, kind="SequenceClassification"):
     import torch
     import transformers
-    from transformers import AutoConfig
+
+    from exparity.models.auto import AutoConfig
 
     config = AutoConfig.for_model(architecture, **settings, num_labels=2)
     auto = getattr(transformers, f"AutoModelFor{kind}" if kind else "AutoModel")
@@ -75,7 +97,7 @@ class TestSizes:
 
     @pytest.mark.parametrize("id", PUBLISHED)
     def test_shapes_leave_out_what_the_architecture_has_anyway(self, id):
-        from transformers import AutoConfig
+        from exparity.models.auto import AutoConfig
 
         architecture, settings, _ = PUBLISHED[id]
         config = AutoConfig.for_model(architecture, **KNOWN_MODELS[id].shape)
@@ -88,6 +110,13 @@ class TestSizes:
         assert added == (architecture == "gpt2")
         model = on_meta(architecture, {**settings, "vocab_size": settings["vocab_size"] + added})
         assert size_of(model) == count
+
+    def test_the_schemes_have_the_size_of_bert_base(self):
+        h, words, inner = 768, 30522, 3072
+        embeddings = (words + 512 + 2) * h + 2 * h
+        layer = 4 * (h * h + h) + 2 * h + (h * inner + inner) + (inner * h + h) + 2 * h
+        pooler, head = h * h + h, 2 * h + 2
+        assert PUBLISHED["bert_c"][2] == embeddings + 12 * layer + pooler + head
 
     def test_roberta_large_is_published_without_its_output_layer(self):
         model = on_meta("roberta", ROBERTA_LARGE)
@@ -138,7 +167,7 @@ class TestEntries:
 
     @pytest.mark.parametrize("id", KNOWN_MODELS)
     def test_every_known_model_can_be_built(self, id):
-        spec = build(ModelSpec, resolve_model(id, {}, id), id)
+        spec = known_spec(id)
         known = KNOWN_MODELS[id]
         assert (spec.checkpoint, spec.revision, spec.init) == (
             known.checkpoint, known.revision, known.init
@@ -197,6 +226,66 @@ class TestEntries:
             "use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}
         }  # fmt: skip
         assert KNOWN_MODELS["bert_scratch"].shape["hidden_size"] == 768
+
+
+class TestSchemes:
+    """The training schemes of GECOBench, beside what Tables 2 and 3 of the paper print."""
+
+    @pytest.mark.reference
+    @pytest.mark.parametrize("id", TABLE)
+    def test_they_are_trained_as_published(self, id):
+        epochs, batch_size, learning_rate, embedding, attention = TABLE[id]
+        entry = resolve_model(id, {}, "models.m")
+        training = build(TrainingSpec, entry.pop("training"), "models.m")
+        assert (training.epochs, training.batch_size) == (epochs, batch_size)
+        assert training.learning_rate == learning_rate
+        spec = build(ModelSpec, entry, "models.m")
+        trained = TRAINED_PARTS[spec.scheme]
+        assert ("attention" in trained) == (attention != "fixed")
+        assert ("embedding" in trained) == (embedding != "fixed")
+        assert "classification" in trained
+        anew = spec.init == "scratch" or spec.scheme == "embedding_reinitialised"
+        assert anew == (embedding == "retrained")
+
+    def test_the_table_has_every_scheme(self):
+        assert set(TABLE) == {id for id, m in KNOWN_MODELS.items() if m.follows_encoder}
+
+    def test_a_setting_of_ones_own_joins_the_published_ones(self):
+        entry = resolve_model("m", {"use": "bert_ce", "training": {"epochs": 2}}, "models.m")
+        assert entry["training"] == {
+            "epochs": 2, "batch_size": 32, "learning_rate": 1e-4, "weight_decay": 0.0
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("given", [{}, {"checkpoint": "./enc"}], ids=["encoder", "checkpoint"])
+    def test_another_encoder_keeps_scheme_and_training(self, given):
+        encoder = None if given else "./enc"
+        entry = resolve_model("bert_c", given, "models.m", encoder)
+        assert entry["checkpoint"] == "./enc"
+        assert entry["scheme"] == "classification"
+        assert entry["training"]["learning_rate"] == 0.01
+        assert "revision" not in entry
+        lent = resolve_model("ola_cea", given, "models.m", encoder)
+        assert (lent["checkpoint"], lent["architecture"]) == ("./enc", "ola")
+        assert lent["init"] == "scratch"
+
+    def test_an_encoder_concerns_the_schemes_alone(self):
+        for id in set(KNOWN_MODELS) - set(TABLE):
+            assert resolve_model(id, {}, "m", "./enc") == resolve_model(id, {}, "m")
+        own = {"checkpoint": "./own"}
+        assert resolve_model("bert_c", own, "m", "./enc")["checkpoint"] == "./own"
+        own = {"vocab_size": 900}
+        assert "checkpoint" not in resolve_model("ola_cea", own, "m", "./enc")
+
+    @pytest.mark.parametrize("id", TABLE)
+    def test_what_is_filled_in_stays(self, id):
+        for given, encoder in (({}, None), ({}, "./enc"), ({"training": {"epochs": 1}}, None)):
+            filled = resolve_model(id, given, "models.m", encoder)
+            assert resolve_model("m", {"use": id, **filled}, "models.m", encoder) == filled
+
+    def test_from_scratch_a_part_cannot_be_trained_alone(self):
+        entry = resolve_model("bert_c", {"init": "scratch", "vocab_size": 900}, "models.m")
+        with pytest.raises(InputError, match="scheme 'classification' would leave random weights"):
+            build(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m")
 
 
 @pytest.mark.contract

@@ -114,7 +114,7 @@ class TestHub:
     def test_one_that_was_not_fetched_says_how_to_get_it(self, cache):
         message = self.load(cache, "someone/else").stdout
         assert message.startswith("checkpoint someone/else: cannot be loaded: ")
-        assert "fetch it where there is a network, with `exparity data fetch --models`" in message
+        assert "fetch it where there is a network, by `snakemake fetch`" in message
         assert message.count("\n") == 1
 
     def test_one_without_safetensors_says_what_to_do(self, cache):

@@ -107,6 +107,20 @@ def input_files(id: str, options: Mapping[str, Any], where: str | None = None) -
     return paths
 
 
+def has_rationales(id: str, options: Mapping[str, Any]) -> bool:
+    """Return whether a dataset marks the words that carry the label.
+
+    Args:
+        id: registered id.
+        options: the dataset's options.
+
+    Raises:
+        InputError: unknown id.
+    """
+    facts = DATASETS.get(id).facts
+    return facts.rationales or bool(options.get(facts.rationale_option or ""))
+
+
 def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
     """Check examples against the facts of their dataset.
 

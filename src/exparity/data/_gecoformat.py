@@ -1,4 +1,4 @@
-"""The row format of GECO: one sentence of a male/female pair, pre-tokenised, with ground truth."""
+"""The row format of GECO: one sentence of a matched set, pre-tokenised, with ground truth."""
 
 from __future__ import annotations
 
@@ -79,17 +79,15 @@ def _check_row(path: Path, number: int, row: dict[str, Any]) -> None:
 
 
 def report_oddities(name: str, examples: list[Example]) -> None:
-    """Log what a user should know of the data: identical pairs and empty rationales."""
-    pairs = defaultdict(list)
+    """Log what a user should know of the data: identical sentences and empty rationales."""
+    sets = defaultdict(list)
     for example in examples:
-        pairs[example.match_id].append(example)
-    same = sum(
-        len(members) > 1 and len({m.text for m in members}) == 1 for members in pairs.values()
-    )
+        sets[example.match_id].append(example)
+    same = sum(len({m.text for m in members}) < len(members) for members in sets.values())
     if same:
-        log.warning(
-            "%s: %d pairs have identical sentences, so their labels contradict; kept", name, same
-        )
+        kind = "pairs" if max(map(len, sets.values())) == 2 else "sets"
+        message = f"%s: %d {kind} have identical sentences, so their labels contradict; kept"
+        log.warning(message, name, same)
     empty = sum(e.rationale is not None and not any(e.rationale) for e in examples)
     if empty:
         log.warning("%s: %d rows have an empty rationale; kept", name, empty)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, cast
 
 from exparity.data._gecoformat import GROUPS, LABELS
+from exparity.data._terms import pronouns_of
 from exparity.errors import InputError
 from exparity.interface import Example
 
@@ -20,6 +21,7 @@ def facts_of(variant: str) -> dict[str, Any]:
         "licence": "MIT",
         "reference": "exparity's own grammar, in the format of Wilming et al. 2024",
         "display": f"Pairs-{variant.upper()}",
+        "group_terms": pronouns_of(GROUPS),
     }
 
 

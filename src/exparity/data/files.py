@@ -1,12 +1,12 @@
-"""Raw files of datasets: found in the data folder or downloaded, and always verified."""
+"""Raw files of datasets: found in the data folder or downloaded, and verified."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import logging
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -45,8 +45,8 @@ class DataSource:
             verify: False to accept a file of another digest, for altered copies of one's own.
 
         Raises:
-            InputError: the file is missing and cannot be downloaded, or its digest differs; gives
-                the address, the expected digest and where to put it.
+            InputError: the file is missing and cannot be downloaded, its digest differs, or there
+                is none to compare with; gives the address, the digest and what to do.
         """
         path = self.folder / file.path
         if not path.is_file():
@@ -55,15 +55,33 @@ class DataSource:
             _download(file, path)
         if verify:
             found = sha256_of(path)
+            if file.sha256 is None:
+                raise InputError(unverified(path, file, found))
             if found != file.sha256:
                 raise InputError(_advice(path, file, f"is altered (its SHA-256 is {found})"))
         return path
 
 
-def _advice(path: Path, file: RemoteFile, problem: str) -> str:
+def with_digest(file: RemoteFile, options: Mapping[str, Any]) -> RemoteFile:
+    """Return a file with the digest that a dataset's options bring, where none is known."""
+    given = options.get(file.digest_option or "")
+    return file if given is None else replace(file, sha256=str(given).lower())
+
+
+def unverified(path: Path, file: RemoteFile, found: str) -> str:
+    """Return what to do about a file whose published digest is not known."""
     return (
-        f"{path.absolute()} {problem}; get {file.url} (SHA-256 {file.sha256}) and put it there, "
-        "or set data_dir to the folder that has it"
+        f"{path.absolute()} cannot be verified, since exparity does not know its published "
+        f"SHA-256: compare the file with {file.url}, then set the dataset's option "
+        f"'{file.digest_option}: {found}'"
+    )
+
+
+def _advice(path: Path, file: RemoteFile, problem: str) -> str:
+    digest = "" if file.sha256 is None else f" (SHA-256 {file.sha256})"
+    return (
+        f"{path.absolute()} {problem}; get {file.url}{digest} and put it there, or set data_dir "
+        "to the folder that has it"
     )
 
 
@@ -81,7 +99,7 @@ def _download(file: RemoteFile, path: Path) -> None:
                 for block in answer.iter_content(1 << 20):
                     out.write(block)
             found = sha256_of(temporary)
-            if found != file.sha256:
+            if file.sha256 is not None and found != file.sha256:
                 raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {found})"))
     except requests.RequestException as error:
         reason = f"is missing and could not be downloaded ({type(error).__name__})"

@@ -8,7 +8,7 @@ from exparity.data.files import DataSource
 from exparity.interface import Example
 
 
-@dataset("geco_all", **facts_of("all"))
+@dataset("geco_all", **facts_of("geco_all"))
 def geco_all(source: DataSource, *, verify: bool = True) -> list[Example]:
     """GECO with every gendered word changed between the two sentences of a pair.
 
@@ -22,4 +22,4 @@ def geco_all(source: DataSource, *, verify: bool = True) -> list[Example]:
     Raises:
         InputError: a file is missing, altered or malformed.
     """
-    return load_variant("all", source, verify)
+    return load_variant("geco_all", source, verify)

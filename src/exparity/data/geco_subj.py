@@ -8,7 +8,7 @@ from exparity.data.files import DataSource
 from exparity.interface import Example
 
 
-@dataset("geco_subj", **facts_of("subj"))
+@dataset("geco_subj", **facts_of("geco_subj"))
 def geco_subj(source: DataSource, *, verify: bool = True) -> list[Example]:
     """GECO with only the words of the grammatical subject changed between the sentences of a pair.
 
@@ -22,4 +22,4 @@ def geco_subj(source: DataSource, *, verify: bool = True) -> list[Example]:
     Raises:
         InputError: a file is missing, altered or malformed.
     """
-    return load_variant("subj", source, verify)
+    return load_variant("geco_subj", source, verify)

@@ -28,6 +28,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
     licence="your own",
     reference="a file of your own",
     path_options=("path",),
+    rationale_option="rationale",
 )
 def own_table(
     source: DataSource,
@@ -99,6 +100,10 @@ def own_table(
                 match_id=_name(where, row, match) if match and not _empty(row[match]) else None,
                 rationale=marks,
             )
+        )
+    if rationale and all(example.rationale is None for example in examples):
+        raise InputError(
+            f"{path}: column '{rationale}' is empty in every row; leave `rationale` out"
         )
     if split is None:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.data import dataset
+from exparity.data._terms import pronouns_of
 from exparity.data.files import DataSource, read_jsonl, sha256_of
 from exparity.errors import InputError
 from exparity.interface import Example
@@ -35,6 +36,7 @@ _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
     licence="MIT",
     reference="exparity's own sentences, after the recipe of Dhaini et al. 2025",
     display="Stereotypes",
+    group_terms=pronouns_of(GROUPS),
 )
 def stereotypes(source: DataSource) -> list[Example]:
     """Sentences that express a stereotype of one gender, and the same about the other one.

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.errors import InputError
 from exparity.models._state import Snapshot, StateFolder
+from exparity.models.schemes import training_mode
 from exparity.models.spec import TrainingSpec
 from exparity.progress import Progress
 from exparity.seeding import derive_seed, generator
@@ -97,9 +98,10 @@ class TrainingLoop:
         self.pad_id = tokenizer.pad_token_id
         self.training, self.seed, self.state = training, seed, state
         self.names = [name for name, _ in model.named_parameters()]
+        trained = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
-            {"params": [p for p in model.parameters() if p.ndim >= 2]},
-            {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+            {"params": [p for p in trained if p.ndim >= 2]},
+            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(
             groups, lr=training.learning_rate, weight_decay=training.weight_decay
@@ -149,7 +151,7 @@ class TrainingLoop:
         start = time.monotonic()
         rank = self.accelerator.process_index
         torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, rank))
-        self.model.train()
+        training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
         for batch in loader:
             rate = self.training.learning_rate * linear_schedule(step, total, warmup)

@@ -1,16 +1,18 @@
-"""Models that are known by id: where they come from, their shape and their size.
+"""Models that are known by id: where they come from, their shape, size and training.
 
-The ids are those of the published study (Dhaini et al. 2025). An entry of a config starts from the
-model that its id or its ``use`` names, and every key that it sets itself wins.
+The ids are those of the published studies: Dhaini et al. 2025, and the training schemes of
+GECOBench (Wilming et al. 2024). An entry of a config starts from the model that its id or its
+``use`` names, and every key that it sets itself wins.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from exparity.errors import InputError, did_you_mean
+from exparity.models.spec import ModelSpec, build
 
 
 @dataclass(frozen=True)
@@ -26,9 +28,13 @@ class KnownModel:
         shape: entries of its configuration that are not the architecture's defaults, the size of
             the checkpoint's vocabulary included.
         added_tokens: tokens that are added to that vocabulary (padding for GPT-2).
-        n_parameters: number of parameters as published (Dhaini et al. 2025, Table 6).
+        n_parameters: number of parameters, as published if they are (Dhaini et al. 2025, Table 6).
         output_counted: whether that number includes an output layer of two classes.
         safetensors: whether the revision has weights in safetensors; None if not known.
+        tokenizer_only: whether the checkpoint lends its tokenizer, and not its shape.
+        scheme: the parts that are trained.
+        training: published settings of its training.
+        follows_encoder: whether the ``encoder`` of a config stands in for the checkpoint.
     """
 
     id: str
@@ -41,12 +47,24 @@ class KnownModel:
     added_tokens: int = 0
     output_counted: bool = True
     safetensors: bool | None = True
+    tokenizer_only: bool = False
+    scheme: str = "all"
+    training: Mapping[str, int | float] = field(default_factory=dict)
+    follows_encoder: bool = False
 
     @property
     def source(self) -> dict[str, Any]:
         """Where it comes from, as entries of :class:`~exparity.models.spec.ModelSpec`."""
-        found = {"init": self.init, "checkpoint": self.checkpoint}
+        found = {**self.kind, "checkpoint": self.checkpoint}
         return {**found, "revision": self.revision} if self.revision else found
+
+    @property
+    def kind(self) -> dict[str, Any]:
+        """What it is whatever its checkpoint, as entries of the same."""
+        found: dict[str, Any] = {"init": self.init}
+        if self.tokenizer_only:
+            found |= {"architecture": self.architecture, "size": self.size}
+        return {**found, "scheme": self.scheme} if self.scheme != "all" else found
 
     @property
     def size(self) -> dict[str, int | float]:
@@ -63,10 +81,35 @@ _BERT_BASE = {
     "max_position_embeddings": 512,
 }
 _GPT2_SMALL = {"vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
+_BERT_UNCASED = {**_BERT_BASE, "vocab_size": 30522}
+_UNCASED = "google-bert/bert-base-uncased"
+_UNCASED_REVISION = "1dbc166cf8765166998eff31ade2eb64c8a40076"
 _MULTILINGUAL = "google-bert/bert-base-multilingual-uncased"
 _MULTILINGUAL_REVISION = "7cbf9a625e29989f6b9c6c2fa68234c304f7e38f"
 _GPT2 = "openai-community/gpt2"
 _GPT2_REVISION = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+
+
+def _scheme(id: str, scheme: str, learning_rate: float) -> KnownModel:
+    """Return a training scheme of GECOBench (Wilming et al. 2024, Tables 2 and 3)."""
+    return KnownModel(
+        id=id,
+        checkpoint=_UNCASED,
+        revision=_UNCASED_REVISION,
+        architecture="bert",
+        shape=_BERT_UNCASED,
+        n_parameters=109_483_778,
+        scheme=scheme,
+        # Without weight decay: the public code optimises with Adam.
+        training={
+            "epochs": 20,
+            "batch_size": 32,
+            "learning_rate": learning_rate,
+            "weight_decay": 0.0,
+        },
+        follows_encoder=True,
+    )
+
 
 KNOWN_MODELS: dict[str, KnownModel] = {
     model.id: model
@@ -167,6 +210,22 @@ KNOWN_MODELS: dict[str, KnownModel] = {
             added_tokens=1,
             n_parameters=124_442_112,
         ),
+        _scheme("bert_c", "classification", 0.01),
+        _scheme("bert_ce", "embedding_reinitialised", 1e-4),
+        _scheme("bert_cef", "embedding", 0.01),
+        _scheme("bert_cefaf", "all", 5e-6),
+        KnownModel(
+            id="ola_cea",
+            init="scratch",
+            checkpoint=_UNCASED,
+            revision=_UNCASED_REVISION,
+            architecture="ola",
+            shape={"vocab_size": 30522, "hidden_size": 64},
+            n_parameters=1_970_178,
+            tokenizer_only=True,
+            training={"epochs": 200, "batch_size": 64, "learning_rate": 0.01},
+            follows_encoder=True,
+        ),
     )
 }
 
@@ -177,11 +236,14 @@ def known_id(id: str, settings: Mapping[str, Any]) -> str | None:
     return name if name in KNOWN_MODELS else None
 
 
-def resolve_model(id: str, settings: Mapping[str, Any], where: str) -> dict[str, Any]:
+def resolve_model(
+    id: str, settings: Mapping[str, Any], where: str, encoder: str | None = None
+) -> dict[str, Any]:
     """Fill in what an entry of a config leaves to the catalogue.
 
-    - An entry with a ``checkpoint`` or an ``architecture`` of its own says where the model comes
-      from; of the catalogue it takes ``init`` alone.
+    - An entry with a ``checkpoint`` of its own says where the model comes from; of the catalogue
+      it takes ``init``, ``scheme`` and ``training`` alone. One with an ``architecture`` of its own
+      stands for itself, and takes ``init`` alone.
     - A model from scratch with ``tokenizer`` or ``vocab_size`` gets a tokenizer trained on the
       training split and the known shape, so that nothing is downloaded.
 
@@ -189,6 +251,8 @@ def resolve_model(id: str, settings: Mapping[str, Any], where: str) -> dict[str,
         id: the entry's id.
         settings: its keys.
         where: how an error names the place, such as ``models.bert``.
+        encoder: the config's ``encoder``, which the schemes start from where they name no
+            checkpoint themselves.
 
     Returns:
         The entry without ``use``.
@@ -204,23 +268,42 @@ def resolve_model(id: str, settings: Mapping[str, Any], where: str) -> dict[str,
     if name is None:
         return own
     known = KNOWN_MODELS[name]
-    scratch = own.get("init", known.init) == "scratch"
-    if "checkpoint" in own or "architecture" in own:
+    if "architecture" in own:
         return {"init": known.init, **own}
-    if scratch and ("tokenizer" in own or "vocab_size" in own):
-        size = {**known.size, **own.get("size", {})}
-        return {"init": "scratch", "architecture": known.architecture, **own, "size": size}
+    if known.training:
+        own["training"] = {**known.training, **own.get("training", {})}
+    scratch = own.get("init", known.init) == "scratch"
+    own_tokenizer = scratch and ("tokenizer" in own or "vocab_size" in own)
+    if encoder and known.follows_encoder and not own_tokenizer:
+        own.setdefault("checkpoint", encoder)
+    size = {**known.size, **own.get("size", {})}
+    if "checkpoint" in own:
+        return {**known.kind, **own, **({"size": size} if known.tokenizer_only else {})}
+    if own_tokenizer:
+        return {**known.kind, "architecture": known.architecture, **own, "size": size}
     return {**known.source, **own}
+
+
+def known_spec(id: str) -> ModelSpec:
+    """Return where a model of the catalogue comes from.
+
+    Args:
+        id: its id; there must be one.
+    """
+    entry = resolve_model(id, {}, f"models.{id}")
+    return build(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}")
 
 
 def describe_models() -> str:
     """Return the catalogue as plain text, as ``exparity list`` prints it."""
     lines = ["models"]
     for model in KNOWN_MODELS.values():
-        start = "from scratch, shape and tokenizer of " if model.init == "scratch" else ""
+        lent = "tokenizer" if model.tokenizer_only else "shape and tokenizer"
+        start = f"from scratch, {lent} of " if model.init == "scratch" else ""
         at = f" at {model.revision}" if model.revision else ", no revision pinned"
         lines.append(f"  {model.id}")
         lines.append(f"      {start}{model.checkpoint}{at}")
         unsure = "" if model.safetensors else "; weights in safetensors not known of"
-        lines.append(f"      {model.n_parameters:,} parameters{unsure}")
+        trained = "" if model.scheme == "all" else f", scheme {model.scheme}"
+        lines.append(f"      {model.n_parameters:,} parameters{trained}{unsure}")
     return "\n".join(lines)

@@ -82,7 +82,7 @@ def require_classes(name: str, revision: str | None, n_classes: int) -> None:
     Raises:
         InputError: it is not a classifier, or has another number of classes.
     """
-    from transformers import AutoConfig
+    from exparity.models.auto import AutoConfig
 
     config = AutoConfig.from_pretrained(name, revision=revision)
     require_classifier(name, config)
@@ -148,7 +148,7 @@ def load_model(
     Raises:
         InputError: missing, without safetensors, or (``labels`` None) not a classifier.
     """
-    from transformers import AutoConfig, AutoModelForSequenceClassification
+    from exparity.models.auto import AutoConfig, AutoModelForSequenceClassification
 
     check_checkpoint(name)
     # Or transformers would have a web service convert pickled weights, and load what it returns.
@@ -200,13 +200,18 @@ def build_model(
 
 
 def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
-    """Fill in architecture and size from the checkpoint that a model from scratch refers to."""
-    from transformers import AutoConfig
+    """Fill in architecture and size from the checkpoint that a model from scratch refers to.
+
+    To a model of another architecture, the checkpoint lends its tokenizer alone.
+    """
+    from exparity.models.auto import AutoConfig
 
     if spec.checkpoint is None:
         return spec
     with quiet_transformers(), _clear_errors(spec.checkpoint, spec.revision):
         config = AutoConfig.from_pretrained(spec.checkpoint, revision=spec.revision)
+    if spec.architecture not in (None, config.model_type):
+        return spec
     known = AutoConfig.for_model(config.model_type).to_dict()
     shape = {
         key: value
@@ -219,7 +224,7 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
     return ModelSpec(
         init="scratch",
         checkpoint=spec.checkpoint,
-        architecture=spec.architecture or config.model_type,
+        architecture=config.model_type,
         size={**shape, **spec.size},
     )
 

@@ -120,11 +120,16 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     Raises:
         InputError: unknown architecture, or a size entry that it does not know.
     """
-    from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
+    from exparity.models.auto import (
+        CONFIG_MAPPING,
+        AutoConfig,
+        AutoModelForSequenceClassification,
+    )
 
     architecture = spec.architecture or ""
     if architecture not in CONFIG_MAPPING:
-        hint = did_you_mean(architecture, ["bert", "roberta", "gpt2", "distilbert", "electra"])
+        known_types = ["bert", "roberta", "gpt2", "ola", "distilbert", "electra"]
+        hint = did_you_mean(architecture, known_types)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
     known = AutoConfig.for_model(architecture)
     for key in spec.size:

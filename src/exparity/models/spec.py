@@ -27,6 +27,7 @@ class ModelSpec:
         size: entries of the architecture's configuration, such as ``hidden_size``.
         tokenizer: kind of tokenizer to train for ``scratch``; by architecture if None.
         vocab_size: upper bound of the trained tokenizer's vocabulary.
+        scheme: the parts that are trained; see :mod:`exparity.models.schemes`.
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -36,6 +37,7 @@ class ModelSpec:
     size: Mapping[str, Any] = field(default_factory=dict)
     tokenizer: Literal["wordpiece", "bpe"] | None = None
     vocab_size: int = 8000
+    scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
 
     def __post_init__(self) -> None:
         if self.init == "pretrained" and not self.checkpoint:
@@ -44,6 +46,11 @@ class ModelSpec:
             raise InputError(
                 "a model from scratch needs 'architecture' (such as bert or gpt2), or a "
                 "'checkpoint' to take tokenizer and shape from"
+            )
+        if self.init == "scratch" and self.scheme != "all":
+            raise InputError(
+                f"scheme '{self.scheme}' would leave random weights as they are; a model from "
+                "scratch is trained whole (scheme: all)"
             )
 
 

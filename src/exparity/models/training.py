@@ -17,6 +17,7 @@ from exparity.interface import Example
 from exparity.models._loop import EpochRecord, Item, TrainingLoop
 from exparity.models._state import StateFolder
 from exparity.models.checkpoints import build_model, input_limit, require_classes
+from exparity.models.schemes import apply_scheme
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.seeding import derive_seed
 
@@ -83,6 +84,8 @@ def finetune(
         )
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
     model, tokenizer = build_model(model_spec, data.labels, [e.text for e in examples])
+    if training.epochs:
+        apply_scheme(model, model_spec.scheme)
     if training.epochs == 0 and model_spec.init == "pretrained":
         require_classes(str(model_spec.checkpoint), model_spec.revision, len(data.labels))
     tokenizer.model_max_length = min(

@@ -18,7 +18,7 @@ import numpy as np
 from exparity.artifacts import write_artefact
 from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
-from exparity.models._state import StateFolder
+from exparity.models._state import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.stages._joblock import job_lock
 
@@ -83,10 +83,10 @@ def finetune_cell(
         if _finished(output, predictions, fingerprint):
             log.info("%s: finished by another job meanwhile", output)
             return
+        snapshots = _TimedFolder(state, fingerprint)
         trained = finetune(
-            prepared, model_spec, training_spec,
-            seed=seed, state=StateFolder(state, fingerprint), device=device,
-        )  # fmt: skip
+            prepared, model_spec, training_spec, seed=seed, state=snapshots, device=device
+        )
         temporary = output.with_name(f".{output.name}.tmp")
         shutil.rmtree(temporary, ignore_errors=True)
         with quiet_transformers():
@@ -101,6 +101,10 @@ def finetune_cell(
             parameters=parameters,
             device=device,
             seconds=time.monotonic() - start,
+            extra={
+                "work_seconds": round(sum(record.seconds for record in trained.history), 3),
+                "earlier_seconds": round(snapshots.earlier_seconds, 3),
+            },
         )
         manifest = {**ids, "fingerprint": fingerprint, "version": version("exparity")}
         (temporary / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
@@ -108,6 +112,18 @@ def finetune_cell(
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
         shutil.rmtree(state, ignore_errors=True)
+
+
+class _TimedFolder(StateFolder):
+    """Snapshots that tell what the epochs took which an interrupted job has left."""
+
+    earlier_seconds = 0.0
+
+    def load(self) -> Snapshot | None:
+        snapshot = super().load()
+        if snapshot is not None:
+            self.earlier_seconds = sum(epoch["seconds"] for epoch in snapshot.facts["history"])
+        return snapshot
 
 
 def _rank() -> int:

@@ -1,0 +1,200 @@
+"""The one-layer attention model (OLA) of GECOBench, as an architecture of transformers.
+
+Embeddings, one attention layer with one head, a dense layer on the first token, and the output
+layer (Wilming et al. 2024, section 2.2 and appendix A.2.1). There are no positions, no norms, no
+residual connections and no dropout, so that the order of words cannot reach the output.
+
+Importing this module makes the model type ``ola`` known to transformers' Auto classes. Its
+checkpoints hold configuration and safetensors alone.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import AutoConfig, AutoModel, AutoModelForSequenceClassification
+from transformers.configuration_utils import PretrainedConfig
+from transformers.modeling_outputs import BaseModelOutputWithPooling, SequenceClassifierOutput
+from transformers.modeling_utils import PreTrainedModel
+
+
+class OlaConfig(PretrainedConfig):
+    """Shape of an OLA model.
+
+    Attributes:
+        vocab_size: rows of the table of embeddings.
+        hidden_size: size of embeddings, attention and pooled token.
+        pad_token_id: id of padding, whose embedding starts at zero.
+    """
+
+    model_type = "ola"
+
+    vocab_size: int = 30522
+    hidden_size: int = 64
+    pad_token_id: int | None = 0
+
+
+class OlaPreTrainedModel(PreTrainedModel):
+    """What the OLA models share."""
+
+    config_class = OlaConfig
+    base_model_prefix = "ola"
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Draw weights as torch's own layers do: embeddings N(0, 1), linear layers uniform."""
+        if isinstance(module, (nn.Linear, nn.Embedding)):
+            module.reset_parameters()
+
+
+class OlaEmbeddings(nn.Module):
+    """The table of word embeddings; nothing is added to it."""
+
+    def __init__(self, config: OlaConfig) -> None:
+        super().__init__()
+        self.word_embeddings = nn.Embedding(
+            config.vocab_size, config.hidden_size, padding_idx=config.pad_token_id
+        )
+
+    def forward(
+        self, input_ids: torch.Tensor | None = None, inputs_embeds: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return (b, t, h) embeddings of ids, or those that are given."""
+        if inputs_embeds is not None:
+            return inputs_embeds
+        rows: torch.Tensor = self.word_embeddings(input_ids)
+        return rows
+
+
+class OlaAttention(nn.Module):
+    """Scaled dot-product attention with one head."""
+
+    def __init__(self, config: OlaConfig) -> None:
+        super().__init__()
+        self.query = nn.Linear(config.hidden_size, config.hidden_size)
+        self.key = nn.Linear(config.hidden_size, config.hidden_size)
+        self.value = nn.Linear(config.hidden_size, config.hidden_size)
+        self.softmax = nn.Softmax(dim=-1)
+        self.scaling = config.hidden_size**-0.5
+
+    def forward(
+        self,
+        hidden_states: torch.Tensor,
+        attention_mask: torch.Tensor | None = None,
+        queries: torch.Tensor | None = None,
+    ) -> torch.Tensor:
+        """Attend to all tokens.
+
+        Args:
+            hidden_states: (b, t, h), what is attended to.
+            attention_mask: (b, t), 0 for padding, which gets no weight.
+            queries: (b, q, h), the rows that attend; all of them if None.
+
+        Returns:
+            (b, q, h) weighted means of values.
+        """
+        asking = self.query(hidden_states if queries is None else queries)
+        scores = asking @ self.key(hidden_states).transpose(1, 2) * self.scaling  # (b, q, t)
+        if attention_mask is not None:
+            padding = attention_mask[:, None, :] == 0
+            scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)
+        found: torch.Tensor = self.softmax(scores) @ self.value(hidden_states)
+        return found
+
+
+class OlaPooler(nn.Module):
+    """A dense layer on the first token."""
+
+    def __init__(self, config: OlaConfig) -> None:
+        super().__init__()
+        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
+        self.activation = nn.Tanh()
+
+    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
+        """Return (b, h) of the first of (b, t, h) rows."""
+        pooled: torch.Tensor = self.activation(self.dense(hidden_states[:, 0]))
+        return pooled
+
+
+class OlaModel(OlaPreTrainedModel):
+    """OLA without its output layer."""
+
+    def __init__(self, config: OlaConfig) -> None:
+        super().__init__(config)
+        self.embeddings = OlaEmbeddings(config)
+        self.attention = OlaAttention(config)
+        self.pooler = OlaPooler(config)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the table of word embeddings."""
+        return self.embeddings.word_embeddings
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Replace the table of word embeddings."""
+        self.embeddings.word_embeddings = value  # type: ignore[assignment]
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        **_: Any,
+    ) -> BaseModelOutputWithPooling:
+        """Run the model.
+
+        Args:
+            input_ids: (b, t) token ids, unless embeddings are given.
+            attention_mask: (b, t), 0 for padding; none if None.
+            inputs_embeds: (b, t, h) embeddings.
+
+        Returns:
+            (b, t, h) output of attention and (b, h) pooled first token.
+        """
+        embedded = self.embeddings(input_ids, inputs_embeds)
+        attended = self.attention(embedded, attention_mask)
+        return BaseModelOutputWithPooling(
+            last_hidden_state=attended, pooler_output=self.pooler(attended)
+        )
+
+
+class OlaForSequenceClassification(OlaPreTrainedModel):
+    """OLA with an output layer of one logit per class."""
+
+    def __init__(self, config: OlaConfig) -> None:
+        super().__init__(config)
+        self.num_labels = int(config.num_labels or 0)
+        self.ola = OlaModel(config)
+        self.classifier = nn.Linear(config.hidden_size, self.num_labels)
+        self.post_init()  # type: ignore[no-untyped-call]
+
+    def forward(
+        self,
+        input_ids: torch.Tensor | None = None,
+        attention_mask: torch.Tensor | None = None,
+        inputs_embeds: torch.Tensor | None = None,
+        labels: torch.Tensor | None = None,
+        **_: Any,
+    ) -> SequenceClassifierOutput:
+        """Run the model.
+
+        Args:
+            input_ids: (b, t) token ids, unless embeddings are given.
+            attention_mask: (b, t), 0 for padding; none if None.
+            inputs_embeds: (b, t, h) embeddings.
+            labels: (b,) class indices, for the loss.
+
+        Returns:
+            (b, c) logits, and the mean cross entropy if there are labels.
+        """
+        pooled = self.ola(input_ids, attention_mask, inputs_embeds).pooler_output
+        logits = self.classifier(pooled)
+        loss = None if labels is None else nn.functional.cross_entropy(logits, labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+
+AutoConfig.register("ola", OlaConfig, exist_ok=True)
+AutoModel.register(OlaConfig, OlaModel, exist_ok=True)
+AutoModelForSequenceClassification.register(OlaConfig, OlaForSequenceClassification, exist_ok=True)

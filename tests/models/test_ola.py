@@ -1,0 +1,181 @@
+"""The one-layer attention model: its formula, its checkpoints, and the engine's contract for it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from exparity import InputError, evaluate, explain, load_classifier
+from exparity.engine.preflight import check_wrapper
+from exparity.models.checkpoints import build_model, load_model, load_tokenizer, quiet_transformers
+from exparity.models.schemes import parts_of
+from exparity.models.spec import ModelSpec
+
+METHODS = (
+    "gradient", "gradient_x_input", "integrated_gradients", "deeplift", "guided_backprop",
+    "gradient_shap", "lime", "lime_words", "kernel_shap",
+)  # fmt: skip
+OPTIONS = {
+    "integrated_gradients": {"n_steps": 5},
+    "gradient_shap": {"n_samples": 5},
+    "lime": {"num_samples": 30},
+    "lime_words": {"num_samples": 30},
+}
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory, examples) -> Path:
+    import torch
+
+    torch.manual_seed(3)
+    spec = ModelSpec(init="scratch", architecture="ola", size={"hidden_size": 16}, vocab_size=600)
+    model, tokenizer = build_model(spec, ["a", "b", "c"], [e.text for e in examples])
+    path = tmp_path_factory.mktemp("ola")
+    with quiet_transformers():
+        model.save_pretrained(path)
+        tokenizer.save_pretrained(path)
+    return path
+
+
+@pytest.fixture(scope="module")
+def ola(folder):
+    return load_classifier(str(folder), "cpu")
+
+
+@pytest.fixture(scope="module")
+def quick(folder):
+    return load_classifier(str(folder), "cpu", shortcuts=True)
+
+
+@pytest.fixture(scope="module")
+def ids(ola, sentences):
+    return [e.token_ids for e in ola.encode(sentences)]
+
+
+def naive(model, ids):
+    """Logits of one text in float64, written out with loops."""
+    w = {k: v.double().numpy() for k, v in model.state_dict().items()}
+
+    def linear(name, x):
+        return w[f"{name}.weight"] @ x + w[f"{name}.bias"]
+
+    rows = [w["ola.embeddings.word_embeddings.weight"][i] for i in ids]
+    query = linear("ola.attention.query", rows[0])
+    strengths = [query @ linear("ola.attention.key", row) / np.sqrt(len(row)) for row in rows]
+    weights = np.exp(strengths) / np.exp(strengths).sum()
+    values = [linear("ola.attention.value", row) for row in rows]
+    mixed = sum(weight * value for weight, value in zip(weights, values, strict=True))
+    return linear("classifier", np.tanh(linear("ola.pooler.dense", mixed)))
+
+
+@pytest.mark.reference
+def test_it_is_what_it_says(ola, ids):
+    logits = np.array([naive(ola.model, text) for text in ids])
+    expected = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    np.testing.assert_allclose(ola.probabilities(ids), expected, atol=1e-6)
+
+
+def test_it_has_the_published_shape():
+    """GECOBench, Table 3: embeddings of 64; a vocabulary of 30,522 is that of uncased BERT."""
+    from exparity.models.ola import OlaConfig, OlaForSequenceClassification
+
+    model = OlaForSequenceClassification(OlaConfig(num_labels=2))
+    dense = 64 * 64 + 64
+    assert model.num_parameters() == 30522 * 64 + 3 * dense + dense + 2 * 64 + 2
+
+
+def test_order_cannot_matter(ola, ids):
+    text = ids[-1]
+    turned = [text[0], *text[:0:-1]]
+    np.testing.assert_allclose(*ola.probabilities([text, turned]), atol=1e-6)
+
+
+class TestCheckpoint:
+    def test_it_is_safetensors_without_code(self, folder):
+        config = json.loads((folder / "config.json").read_text())
+        assert config["model_type"] == "ola"
+        assert "auto_map" not in config
+        assert {p.suffix for p in folder.iterdir()} == {".json", ".safetensors"}
+
+    def test_a_new_process_loads_it(self, folder, ola, sentences):
+        code = (
+            "import sys\nfrom exparity import load_classifier\n"
+            "c = load_classifier(sys.argv[1], 'cpu')\n"
+            "ids = [e.token_ids for e in c.encode([sys.argv[2]])]\n"
+            "print(repr(c.probabilities(ids)[0].tolist()))"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", code, str(folder), sentences[0]],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        own = ola.probabilities([e.token_ids for e in ola.encode([sentences[0]])])[0]
+        np.testing.assert_allclose(json.loads(run.stdout), own, atol=1e-7)
+
+    def test_it_can_be_trained_on(self, folder):
+        """With other classes it gets a new head, as any checkpoint."""
+        model = load_model(str(folder), labels=["a", "b"])
+        assert model.config.num_labels == 2
+        assert len(load_tokenizer(str(folder))) == model.config.vocab_size
+
+    def test_another_architecture_lends_its_tokenizer_alone(self, checkpoints):
+        spec = ModelSpec(init="scratch", architecture="ola", checkpoint=checkpoints["bert"])
+        model, tokenizer = build_model(spec, ["a", "b"], [])
+        assert model.config.model_type == "ola"
+        assert model.config.hidden_size == 64
+        assert model.config.vocab_size == len(tokenizer)
+
+    def test_an_unknown_size_is_refused(self, examples):
+        spec = ModelSpec(
+            init="scratch", architecture="ola", size={"num_hidden_layers": 2}, vocab_size=400
+        )
+        with pytest.raises(InputError, match=r"size: 'ola' has no setting 'num_hidden_layers'"):
+            build_model(spec, ["a", "b"], [e.text for e in examples[:20]])
+
+
+class TestEngine:
+    def test_token_ids_and_embeddings_agree(self, ola, ids):
+        check_wrapper(ola, [np.array(text) for text in ids[:5]])
+
+    @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
+    def test_a_text_is_the_same_in_any_batch(self, ola, ids, exact, monkeypatch):
+        monkeypatch.setattr(ola, "exact", exact)
+        alone = np.concatenate([ola.probabilities([text]) for text in ids])
+        np.testing.assert_allclose(ola.probabilities(ids), alone, atol=1e-6)
+        if exact:
+            np.testing.assert_array_equal(ola.probabilities(ids), alone)
+
+    @pytest.mark.parametrize("exact", [True, False], ids=["equal lengths", "padded"])
+    def test_shortcuts_change_nothing(self, ola, quick, ids, exact, monkeypatch):
+        monkeypatch.setattr(quick, "exact", exact)
+        np.testing.assert_allclose(quick.probabilities(ids), ola.probabilities(ids), atol=1e-6)
+
+    def test_packed_layers_change_nothing(self, ola, ids, monkeypatch):
+        packed = ola.probabilities(ids)
+        monkeypatch.setattr(ola, "_layers", None)
+        np.testing.assert_allclose(packed, ola.probabilities(ids), atol=1e-6)
+
+    @pytest.mark.parametrize("method", METHODS)
+    def test_it_can_be_explained(self, ola, quick, sentences, method):
+        texts, options = sentences[:4], OPTIONS.get(method, {})
+        plain, short = (explain(c, texts, [1] * 4, method, **options) for c in (ola, quick))
+        for one, other in zip(plain, short, strict=True):
+            size = np.abs(one.scores).max()
+            assert size > 0
+            np.testing.assert_allclose(other.scores, one.scores, atol=1e-4 * size)
+        assert not [n for n, m in quick.model.named_modules() if "forward" in vars(m)]
+        assert np.isfinite(evaluate(ola, plain, "comprehensiveness")).all()
+
+
+def test_its_parts_are_those_of_its_structure(ola):
+    parts = parts_of(ola.model)
+    assert {name.split(".")[0] for name, part in parts.items() if part != "classification"} == {
+        "ola"
+    }
+    assert [n for n, part in parts.items() if part == "embedding"] == [
+        "ola.embeddings.word_embeddings.weight"
+    ]

@@ -136,6 +136,51 @@ def test_flags_travel_from_method_to_test(cell, tmp_path):
     )
 
 
+def test_the_training_split_is_handed_to_methods_that_need_it(cell, tmp_path, monkeypatch):
+    """And read by no other; a method that asks no model does not run it."""
+    import exparity.stages.explain as stage
+
+    read = []
+    inner = stage.read_prepared
+    monkeypatch.setattr(
+        stage, "read_prepared", lambda path, split: (read.append(split), inner(path, split))[1]
+    )
+    monkeypatch.setattr("exparity.engine.Classifier.logits", None)
+    rows = explain(cell, tmp_path / "x.parquet", use="pattern_variant")
+    assert read == ["test", "train"]
+    monkeypatch.undo()
+
+    prepared = read_prepared(cell / "data.parquet")
+    texts = {e.example_id: e.words for e in prepared.split("test")}
+    learnt = prepared.split("train")
+    found = exparity.explain(
+        exparity.load_classifier(str(cell / "mine" / "3"), "cpu"),
+        [texts[row["example_id"]] for row in rows],
+        [row["target"] for row in rows],
+        "pattern_variant",
+        training=([e.words for e in learnt], [e.label for e in learnt]),
+    )
+    for row, one in zip(rows, found, strict=True):
+        np.testing.assert_allclose(row["scores"], one.scores, rtol=1e-6)
+        assert any(row["scores"])
+
+    monkeypatch.setattr(
+        stage, "read_prepared", lambda path, split: (read.append(split), inner(path, split))[1]
+    )
+    explain(cell, tmp_path / "y.parquet", use="uniform_random")
+    assert read == ["test", "train", "test"]
+
+
+def test_no_training_split_is_an_error(cell, tmp_path):
+    other = tmp_path / "other"
+    shutil.copytree(cell, other)
+    table = pq.read_table(other / "data.parquet")
+    test_only = table.filter(pa.compute.equal(table["split"], "test"))
+    pq.write_table(test_only, other / "data.parquet")
+    with pytest.raises(InputError, match=r"data\.parquet: .*pattern_variant.*training split"):
+        explain(other, tmp_path / "x.parquet", use="pattern_variant")
+
+
 def test_predictions_of_other_data_are_refused(cell, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(cell, other)

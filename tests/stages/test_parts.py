@@ -15,11 +15,14 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from exparity.artifacts import read_artefact
+from exparity.artifacts import read_artefact, read_parquet
 from exparity.errors import InputError
 from exparity.interface import Example
-from exparity.stages._parts import Parts, Shard, chunk_size
+from exparity.methods import METHODS
+from exparity.stages._parts import Parts, Shard, chunk_size, shard_sizes
 from exparity.stages._texts import check_texts
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
@@ -122,6 +125,34 @@ def test_explain_continues(cell, whole, slow, interrupted, tmp_path, caplog):
     assert facts[0]["flags"] == ["slow"]
 
 
+def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLOW_SECONDS", "0.05")
+    output = tmp_path / "a" / "s.parquet"
+    interrupted(4, evaluate, cell, whole, output)
+    facts = [read_parquet(path)[1] for path in parts_of(output)]
+    assert all(fact["seconds"] >= 0.05 for fact in facts)
+    earlier = sum(fact["seconds"] for fact in facts)
+    evaluate(cell, whole, output)
+    found = read_artefact(output, "scores")[1]
+    assert found["earlier_seconds"] == pytest.approx(earlier)
+    assert found["work_seconds"] >= earlier + (N // SIZE - 4) * 0.05
+    assert found["work_seconds"] - earlier <= found["wall_seconds"]
+
+
+@given(
+    examples=st.integers(0, 2000),
+    passes=st.sampled_from([1, 62, 500, 4000]),
+    shards=st.integers(1, 40),
+)
+@settings(deadline=None)
+@pytest.mark.property
+def test_shards_share_out_all_examples(examples, passes, shards):
+    sizes = shard_sizes(examples, passes, shards)
+    assert len(sizes) == shards
+    assert sum(sizes) == examples
+    assert max(sizes) - min(sizes) <= chunk_size(passes)
+
+
 def test_evaluate_continues(cell, whole, slow, interrupted, tmp_path):
     undisturbed, output = tmp_path / "u.parquet", tmp_path / "a" / "s.parquet"
     evaluate(cell, whole, undisturbed)
@@ -211,10 +242,19 @@ def test_shards_give_the_same_table(count, cell, whole, slow, tmp_path):
     assert content(tmp_path / "x.parquet") == content(whole)
     assert content(tmp_path / "s.parquet") == content(scores)
     facts = [read_artefact(p, "explanations")[1] for p in (whole, tmp_path / "x.parquet")]
-    for unlike in ("wall_seconds", "commit", "started"):
+    used = ("work_seconds", "cpu_seconds", "max_rss_mb")
+    for unlike in ("wall_seconds", "commit", "started", *used):
         assert facts[0].pop(unlike)
-        assert facts[1].pop(unlike)
-    assert facts[0] == facts[1]
+        assert facts[1].get(unlike)
+    assert facts[0].pop("earlier_seconds") == 0
+    shares = facts[1].pop("shards")
+    assert facts[1].pop("work_seconds") == pytest.approx(sum(s["work_seconds"] for s in shares))
+    assert [(s["index"], s["of"], s["examples"]) for s in shares] == [
+        (k, count, size) for k, size in enumerate(sizes, start=1)
+    ]
+    passes = METHODS.get("slow").facts.passes
+    assert sizes == shard_sizes(N, passes, count)
+    assert facts[0] == {key: value for key, value in facts[1].items() if key in facts[0]}
 
 
 def test_short_jobs_save_nothing(cell, whole, slow, tmp_path, monkeypatch):

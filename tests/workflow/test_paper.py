@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import resource
 import subprocess
 import sys
 from itertools import product
@@ -10,6 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+from support import cpu_seconds
 
 import exparity
 
@@ -26,13 +26,7 @@ METRICS = [
 ]  # fmt: skip
 
 
-def cpu_seconds() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
 def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout, repository):
-    """The wall clock depends on what else runs; the processor's time hardly does."""
     before = cpu_seconds()
     run = subprocess.run(
         [sys.executable, "-m", "snakemake", "-n", "-q", "rules", "--cores", "1",

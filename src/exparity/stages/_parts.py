@@ -12,6 +12,7 @@ import hashlib
 import json
 import logging
 import shutil
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -100,6 +101,11 @@ def _digest(*facts: Any) -> str:
     return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
 
 
+def _seconds(done: Mapping[int, Mapping[str, Any]]) -> float:
+    """Return what finished chunks took."""
+    return float(sum(facts.get("seconds", 0.0) for facts in done.values()))
+
+
 def _ids(examples: Sequence[Example]) -> list[str]:
     return [example.example_id for example in examples]
 
@@ -117,6 +123,7 @@ class Parts:
         finished: True if another job has written the artefact meanwhile.
         done: what is known of each finished chunk.
         known: True once it is known what an earlier run has left.
+        earlier_seconds: what the chunks of an earlier run took.
     """
 
     job: Job
@@ -127,7 +134,9 @@ class Parts:
     finished: bool = False
     done: dict[int, dict[str, Any]] = field(default_factory=dict)
     known: bool = False
+    earlier_seconds: float = 0.0
     _tables: dict[int, pa.Table] = field(default_factory=dict)
+    _since: float = 0.0
 
     @property
     def todo(self) -> dict[int, Sequence[Example]]:
@@ -144,8 +153,16 @@ class Parts:
         """Examples that a restarted job need not compute again."""
         return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
 
+    def each(self) -> Iterator[tuple[int, Sequence[Example]]]:
+        """Yield the chunks that are still to be computed, and time them from here on."""
+        self._since = time.monotonic()
+        yield from self.todo.items()
+
     def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
         """Keep the rows of a finished chunk, and facts about it."""
+        now = time.monotonic()
+        facts["seconds"] = round(now - (self._since or now), 3)
+        self._since = now
         table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
         if self.folder is None:
             self._tables[position] = table
@@ -153,6 +170,17 @@ class Parts:
             facts = {**facts, "fingerprint": self._fingerprint(position)}
             save_parquet(self._path(position), table, facts)
         self.done[position] = facts
+
+    def spent(self) -> dict[str, float]:
+        """Return the time that grew with the examples, as the artefact's metadata have it.
+
+        ``work_seconds`` is that of all chunks, ``earlier_seconds`` that of those which an
+        interrupted run of the same job has left.
+        """
+        return {
+            "work_seconds": round(_seconds(self.done), 3),
+            "earlier_seconds": round(self.earlier_seconds, 3),
+        }
 
     def table(self) -> pa.Table:
         """Return the rows of all chunks as the artefact has them."""
@@ -197,8 +225,25 @@ class Parts:
                 "discarded %d part %s of an earlier run: %s",
                 stale + damaged, files, "; ".join(reasons),
             )  # fmt: skip
+        self.earlier_seconds = _seconds(self.done)
         if self.done:
             log.info("%d of %d examples are taken over from an earlier run", self.kept, self.total)
+
+
+def shard_sizes(examples: int, passes: int, shards: int) -> list[int]:
+    """Return how many of a cell's examples each of its shards has.
+
+    Args:
+        examples: those of the cell.
+        passes: model passes per example, roughly.
+        shards: jobs that share them.
+    """
+    size = chunk_size(passes)
+    firsts = range(0, examples, size)
+    return [
+        sum(min(size, examples - first) for first in firsts[shard::shards])
+        for shard in range(shards)
+    ]
 
 
 @contextmanager

@@ -24,6 +24,8 @@ _SAME = {
     "attribute": "has another attribute than",
 }
 
+_USED = ("work_seconds", "earlier_seconds", "cpu_seconds", "max_rss_mb", "device")
+
 
 def gather_shards(shards: Sequence[Path], output: Path) -> None:
     """Put the shards of one explain or evaluate job together.
@@ -54,6 +56,9 @@ def gather_shards(shards: Sequence[Path], output: Path) -> None:
     noted = sum((Counter(f.get("notes", {})) for f in facts), Counter[str]())
     if noted:
         extra["notes"] = noted
+    shares = [_share(table, metadata) for table, metadata in found]
+    extra["shards"] = sorted(shares, key=lambda share: int(share["index"]))
+    extra["work_seconds"] = round(sum(f.get("work_seconds", 0.0) for f in facts), 3)
     write_table(
         output,
         kind,
@@ -65,6 +70,12 @@ def gather_shards(shards: Sequence[Path], output: Path) -> None:
         seconds=sum(f["wall_seconds"] for f in facts),
         extra={**extra, "flags": sorted({flag for f in facts for flag in f["flags"]})},
     )
+
+
+def _share(table: pa.Table, facts: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a shard took: its file goes when the output is there."""
+    used = {key: facts[key] for key in _USED if key in facts}
+    return {**facts["shard"], "examples": table.num_rows, **used}
 
 
 def _kind(path: Path) -> str:

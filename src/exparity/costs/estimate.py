@@ -1,0 +1,194 @@
+"""Estimates: what a planned job costs, from finished jobs as much like it as there are.
+
+The time of a job is a start, which is the same for any number of examples, and work, which grows
+with them. On the very jobs that they come from, estimates of the jobs of one kind add up to what
+those took.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean, linear_regression
+
+from exparity.costs.job import FinishedJob
+from exparity.costs.kinds import Kind
+
+# Jobs that tell which part of their time grows with the examples, and take long where there are
+# many. The others are over in seconds, most of which is their start: they are compared with jobs of
+# about as many examples, since a few can take longer than many (exact p-values).
+_IN_PARTS = ("finetune", "explain", "evaluate", "mlm_score")
+# Numbers of examples this many times apart are far apart.
+_SPREAD = 4
+
+
+@dataclass(frozen=True)
+class Line:
+    """An amount that is ``start``, and ``per_example`` for each example."""
+
+    start: float
+    per_example: float = 0.0
+
+    def at(self, examples: int) -> float:
+        """Return the amount for a number of examples."""
+        return self.start + self.per_example * examples
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured amount: a part that is the same for any number of examples, and one that grows."""
+
+    examples: int | None
+    fixed: float
+    growing: float
+
+
+def fit(points: Sequence[Point], *, proportional: bool = True) -> Line:
+    """Return the line that amounts lie about, so that their sum lies on it.
+
+    The fixed part is the mean of the fixed parts. The growing part is the least-squares line where
+    numbers of examples are far apart and it falls nowhere below 0.
+
+    Args:
+        points: at least one; those of an unknown number of examples count where there are no
+            others.
+        proportional: whether the growing part is in proportion to the examples where there is no
+            such line; the same for any number if False.
+    """
+    known = [point for point in points if point.examples is not None]
+    fixed = fmean(point.fixed for point in known or points)
+    growing = [point.growing for point in known or points]
+    examples = [float(point.examples or 0) for point in known]
+    if not any(examples):
+        return Line(fixed + fmean(growing))
+    if max(examples) >= _SPREAD * min(examples):
+        slope, start = linear_regression(examples, growing)
+        proportional = slope >= 0
+        if slope >= 0 and start >= 0:
+            return Line(fixed + start, slope)
+    if proportional:
+        return Line(fixed, sum(growing) / sum(examples))
+    return Line(fixed + fmean(growing))
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What a job takes.
+
+    Attributes:
+        seconds: from start to end.
+        cpu_seconds: of all threads; None if nothing tells.
+        max_rss_mb: most memory held at once; None if nothing tells.
+        bytes: of its output.
+    """
+
+    seconds: float
+    cpu_seconds: float | None
+    max_rss_mb: float | None
+    bytes: float
+
+
+class _Group:
+    """Finished jobs that are alike."""
+
+    def __init__(self, jobs: Sequence[FinishedJob]) -> None:
+        telling = [job for job in jobs if job.work_seconds is not None]
+        in_parts = jobs[0].kind.stage in _IN_PARTS
+        self.divided = bool(telling) or not in_parts
+        self._jobs = telling or jobs
+        times = [_times(job, job.seconds or 0.0) for job in self._jobs]
+        self._seconds = fit(times, proportional=in_parts)
+        cpu = [_times(job, job.cpu_seconds) for job in self._jobs if job.cpu_seconds is not None]
+        self._cpu = fit(cpu, proportional=in_parts) if cpu else None
+        self._bytes = fit(
+            [Point(job.examples, job.bytes - job.data_bytes, job.data_bytes) for job in self._jobs]
+        )
+        self._memory = max((job.max_rss_mb for job in jobs if job.max_rss_mb), default=None)
+
+    def cost(self, examples: int) -> Cost:
+        cpu = self._cpu.at(examples) if self._cpu else None
+        return Cost(self._seconds.at(examples), cpu, self._memory, self._bytes.at(examples))
+
+
+def _times(job: FinishedJob, amount: float) -> Point:
+    """Divide an amount of a job as its seconds are; all of it grows if it does not tell."""
+    share = 1.0
+    if job.work_seconds is not None and job.seconds:
+        share = job.work_seconds / job.seconds
+    return Point(job.examples, amount * (1 - share), amount * share)
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """The cost of a planned job and what it rests on.
+
+    Attributes:
+        cost: the cost; None if nothing is known of such jobs.
+        level: one of :data:`LEVELS`; None likewise.
+        divided: whether it is known which part of the time grows with the examples.
+    """
+
+    cost: Cost | None = None
+    level: str | None = None
+    divided: bool = True
+
+
+class Estimator:
+    """Estimates from finished jobs.
+
+    Args:
+        jobs: those that are known; jobs without a benchmark say nothing.
+        device: ``cpu`` or ``cuda``; of jobs that run a model, only those count that ran there.
+    """
+
+    def __init__(self, jobs: Iterable[FinishedJob], device: str) -> None:
+        self._alike: dict[tuple[str, Kind], list[FinishedJob]] = defaultdict(list)
+        self._groups: dict[tuple[str, Kind, int | None], _Group] = {}
+        for job in jobs:
+            if job.seconds is None or (job.kind.runs_model and not job.device.startswith(device)):
+                continue
+            for level, view in LEVELS.items():
+                self._alike[level, view(job.kind)].append(job)
+
+    def estimate(self, kind: Kind, examples: int) -> Estimate:
+        """Return what a job takes, from the finished jobs nearest to it."""
+        for level, view in LEVELS.items():
+            alike = level, view(kind)
+            if alike in self._alike:
+                size = None if kind.stage in _IN_PARTS else examples
+                key = *alike, size
+                if key not in self._groups:
+                    self._groups[key] = _Group(_near(self._alike[alike], size))
+                group = self._groups[key]
+                return Estimate(group.cost(examples), level, group.divided)
+        return Estimate()
+
+
+def _near(jobs: Sequence[FinishedJob], examples: int | None) -> Sequence[FinishedJob]:
+    """Return the jobs of about as many examples; all if there are none, or for any number."""
+    if examples is None:
+        return jobs
+    near = [
+        job
+        for job in jobs
+        if job.examples is not None
+        and job.examples <= _SPREAD * examples
+        and examples <= _SPREAD * job.examples
+    ]
+    return near or jobs
+
+
+def _with_stand_in(kind: Kind) -> Kind:
+    """To gather is, as a test is, to start Python, read and write."""
+    return Kind("test") if kind.stage in ("gather", "test") else kind
+
+
+LEVELS: Mapping[str, Callable[[Kind], Kind]] = {
+    "the same kind": lambda kind: kind,
+    "another dataset": lambda kind: kind.without("dataset"),
+    "another model": lambda kind: kind.without("dataset", "model"),
+    "other options": lambda kind: kind.without("dataset", "model", "options", "method_options"),
+    "another stage": _with_stand_in,
+}
+"""How alike finished jobs are to a planned one, by what they may differ in; the nearest first."""

@@ -1,0 +1,117 @@
+"""The probe: a config of the same experiment, as small as its costs can be measured on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from exparity.costs.examples import ExampleCounts
+from exparity.costs.planned import passes_of
+
+if TYPE_CHECKING:
+    from exparity.config import Experiment
+
+FOLDER = "plan"
+"""Where a probe's results go, below those of the experiment."""
+
+# A method or metric of fewer model passes per example is measured on so many more of them: it
+# takes no longer then than one of these, and a few examples would tell more of its start.
+_PASSES = 500
+_MLM_PASSES = 30  # one a word
+
+
+def probe_config(experiment: Experiment, counts: ExampleCounts, examples: int) -> dict[str, Any]:
+    """Return the config of a probe.
+
+    It has one seed, one epoch of training, no shards, and small samples.
+
+    Args:
+        experiment: what is to be measured.
+        counts: its examples.
+        examples: how many a method or metric of many model passes is measured on. A sample holds at
+            least one matched set, and is never larger than in the experiment.
+
+    Returns:
+        A whole config, with all settings written out.
+    """
+    config = experiment.resolved()
+    first = experiment.seeds[0]
+    least = max(examples, counts.largest_set())
+    overrides = [_for_seed(o, first) for o in config["overrides"] if _matches_seed(o, first)]
+    overrides += _short_trainings(experiment)
+    overrides += _small_samples(experiment, least)
+    return {
+        **config,
+        "title": f"Probe of: {config['title']}",
+        "results": f"{config['results']}/{FOLDER}",
+        "seeds": [first],
+        "examples": "all",  # after so little training, none may be classified correctly
+        "overrides": overrides,
+        "analyses": _small_analyses(config["analyses"], least),
+    }
+
+
+def _matches_seed(override: Mapping[str, Any], seed: int) -> bool:
+    wanted = override["match"].get("seed", seed)
+    return seed in (wanted if isinstance(wanted, list) else [wanted])
+
+
+def _for_seed(override: Mapping[str, Any], seed: int) -> dict[str, Any]:
+    match = override["match"]
+    return {**override, "match": {**match, "seed": seed} if "seed" in match else match}
+
+
+def _short_trainings(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    for dataset in experiment.datasets:
+        models = [
+            model
+            for among, model in experiment.pairs
+            if among == dataset and _epochs(experiment, dataset, model) > 1
+        ]
+        if models:
+            yield {"match": {"dataset": dataset, "model": models}, "training": {"epochs": 1}}
+
+
+def _epochs(experiment: Experiment, dataset: str, model: str) -> int:
+    options = json.loads(experiment.finetune_options(dataset, model, experiment.seeds[0]))
+    return int(options["training"]["epochs"])
+
+
+def _small_samples(experiment: Experiment, examples: int) -> Iterator[dict[str, Any]]:
+    seed = experiment.seeds[0]
+    for method, instance in experiment.methods.items():
+        configured = [
+            experiment.explain_options(dataset, model, seed, method)
+            for dataset, model in experiment.pairs
+        ]
+        size = _size(examples, instance.entry.facts.passes, configured)
+        yield {"match": {"method": method}, "method": {"max_examples": size, "shards": 1}}
+        for metric in experiment.metrics:
+            configured = [
+                experiment.evaluate_options(dataset, model, seed, method, metric)
+                for dataset, model in experiment.pairs
+            ]
+            size = _size(examples, passes_of(experiment, method, metric), configured)
+            yield {
+                "match": {"method": method, "metric": metric},
+                "metric": {"max_examples": size, "shards": 1},
+            }
+
+
+def _small_analyses(analyses: Mapping[str, Any], examples: int) -> dict[str, Any]:
+    if "mlm_score" not in analyses:
+        return dict(analyses)
+    given = analyses["mlm_score"] or {}
+    size = _of(examples, _MLM_PASSES, {given.get("max_examples")})
+    return {**analyses, "mlm_score": {**given, "max_examples": size}}
+
+
+def _size(examples: int, passes: int, configured: list[str]) -> int:
+    """Return the size of a sample; that of the cell with the smallest one where that is less."""
+    return _of(examples, passes, {json.loads(o)["max_examples"] for o in set(configured)})
+
+
+def _of(examples: int, passes: int, sizes: Iterable[int | None]) -> int:
+    wanted = max(examples, examples * _PASSES // passes)
+    return min([wanted, *(size for size in sizes if size is not None)])

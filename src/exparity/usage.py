@@ -1,0 +1,34 @@
+"""What the running process has used of the machine so far.
+
+Snakemake's benchmark files sample this twice a second at first, and then every half minute, which
+misses the end of each job and all of a short one. The process itself knows.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+_STATUS = Path("/proc/self/status")
+_MB = 1 << 20
+
+
+def usage() -> dict[str, float]:
+    """Return ``cpu_seconds`` of all threads and ``max_rss_mb``, the most memory held at once."""
+    return {"cpu_seconds": round(time.process_time(), 3), "max_rss_mb": round(_peak_memory(), 1)}
+
+
+def _peak_memory() -> float:
+    """Return the peak of the resident memory, in MB."""
+    # Not getrusage where there is another way: on Linux a process inherits the peak of the one
+    # that started it, so that every job would seem to need what Snakemake does.
+    if _STATUS.is_file():
+        for line in _STATUS.read_text(encoding="utf-8", errors="replace").splitlines():
+            name, _, value = line.partition(":")
+            if name == "VmHWM":
+                return int(value.split()[0]) / 1024
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak / _MB if sys.platform == "darwin" else peak / 1024

@@ -1,0 +1,204 @@
+"""Estimates from made-up jobs: exact arithmetic, and what is nearest where nothing is the same."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from exparity.costs.estimate import LEVELS, Estimator, Line, Point, fit
+from exparity.costs.job import FinishedJob
+from exparity.costs.kinds import Kind
+
+LIME = Kind("explain", "lime", "a", model="bert", dataset="pairs", runs_model=True)
+
+TEST = Kind("test", options="s", dataset="pairs")
+
+
+def job(kind=LIME, examples=10, seconds=7.0, work=2.0, **facts):
+    return FinishedJob("x", kind, {}, None, examples, seconds, work, **facts)
+
+
+def estimate(jobs, kind=LIME, examples=100, device="cpu"):
+    return Estimator(jobs, device).estimate(kind, examples)
+
+
+class TestFit:
+    def test_one_size_grows_in_proportion(self):
+        # starts 4 and 6; 2 + 4 seconds of work on 10 + 20 examples
+        line = fit([Point(10, 4.0, 2.0), Point(20, 6.0, 4.0)])
+        assert line == Line(5.0, 0.2)
+        assert line.at(0) == 5.0
+        assert line.at(100) == 25.0
+
+    def test_sizes_far_apart_give_a_line(self):
+        # growing = 1 + 0.5 n, exactly
+        line = fit([Point(n, 3.0, 1.0 + 0.5 * n) for n in (2, 8, 32)])
+        assert line.start == pytest.approx(4.0)
+        assert line.per_example == pytest.approx(0.5)
+
+    def test_sizes_close_together_do_not(self):
+        # The same two amounts: 4 times apart they are a line, 3 times apart noise.
+        assert fit([Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]) == Line(1.0, 0.5)
+        assert fit([Point(2, 0.0, 2.0), Point(6, 0.0, 4.0)]) == Line(0.0, 6 / 8)
+
+    def test_a_line_never_starts_below_zero(self):
+        assert fit([Point(2, 1.0, 0.0), Point(8, 1.0, 6.0)]) == Line(1.0, 0.6)
+
+    def test_nor_does_it_fall(self):
+        assert fit([Point(2, 1.0, 6.0), Point(8, 1.0, 2.0)]) == Line(5.0)
+
+    def test_short_jobs_take_the_same_unless_sizes_tell_otherwise(self):
+        near = [Point(8, 0.0, 2.0), Point(9, 0.0, 4.0)]
+        assert fit(near, proportional=False) == Line(3.0)
+        far = [Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]
+        assert fit(far, proportional=False) == Line(1.0, 0.5)
+        falling = [Point(2, 0.0, 5.0), Point(8, 0.0, 2.0)]
+        assert fit(falling, proportional=False) == Line(3.5)
+
+    def test_an_unknown_number_of_examples_counts_where_there_is_no_other(self):
+        unknown = Point(None, 1.0, 3.0)
+        assert fit([unknown]) == Line(4.0)
+        assert fit([unknown, Point(10, 2.0, 5.0)]) == Line(2.0, 0.5)
+
+    def test_jobs_of_no_examples(self):
+        assert fit([Point(0, 1.0, 0.5)]) == Line(1.5)
+        assert fit([Point(0, 1.0, 1.0), Point(4, 1.0, 3.0)]) == Line(2.0, 0.5)
+
+    @pytest.mark.property
+    @settings(deadline=None)
+    @given(
+        st.lists(
+            st.tuples(st.integers(0, 5000), st.floats(0, 100), st.floats(0, 1e5)),
+            min_size=1,
+            max_size=12,
+        ),
+        st.booleans(),
+    )
+    def test_amounts_add_up_and_are_never_negative(self, rows, proportional):
+        points = [Point(*row) for row in rows]
+        line = fit(points, proportional=proportional)
+        assert line.start >= 0
+        assert line.per_example >= 0
+        measured = sum(p.fixed + p.growing for p in points)
+        assert sum(line.at(p.examples) for p in points) == pytest.approx(measured, abs=1e-6)
+
+
+class TestCost:
+    def test_start_and_work_are_told_apart(self):
+        found = estimate([job(examples=10, seconds=7.0, work=2.0)])
+        assert found.level == "the same kind"
+        assert found.divided
+        assert found.cost.seconds == pytest.approx(5.0 + 100 * 0.2)
+
+    def test_without_that_everything_grows(self):
+        found = estimate([job(examples=10, seconds=7.0, work=None)])
+        assert not found.divided
+        assert found.cost.seconds == pytest.approx(70.0)
+
+    def test_short_jobs_do_not_grow(self):
+        found = estimate([job(Kind("test"), examples=10, seconds=7.0, work=None)], Kind("test"))
+        assert found.divided
+        assert found.cost.seconds == 7.0
+
+    def test_short_jobs_are_like_those_of_about_as_many_examples(self):
+        # p-values of a few scores are exact, and take longer
+        sizes = {8: 5.0, 100: 1.0, 200: 1.5}
+        jobs = [job(TEST, examples=n, seconds=s, work=None) for n, s in sizes.items()]
+        assert estimate(jobs, TEST, 150).cost.seconds == pytest.approx(1.25)
+        assert estimate(jobs, TEST, 600).cost.seconds == pytest.approx(1.5)
+        assert estimate(jobs, TEST, 10).cost.seconds == pytest.approx(5.0)
+        assert estimate(jobs, TEST, 9000).cost.seconds == pytest.approx(2.5)
+
+    def test_jobs_that_tell_win_over_those_that_do_not(self):
+        found = estimate([job(work=None, seconds=1000.0), job()])
+        assert found.divided
+        assert found.cost.seconds == pytest.approx(25.0)
+
+    def test_cpu_time_is_divided_as_time_is(self):
+        found = estimate([job(examples=10, seconds=8.0, work=2.0, cpu_seconds=4.0)])
+        assert found.cost.cpu_seconds == pytest.approx(3.0 + 100 * 0.1)
+
+    def test_cpu_time_of_those_that_have_it(self):
+        jobs = [job(examples=10, cpu_seconds=None), job(examples=10, work=7.0, cpu_seconds=1.0)]
+        assert estimate(jobs).cost.cpu_seconds == pytest.approx(10.0)
+        assert estimate(jobs[:1]).cost.cpu_seconds is None
+
+    def test_memory_is_the_most_of_any(self):
+        jobs = [job(max_rss_mb=300.0), job(max_rss_mb=None), job(max_rss_mb=500.0)]
+        assert estimate(jobs).cost.max_rss_mb == 500.0
+        assert estimate(jobs[1:2]).cost.max_rss_mb is None
+
+    def test_rows_grow_and_the_rest_of_a_file_does_not(self):
+        found = estimate([job(examples=10, bytes=5200, data_bytes=200)])
+        assert found.cost.bytes == pytest.approx(5000 + 100 * 20)
+
+    def test_a_job_without_a_benchmark_says_nothing(self):
+        assert estimate([job(seconds=None)]).cost is None
+
+    @pytest.mark.property
+    @settings(deadline=None)
+    @given(st.lists(st.tuples(st.integers(1, 900), st.floats(0.1, 9e4), st.floats(0, 1))))
+    def test_estimates_of_finished_jobs_add_up_to_what_they_took(self, rows):
+        assume(rows)
+        jobs = [job(examples=n, seconds=s, work=s * share) for n, s, share in rows]
+        estimator = Estimator(jobs, "cpu")
+        planned = [estimator.estimate(j.kind, j.examples).cost.seconds for j in jobs]
+        assert sum(planned) == pytest.approx(sum(j.seconds for j in jobs), abs=1e-6)
+
+
+class TestNearest:
+    @pytest.mark.parametrize(
+        ("change", "level"),
+        [
+            ({}, "the same kind"),
+            ({"dataset": "other"}, "another dataset"),
+            ({"model": "other"}, "another model"),
+            ({"model": "other", "dataset": "other"}, "another model"),
+            ({"options": "other"}, "other options"),
+            ({"options": "other", "model": "other", "dataset": "other"}, "other options"),
+            ({"use": "shap"}, None),
+            ({"stage": "evaluate"}, None),
+        ],
+    )
+    def test_by_what_differs(self, change, level):
+        other = Kind(**{**vars(LIME), **change})
+        assert estimate([job(other)]).level == level
+
+    def test_the_nearest_wins(self):
+        near = job(seconds=5.0, work=0.0)
+        assert estimate([job(LIME.without("dataset"), seconds=900.0), near]).cost.seconds == 5.0
+
+    def test_a_metric_that_explains_again_is_of_its_method(self):
+        of_lime = Kind("evaluate", "sensitivity", "a", "lime", "b", "bert", "pairs", True)
+        of_shap = Kind("evaluate", "sensitivity", "a", "shap", "c", "bert", "pairs", True)
+        assert estimate([job(of_lime)], of_lime.without("model")).level == "another model"
+        other = Kind("evaluate", "sensitivity", "z", "lime", "z", "bert", "pairs", True)
+        assert estimate([job(other)], of_lime).level == "other options"
+        assert estimate([job(of_shap)], of_lime).level is None
+
+    def test_gathering_is_like_a_test_until_it_was_seen(self):
+        test = job(Kind("test", options="s", dataset="pairs"), seconds=1.0, work=0.0)
+        assert estimate([test], Kind("gather")).level == "another stage"
+        gather = job(Kind("gather"), seconds=3.0, work=0.0)
+        found = estimate([test, gather], Kind("gather"))
+        assert (found.level, found.cost.seconds) == ("the same kind", 3.0)
+        assert estimate([test, gather]).cost is None
+
+    def test_of_jobs_that_run_a_model_those_on_the_device_count(self):
+        jobs = [
+            job(device="cpu", seconds=900.0),
+            job(device="cuda:1", seconds=9.0, work=0.0),
+            job(Kind("test"), device="cpu", seconds=1.0, work=0.0),
+        ]
+        assert estimate(jobs, device="cuda").cost.seconds == 9.0
+        assert estimate(jobs[:1], device="cuda").cost is None
+        assert estimate(jobs, Kind("test"), device="cuda").cost.seconds == 1.0
+
+    def test_levels_leave_ever_more_open(self):
+        views = [view(LIME) for view in LEVELS.values()][:-1]
+        for near, far in pairwise(views):
+            assert all(getattr(far, f) in ("", getattr(near, f)) for f in ("model", "options"))
+        assert len(set(views)) == len(views)

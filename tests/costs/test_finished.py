@@ -1,0 +1,267 @@
+"""Finished jobs, read from a made-up results folder."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import pytest
+
+from exparity.costs.finished import read_finished
+from exparity.costs.footers import as_number, parquet_files, read_benchmark
+
+
+def jobs_of(made, stage=None):
+    found = read_finished(made.root)
+    assert found.odd == []
+    return [job for job in found.jobs if stage in (None, job.kind.stage)]
+
+
+def only(made, stage):
+    (job,) = jobs_of(made, stage)
+    return job
+
+
+class TestJobs:
+    def test_prepare(self, made):
+        made.data(train=20, test=8)
+        job = only(made, "prepare")
+        assert job.output == "data/pairs.parquet"
+        assert job.ids == {"dataset": "pairs"}
+        assert (job.examples, job.seconds, job.work_seconds) == (28, 2.0, None)
+        assert job.device == "cpu"
+        assert not job.kind.runs_model
+        assert json.loads(job.kind.dataset) == {"use": "pairs_all", "n_pairs": 14}
+        path = made.root / job.output
+        assert job.bytes == path.stat().st_size
+        assert 0 < job.data_bytes < job.bytes
+
+    def test_a_training_counts_its_examples_once_an_epoch(self, made):
+        made.data(train=20, test=8)
+        made.training(epochs=3)
+        job = only(made, "finetune")
+        assert job.output == "models/pairs/bert/3"
+        assert job.ids == {"dataset": "pairs", "model": "bert", "seed": 3}
+        assert (job.examples, job.seconds, job.work_seconds) == (60, 10.0, 6.0)
+        assert job.device == "cuda:0"
+        assert job.kind.runs_model
+        assert job.bytes > 5000
+        assert job.data_bytes == 0
+
+    def test_a_training_without_its_data(self, made):
+        made.training()
+        job = only(made, "finetune")
+        assert job.examples is None
+        assert job.work_seconds == 6.0
+
+    def test_a_training_that_was_interrupted(self, made):
+        made.data()
+        made.training(earlier_seconds=4.0)
+        job = only(made, "finetune")
+        assert (job.seconds, job.work_seconds) == (14.0, 6.0)
+
+    @pytest.mark.parametrize("missing", ["predictions/pairs/bert/3", "models/pairs/bert/3/history"])
+    def test_half_a_training_is_not_finished(self, made, missing):
+        made.training()
+        (made.root / f"{missing}.parquet").unlink()
+        found = read_finished(made.root)
+        assert found.jobs == []
+        assert len(found.odd) == missing.startswith("models")
+
+    def test_explain(self, made):
+        made.data()
+        made.training()
+        made.explanations(n=6, work_seconds=3.0, earlier_seconds=0)
+        made.benchmark("explain/pairs/bert/3/lime", "8.00", cpu="4.00")
+        job = only(made, "explain")
+        assert (job.examples, job.seconds, job.work_seconds) == (6, 8.0, 3.0)
+        assert (job.cpu_seconds, job.max_rss_mb) == (4.0, 300.0)
+        assert job.kind.use == "lime"
+        assert '"num_samples":null' in job.kind.options  # filled in
+        assert job.kind.options.endswith("in bf16")
+        assert json.loads(job.kind.model)["architecture"] == "bert"
+        assert job.ids["method"] == "lime"
+
+    def test_gradients_are_taken_in_fp32_whatever_was_asked_for(self, made):
+        made.explanations("gradient")
+        assert only(made, "explain").kind.options.endswith("in fp32")
+
+    def test_what_an_interrupted_job_left_counts(self, made):
+        made.explanations(work_seconds=9.0, earlier_seconds=5.0)
+        made.benchmark("explain/pairs/bert/3/lime", "6.00")
+        job = only(made, "explain")
+        assert (job.seconds, job.work_seconds) == (11.0, 9.0)
+
+    def test_a_job_of_old_does_not_tell_its_work(self, made):
+        made.explanations()
+        made.benchmark("explain/pairs/bert/3/lime", "6.00")
+        assert only(made, "explain").work_seconds is None
+
+    def test_work_is_no_more_than_all(self, made):
+        made.explanations(work_seconds=6.004)
+        made.benchmark("explain/pairs/bert/3/lime", "6.00")
+        assert only(made, "explain").work_seconds == 6.0
+
+    @pytest.mark.parametrize(
+        ("metric", "runs_model", "method"),
+        [("gini", False, ""), ("comprehensiveness", True, ""), ("sensitivity", True, "lime")],
+    )
+    def test_evaluate(self, made, metric, runs_model, method):
+        made.explanations()
+        made.scores(metric, n=4, work_seconds=1.0)
+        job = only(made, "evaluate")
+        assert job.kind.use == metric
+        assert job.kind.runs_model == runs_model
+        assert job.kind.method == method
+        assert bool(job.kind.model) == runs_model
+        assert job.examples == 4
+        assert job.ids["metric"] == metric
+
+    def test_a_metric_that_nobody_knows_counts_as_the_dearest_kind(self, made):
+        made.explanations()
+        made.scores("somebody_s_own")
+        kind = only(made, "evaluate").kind
+        assert (kind.use, kind.method, kind.runs_model) == ("somebody_s_own", "lime", True)
+
+    def test_tests_controls_and_bias_know_their_examples(self, made):
+        made.data()
+        made.training(n=9)
+        made.explanations()
+        made.scores("gini", n=4)
+        made.scores("sparsity", n=6)
+        given = {"resamples": 20}
+        made.artefact("tests/pairs/bert/3/lime/gini", "tests", [], given)
+        made.artefact("controls/pairs/bert/3", "controls", [], given, seconds=0.25)
+        made.artefact("bias/pairs/bert/3", "bias", [], given)
+        made.benchmark("control/pairs/bert/3", "1.00")
+        assert only(made, "test").examples == 4
+        assert only(made, "bias").examples == 9
+        control = only(made, "control")
+        assert (control.examples, control.seconds, control.work_seconds) == (10, 1.0, None)
+        assert control.kind.options == '{"resamples":20}'
+
+    def test_analyses(self, made):
+        made.data(train=20, test=8)
+        made.training(n=8)
+        made.artefact("correctness/pairs/bert/3", "correctness", [], {})
+        made.artefact("dataset_bias/pairs", "dataset_bias", [], {}, {"dataset": "pairs"})
+        made.artefact("mlm_scores/pairs/bert/3", "mlm_scores", [], {}, device="cuda:0",
+                      work_seconds=2.0)  # fmt: skip
+        made.benchmark("correctness/pairs/bert/3", "1.00")
+        made.benchmark("dataset_bias/pairs", "3.00")
+        made.benchmark("mlm_score/pairs/bert/3", "9.00")
+        first, second, third = (
+            only(made, name) for name in ("correctness", "dataset_bias", "mlm_score")
+        )
+        assert (first.examples, first.seconds, first.kind.model) == (8, 1.0, "")
+        assert (second.examples, second.seconds) == (28, 3.0)
+        assert (third.seconds, third.work_seconds, third.device) == (9.0, 2.0, "cuda:0")
+        assert third.kind.runs_model
+        assert '"architecture":"bert"' in third.kind.model
+
+    def test_the_report_counts_tests(self, made):
+        for metric in ("gini", "sparsity"):
+            made.artefact(f"tests/pairs/bert/3/lime/{metric}", "tests", [], {})
+        made.artefact("report/disparity", "disparity", [], {}, ids={})
+        assert jobs_of(made, "report") == []  # its page comes last
+        (made.root / "report" / "index.html").write_text("x" * 100)
+        made.benchmark("report", "3.00")
+        job = only(made, "report")
+        assert (job.output, job.examples, job.seconds) == ("report/index.html", 2, 3.0)
+        assert job.bytes > 100
+
+    def test_shards_are_jobs_and_so_is_gathering_them(self, made):
+        share = {"of": 2, "earlier_seconds": 0.0, "device": "cuda:0"}
+        shards = [
+            {**share, "index": 1, "examples": 5, "work_seconds": 2.0, "cpu_seconds": 7.0},
+            {**share, "index": 2, "examples": 3, "work_seconds": 1.0, "max_rss_mb": 900.0},
+        ]
+        made.explanations(shards=shards, work_seconds=3.0)
+        made.benchmark("explain/pairs/bert/3/lime", "1.00")
+        made.benchmark("explain_shard/pairs/bert/3/lime/1-of-2", "6.00")
+        made.benchmark("explain_shard/pairs/bert/3/lime/2-of-2", "5.00")
+        made.benchmark("explain_shard/pairs/bert/3/lime/1-of-7", "99.00")  # of a run before
+        first, second = jobs_of(made, "explain")
+        assert first.output == "shards/explanations/pairs/bert/3/lime/1-of-2.parquet"
+        assert (first.shard, second.shard) == ("1/2", "2/2")
+        assert (first.examples, first.seconds, first.work_seconds) == (5, 6.0, 2.0)
+        assert (second.examples, second.seconds, second.work_seconds) == (3, 5.0, 1.0)
+        assert (first.cpu_seconds, second.max_rss_mb) == (7.0, 900.0)
+        assert first.kind == second.kind
+        assert first.bytes == 0
+        gather = only(made, "gather")
+        assert (gather.seconds, gather.work_seconds, gather.examples) == (1.0, None, 8)
+        assert not gather.kind.runs_model
+        assert gather.bytes > 0
+
+
+class TestOdd:
+    def test_no_folder(self, tmp_path):
+        found = read_finished(tmp_path / "none")
+        assert (found.jobs, found.odd) == ([], [])
+
+    def test_a_job_without_a_benchmark(self, made):
+        made.explanations(work_seconds=1.0)
+        job = only(made, "explain")
+        assert job.seconds is None
+        assert (job.cpu_seconds, job.max_rss_mb) == (0.25, 50.0)  # it tells itself
+
+    @pytest.mark.parametrize("text", ["", "s\n", "x\ty\n1\t2\n", "s\tmax_rss\nNA\tNA\n", "\xff"])
+    def test_a_benchmark_that_is_none(self, made, text):
+        made.explanations()
+        path = made.benchmark("explain/pairs/bert/3/lime", "1.00")
+        path.write_bytes(text.encode("latin-1"))
+        found = read_finished(made.root)
+        assert [job.seconds for job in found.jobs] == [None]
+        (line,) = found.odd
+        assert line.startswith(f"{path}: ")
+        assert "\n" not in line
+
+    def test_what_was_too_short_to_be_sampled(self, made):
+        made.explanations()
+        made.benchmark("explain/pairs/bert/3/lime", "0.40", rss="NA", cpu="-")
+        job = only(made, "explain")
+        assert (job.seconds, job.cpu_seconds, job.max_rss_mb) == (0.4, 0.25, 50.0)
+
+    def test_files_that_are_no_artefacts(self, made):
+        made.explanations()
+        folder = made.root / "explanations" / "pairs" / "bert" / "3"
+        (folder / "torn.parquet").write_bytes(b"PAR1 torn")
+        (folder / ".hidden.parquet").write_bytes(b"in work")
+        (folder / "lime.parquet.parts").mkdir()
+        (folder / "lime.parquet.parts" / "00000.part").write_bytes(b"in work")
+        found = read_finished(made.root)
+        assert len(found.jobs) == 1
+        (line,) = found.odd
+        assert line.startswith(f"{folder / 'torn.parquet'}: ")
+
+    def test_a_parquet_file_of_somebody_else(self, made):
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        (made.root / "data").mkdir(parents=True)
+        pq.write_table(pa.table({"a": [1]}), made.root / "data" / "mine.parquet")
+        found = read_finished(made.root)
+        assert found.jobs == []
+        assert found.odd == [f"{made.root / 'data' / 'mine.parquet'}: not written by exparity"]
+
+    @pytest.mark.parametrize(
+        ("value", "number"),
+        [("1.5", 1.5), (2, 2.0), ("NA", None), ("-", None), (None, None), ("nan", None),
+         ("inf", None), (-1, None), ([], None)],
+    )  # fmt: skip
+    def test_numbers(self, value, number):
+        assert as_number(value) == number
+
+    def test_the_last_of_several_rows_counts(self, made):
+        path = made.benchmark("x", "1.00")
+        path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
+        assert read_benchmark(path).seconds == 2.0
+        assert math.isclose(read_benchmark(path).cpu_seconds, 3.0)
+
+    def test_files_in_order(self, tmp_path):
+        for name in ("b/x.parquet", "a.parquet", ".c/y.parquet", "a.csv"):
+            path = tmp_path / name
+            path.parent.mkdir(exist_ok=True)
+            path.touch()
+        assert list(parquet_files(tmp_path)) == ["a", "b/x"]

@@ -1,0 +1,236 @@
+"""The stages of the analyses: what they read, what they write, what they refuse."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from exparity import InputError
+from exparity.artifacts import read_artefact, write_artefact
+from exparity.cli import main
+from exparity.data import DATASETS
+from exparity.data.table import read_prepared
+from exparity.stages.attribution_difference import attribution_difference_cell
+from exparity.stages.correctness import correctness_cell
+from exparity.stages.dataset_bias import measure_dataset_bias
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+
+
+@pytest.fixture(scope="module")
+def made(cell, tmp_path_factory):
+    """Explanations of two methods, and what two metrics say of them."""
+    folder = tmp_path_factory.mktemp("made")
+    explanations, scores = [], []
+    for method in ("gradient", "gradient_x_input"):
+        path = folder / f"{method}.parquet"
+        explain_cell(
+            cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", path,
+            use=method, params={}, model_id="mine", method_id=method, seed=3, device="cpu",
+        )  # fmt: skip
+        explanations.append(path)
+        for metric in ("mass_accuracy", "rationale_iou"):
+            output = folder / f"{method}-{metric}.parquet"
+            evaluate_cell(
+                cell / "data.parquet", path, None, output, use=metric, params={}, metric_id=metric
+            )
+            scores.append(output)
+    return explanations, scores
+
+
+def rows_of(path, artefact):
+    return read_artefact(path, artefact)[0].to_pylist()
+
+
+class TestCorrectness:
+    def test_means_are_those_of_the_scores(self, cell, made, tmp_path):
+        correctness_cell(made[1], cell / "predictions.parquet", tmp_path / "c.parquet")
+        predicted = {
+            row["example_id"]: row["label"] == row["predicted"]
+            for row in rows_of(cell / "predictions.parquet", "predictions")
+        }
+        rows = rows_of(tmp_path / "c.parquet", "correctness")
+        assert len(rows) == 2 * 2 * 3 * 3  # methods, metrics, subsets, groups and all
+        found = {(r["method"], r["metric"], r["subset"], r["group"]): r["mean"] for r in rows}
+        for path in made[1]:
+            table, metadata = read_artefact(path, "scores")
+            ids = metadata["wildcards"]
+            given = table.to_pylist()
+            right = [row["score"] for row in given if predicted[row["example_id"]]]
+            assert 0 < len(right) < len(given)
+            key = ids["method"], ids["metric"]
+            assert found[*key, "correct", ""] == pytest.approx(np.mean(right))
+            male = [row["score"] for row in given if row["group"] == "male"]
+            assert found[*key, "all", "male"] == pytest.approx(np.mean(male))
+        facts = read_artefact(tmp_path / "c.parquet", "correctness")[1]
+        assert (facts["stage"], facts["groups"]) == ("correctness", ["male", "female"])
+
+    def test_scores_of_another_model_are_refused(self, cell, made, tmp_path):
+        table, metadata = read_artefact(made[1][0], "scores")
+        rows = table.to_pylist()
+        ids = {**metadata["wildcards"], "seed": 4}
+        for row in rows:
+            del row["dataset"], row["model"], row["seed"], row["method"], row["metric"]
+        write_artefact(tmp_path / "s.parquet", "scores", rows, ids, stage="x", parameters={},
+                       extra={"groups": ["male", "female"], "attribute": "gender"})  # fmt: skip
+        with pytest.raises(InputError, match=r"seed 4, but .* is of pairs, mine, seed 3"):
+            correctness_cell(
+                [tmp_path / "s.parquet"], cell / "predictions.parquet", tmp_path / "c.parquet"
+            )
+
+    def test_a_missing_prediction_is_named(self, cell, made, tmp_path):
+        short = tmp_path / "p.parquet"
+        table = pq.read_table(cell / "predictions.parquet")
+        pq.write_table(table.slice(1), short)
+        with pytest.raises(InputError, match="has no prediction for example"):
+            correctness_cell(made[1], short, tmp_path / "c.parquet")
+        with pytest.raises(InputError, match="at least one"):
+            correctness_cell([], cell / "predictions.parquet", tmp_path / "c.parquet")
+
+
+class TestAttributionDifference:
+    def run(self, cell, made, output, **options):
+        attribution_difference_cell(cell / "data.parquet", made[0], output, **options)
+        return rows_of(output, "attribution_differences")
+
+    def test_equals_sums_by_hand(self, cell, made, tmp_path):
+        rows = self.run(cell, made, tmp_path / "d.parquet", min_sets=2)
+        examples = {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}
+        for path in made[0]:
+            method = read_artefact(path, "explanations")[1]["wildcards"]["method"]
+            shares = {}
+            for row in rows_of(path, "explanations"):
+                words = [0.0] * len(examples[row["example_id"]].words)
+                for word, score in zip(row["word_ids"], row["scores"], strict=True):
+                    if word >= 0:
+                        words[word] += abs(score)
+                shares[row["example_id"]] = [word / sum(words) for word in words]
+            sets: dict[str, dict[str, str]] = {}
+            for example in examples.values():
+                sets.setdefault(example.match_id, {})[example.group] = example.example_id
+            means, n_words = [], 0
+            for members in sets.values():
+                marks = examples[members["male"]].rationale
+                gaps = [
+                    a - b
+                    for a, b, mark in zip(
+                        shares[members["male"]], shares[members["female"]], marks, strict=True
+                    )
+                    if mark
+                ]
+                means.append(np.mean(gaps))
+                n_words += len(gaps)
+            (together,) = (r for r in rows if r["method"] == method and not r["word_a"])
+            assert together["mean_difference"] == pytest.approx(np.mean(means))
+            assert (together["n_sets"], together["n_words"]) == (len(sets), n_words)
+            assert (together["group_a"], together["group_b"]) == ("male", "female")
+        assert {("he", "she"), ("his", "her")} <= {(r["word_a"], r["word_b"]) for r in rows}
+        assert sum(math.isfinite(r["p"]) for r in rows) > 2
+
+    def test_options_matter_and_are_kept(self, cell, made, tmp_path):
+        one = self.run(cell, made, tmp_path / "a.parquet")
+        other = self.run(cell, made, tmp_path / "b.parquet", attribution="positive")
+        assert [r["mean_a"] for r in one] != [r["mean_a"] for r in other]
+        facts = read_artefact(tmp_path / "b.parquet", "attribution_differences")[1]
+        assert facts["parameters"] == {"attribution": "positive", "min_sets": 6}
+
+    def test_members_with_other_numbers_of_words_are_left_out(self, cell, made, tmp_path):
+        table = pq.read_table(cell / "data.parquet")
+        rows = table.to_pylist()
+        (first,) = [i for i, r in enumerate(rows) if r["split"] == "test"][:1]
+        rows[first]["words"] = [*rows[first]["words"], "indeed"]
+        rows[first]["rationale"] = [*rows[first]["rationale"], 1]
+        changed = pa.Table.from_pylist(rows, schema=table.schema)
+        pq.write_table(changed, tmp_path / "data.parquet")
+        attribution_difference_cell(tmp_path / "data.parquet", made[0], tmp_path / "d.parquet")
+        table, facts = read_artefact(tmp_path / "d.parquet", "attribution_differences")
+        assert facts["notes"] == {"unaligned_sets": 1}
+        whole = self.run(cell, made, tmp_path / "w.parquet")
+        assert table.to_pylist()[0]["n_sets"] == whole[0]["n_sets"] - 1
+
+    def test_no_sets_give_no_rows(self, cell, made, tmp_path):
+        table = pq.read_table(cell / "data.parquet")
+        index = table.schema.get_field_index("match_id")
+        alone = pa.nulls(len(table), pa.string())
+        pq.write_table(
+            table.set_column(index, table.schema.field(index), alone), tmp_path / "data.parquet"
+        )
+        attribution_difference_cell(tmp_path / "data.parquet", made[0], tmp_path / "d.parquet")
+        assert rows_of(tmp_path / "d.parquet", "attribution_differences") == []
+
+    def test_what_does_not_belong_is_refused(self, cell, made, tmp_path):
+        table = pq.read_table(cell / "data.parquet")
+        index = table.schema.get_field_index("rationale")
+        field = table.schema.field(index)
+        unknown = table.set_column(index, field, pa.nulls(len(table), field.type))
+        pq.write_table(unknown, tmp_path / "none.parquet")
+        with pytest.raises(InputError, match="no example has a rationale"):
+            attribution_difference_cell(tmp_path / "none.parquet", made[0], tmp_path / "d.parquet")
+        pq.write_table(table.slice(2), tmp_path / "fewer.parquet")
+        with pytest.raises(InputError, match="is not in the data; explain it again"):
+            attribution_difference_cell(tmp_path / "fewer.parquet", made[0], tmp_path / "d.parquet")
+        with pytest.raises(InputError, match="at least one"):
+            attribution_difference_cell(cell / "data.parquet", [], tmp_path / "d.parquet")
+
+
+class TestDatasetBias:
+    TERMS = DATASETS.get("pairs_all").facts.group_terms
+
+    def test_both_measures_of_every_split(self, cell, tmp_path):
+        measure_dataset_bias(cell / "data.parquet", tmp_path / "b.parquet", terms=self.TERMS)
+        rows = rows_of(tmp_path / "b.parquet", "dataset_bias")
+        shares = {(r["split"], r["group"]): r["value"] for r in rows
+                  if r["quantity"] == "cooccurrence_share"}  # fmt: skip
+        assert shares.keys() == {
+            (split, group) for split in ("all", "train", "test") for group in ("male", "female")
+        }
+        for split in ("all", "train", "test"):
+            assert shares[split, "male"] + shares[split, "female"] == pytest.approx(1)
+        words = [r for r in rows if r["quantity"] == "tfidf_correlation"]
+        best = max((r for r in words if r["class_name"] == "male"), key=lambda r: abs(r["value"]))
+        assert best["word"] in {"he", "she", "his", "her"}
+        assert best["rationale_share"] == 1
+
+    def test_without_terms_words_alone(self, cell, tmp_path):
+        measure_dataset_bias(cell / "data.parquet", tmp_path / "b.parquet")
+        rows = rows_of(tmp_path / "b.parquet", "dataset_bias")
+        assert {row["quantity"] for row in rows} == {"tfidf_correlation"}
+
+    def test_terms_of_other_groups_are_refused(self, cell, tmp_path):
+        with pytest.raises(InputError, match=r"data.parquet: dataset_bias.terms: no terms for"):
+            measure_dataset_bias(
+                cell / "data.parquet", tmp_path / "b.parquet", terms={"male": [["he"]]}
+            )
+
+
+class TestCommands:
+    def test_each_is_a_command(self, cell, made, tmp_path):
+        explanations, scores = ([str(path) for path in part] for part in made)
+        data, predictions = str(cell / "data.parquet"), str(cell / "predictions.parquet")
+        options = json.dumps({"settings": {"min_sets": 3}, "digest": "x"})
+        terms = json.dumps({"male": ["he"], "female": ["she"]})
+        for command in (
+            ["correctness", "--scores", *scores, "--predictions", predictions],
+            ["attribution-difference", "--data", data, "--explanations", *explanations,
+             "--options", options, "--param", "attribution=positive"],
+            ["dataset-bias", "--data", data, "--terms", terms],
+        ):  # fmt: skip
+            output = tmp_path / f"{command[0]}.parquet"
+            assert main([*command, "--output", str(output)]) == 0
+            assert output.is_file()
+        facts = read_artefact(tmp_path / "attribution-difference.parquet",
+                              "attribution_differences")[1]  # fmt: skip
+        assert facts["parameters"] == {"attribution": "positive", "min_sets": 3}
+
+    def test_bad_options_are_one_line(self, cell, made, tmp_path, capsys):
+        code = main([
+            "attribution-difference", "--data", str(cell / "data.parquet"), "--explanations",
+            str(made[0][0]), "--output", str(tmp_path / "d"), "--param", "min_set=3",
+        ])  # fmt: skip
+        assert code == 2
+        assert "unknown option 'min_set'; did you mean 'min_sets'" in capsys.readouterr().err

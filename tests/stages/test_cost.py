@@ -1,0 +1,137 @@
+"""The command cost: one row for every finished job."""
+
+from __future__ import annotations
+
+import pytest
+from made_up import MadeUp
+
+import exparity
+from exparity import cli
+from exparity.artifacts import read_artefact
+from exparity.costs.job import FinishedJob
+from exparity.costs.kinds import Kind
+from exparity.models._state import StateFolder
+from exparity.stages.cost import cost, summary
+from exparity.stages.finetune import finetune_cell
+
+
+@pytest.fixture
+def made(tmp_path) -> MadeUp:
+    return MadeUp(tmp_path / "results")
+
+
+def test_one_row_a_job(made, capsys):
+    made.data()
+    made.training(device="cuda:0")
+    made.explanations(work_seconds=1.0)
+    made.benchmark("explain/pairs/bert/3/lime", "3600.00", cpu="1800.00")
+    made.scores("gini")
+    cost(made.root)
+    found = exparity.read_results(made.root, "cost")
+    assert found["stage"].tolist() == ["evaluate", "explain", "finetune", "prepare"]
+    explain = found.iloc[1]
+    assert explain["output"] == "explanations/pairs/bert/3/lime.parquet"
+    assert explain["dataset"] == "pairs"
+    assert (explain["seed"], explain["method"], explain["device"]) == (3, "lime", "cuda:0")
+    assert (explain["examples"], explain["seconds"], explain["work_seconds"]) == (8, 3600, 1)
+    assert found["runs_model"].tolist() == [False, True, True, False]
+    assert found["seconds"].isna().tolist() == [True, False, False, False]
+    assert found["metric"].isna().tolist() == [False, True, True, True]
+    assert read_artefact(made.root / "cost.parquet", "cost")[1]["stage"] == "cost"
+    out = capsys.readouterr().out
+    rows = {line.split()[0]: line.split()[1:4] for line in out.splitlines()[:6]}
+    assert rows["explain"] == ["1", "1", "0.5"]
+    assert rows["evaluate"] == ["1", "unknown", "0.0001"]
+    assert "jobs that run a model ran on cuda:0 (2)" in out
+    assert "1 jobs have no benchmark: their hours are not known and not counted" in out
+
+
+def test_somewhere_else(made, tmp_path):
+    made.scores()
+    cost(made.root, tmp_path / "there.parquet")
+    assert (tmp_path / "there.parquet").is_file()
+    assert not (made.root / "cost.parquet").exists()
+
+
+def test_the_folder_is_that_of_the_output(made, monkeypatch):
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
+    made.scores()
+    assert cli.main(["cost", "--output", str(made.root / "cost.parquet")]) == 0
+    assert len(exparity.read_results(made.root, "cost")) == 1
+    monkeypatch.chdir(made.root.parent)
+    (made.root / "cost.parquet").unlink()
+    assert cli.main(["cost"]) == 0
+    assert (made.root / "cost.parquet").is_file()
+
+
+def test_again_finds_the_same(made):
+    made.scores()
+    cost(made.root)
+    first = read_artefact(made.root / "cost.parquet", "cost")[0]
+    cost(made.root)
+    assert read_artefact(made.root / "cost.parquet", "cost")[0] == first
+
+
+def test_odd_files_are_named_but_not_all(made, caplog):
+    made.scores()
+    folder = made.root / "scores" / "pairs" / "bert" / "3" / "shap"
+    folder.mkdir(parents=True)
+    for i in range(15):
+        (folder / f"m{i:02d}.parquet").write_text("torn")
+    cost(made.root)
+    assert sum("left out: " in line for line in caplog.messages) == 11
+    assert "left out: 5 more files" in caplog.messages
+    assert len(exparity.read_results(made.root, "cost")) == 1
+
+
+@pytest.mark.parametrize("make", [False, True])
+def test_nothing_to_gather(tmp_path, capsys, monkeypatch, make):
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
+    folder = tmp_path / "none"
+    if make:
+        folder.mkdir()
+    assert cli.main(["cost", "--results", str(folder)]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith(f"exparity: {folder}: no ")
+    assert len(err.splitlines()) == 1
+
+
+def test_without_any_benchmark_hours_are_unknown():
+    shown = summary([FinishedJob("x", Kind("test"))])
+    cells = ["test", "1", "unknown", "0", "0", "unknown", "0", "kB"]
+    assert shown.splitlines()[1].split() == cells
+
+
+def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkeypatch):
+    output = tmp_path / "results" / "models" / "pairs" / "mine" / "5"
+
+    def train():
+        given = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]["parameters"]
+        finetune_cell(
+            cell / "data.parquet", output, tmp_path / "p.parquet", model=given["model"],
+            training=given["training"], model_id="mine", seed=5, device="cpu",
+        )  # fmt: skip
+
+    save = StateFolder.save
+
+    def stop(state, snapshot):
+        save(state, snapshot)
+        if snapshot.facts["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StateFolder, "save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train()
+    train()
+    table, facts = read_artefact(output / "history.parquet", "history")
+    seconds = table.column("seconds").to_pylist()
+    assert len(seconds) == 3
+    assert facts["work_seconds"] == pytest.approx(sum(seconds), abs=0.001)
+    assert facts["earlier_seconds"] == pytest.approx(sum(seconds[:2]), abs=0.001)
+    whole = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]
+    assert whole["earlier_seconds"] == 0
+    assert whole["work_seconds"] > 0

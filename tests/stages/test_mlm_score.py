@@ -1,0 +1,213 @@
+"""Tuned encoders below the original masked-language-model head, beside a loop in transformers."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from exparity import InputError
+from exparity.artifacts import read_artefact
+from exparity.cli import main
+from exparity.data.files import DataSource
+from exparity.data.table import read_prepared
+from exparity.engine.encoding import encode_texts
+from exparity.models.checkpoints import build_model, quiet_transformers
+from exparity.models.spec import ModelSpec
+from exparity.stages import mlm_score
+from exparity.stages._masked_lm import load_masked_lm, questions
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.mlm_score import mlm_score_cell
+from exparity.stages.prepare import prepare
+
+_SIZE = {
+    "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+    "max_position_embeddings": 40,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def tuned(tmp_path_factory):
+    """A masked language model, and a classifier that was tuned from it."""
+    from transformers import BertForMaskedLM
+
+    folder = tmp_path_factory.mktemp("mlm")
+    prepare("pairs_all", {"n_pairs": 40}, DataSource(folder), folder / "data.parquet", "pairs")
+    texts = [e.text for e in read_prepared(folder / "data.parquet").examples]
+    torch.manual_seed(1)
+    spec = ModelSpec(init="scratch", architecture="bert", size=_SIZE, vocab_size=400)
+    classifier, tokenizer = build_model(spec, ["a", "b"], texts)
+    original = BertForMaskedLM(classifier.config)
+    with torch.no_grad():
+        for parameter in original.parameters():
+            parameter.mul_(8)  # or every token would be as likely as another
+    with quiet_transformers():
+        original.save_pretrained(folder / "original")
+        tokenizer.save_pretrained(folder / "original")
+    finetune_cell(
+        folder / "data.parquet", folder / "mine" / "0", folder / "predictions.parquet",
+        model={"checkpoint": str(folder / "original")},
+        training={"epochs": 2, "learning_rate": 0.01}, model_id="mine", seed=0, device="cpu",
+    )  # fmt: skip
+    return folder
+
+
+def run(tuned, output, **changes):
+    options = {"original": str(tuned / "original"), "model_id": "mine", "seed": 0, "device": "cpu"}
+    mlm_score_cell(tuned / "data.parquet", tuned / "mine" / "0", output, **{**options, **changes})
+    return read_artefact(output, "mlm_scores")[0].to_pylist()
+
+
+def by_hand(tuned):
+    """The tuned encoder in the original model, one masked text at a time."""
+    from transformers import AutoTokenizer, BertForMaskedLM, BertForSequenceClassification
+
+    with quiet_transformers():
+        model = BertForMaskedLM.from_pretrained(tuned / "original").eval()
+        output = model.cls.predictions.decoder.weight.detach().clone()
+        classifier = BertForSequenceClassification.from_pretrained(tuned / "mine" / "0").eval()
+        tokenizer = AutoTokenizer.from_pretrained(tuned / "original")
+    encoder = classifier.bert
+    assert not torch.equal(encoder.embeddings.word_embeddings.weight, output)
+
+    def log_probabilities(ids, position):
+        with torch.no_grad():
+            hidden = encoder(torch.tensor([ids])).last_hidden_state
+            logits = model.cls.predictions.transform(hidden) @ output.T + model.cls.predictions.bias
+        return torch.log_softmax(logits[0, position].double(), 0)
+
+    def score(words, marks):
+        mlm = likelihood = 0.0
+        counts = [0, 0]
+        pieces = [tokenizer(word, add_special_tokens=False)["input_ids"] for word in words]
+        for i, (own, mark) in enumerate(zip(pieces, marks, strict=True)):
+            if mark:
+                continue
+            before = [tokenizer.cls_token_id, *chain(*pieces[:i])]
+            after = [*chain(*pieces[i + 1 :]), tokenizer.sep_token_id]
+            mask = tokenizer.mask_token_id
+            mlm -= float(log_probabilities([*before, mask, *after], len(before)).max())
+            counts[0] += 1
+            for j, token in enumerate(own):
+                ids = [*before, *own[:j], mask, *own[j + 1 :], *after]
+                likelihood += float(log_probabilities(ids, len(before) + j)[token])
+                counts[1] += 1
+        return mlm, likelihood, *counts
+
+    return score
+
+
+def test_equals_the_loop(tuned, tmp_path):
+    rows = run(tuned, tmp_path / "m.parquet")
+    examples = {e.example_id: e for e in read_prepared(tuned / "data.parquet", "test").examples}
+    assert len(rows) == len(examples) > 4
+    score = by_hand(tuned)
+    several = 0
+    for row in rows[:4]:
+        example = examples[row["example_id"]]
+        mlm, likelihood, n_words, n_tokens = score(example.words, example.rationale)
+        assert row["mlm_score"] == pytest.approx(mlm, rel=1e-5)
+        assert row["log_likelihood"] == pytest.approx(likelihood, rel=1e-5)
+        assert (row["n_words"], row["n_tokens"]) == (n_words, n_tokens)
+        assert row["group"] == example.group
+        several += n_tokens > n_words
+    assert several
+
+
+def test_the_head_keeps_its_own_embeddings(tuned):
+    model = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").model
+    tuned_table = model.get_input_embeddings().weight
+    head = model.cls.predictions.decoder.weight
+    assert not torch.equal(tuned_table, head)
+    from transformers import BertForMaskedLM
+
+    with quiet_transformers():
+        original = BertForMaskedLM.from_pretrained(tuned / "original")
+    assert torch.equal(head, original.get_input_embeddings().weight)
+
+
+def test_an_untouched_encoder_is_the_original(tuned, tmp_path):
+    """As scheme C leaves it: of the weights only the head was trained."""
+    from transformers import BertForMaskedLM
+
+    finetune_cell(
+        tuned / "data.parquet", tmp_path / "same" / "0", tmp_path / "p.parquet",
+        model={"checkpoint": str(tuned / "original"), "scheme": "classification"},
+        training={"epochs": 1}, model_id="same", seed=0, device="cpu",
+    )  # fmt: skip
+    asked = questions(
+        encode_texts(
+            load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").tokenizer,
+            ["The girl sings ."],
+            40,
+        )[0],
+        (0, 1, 0, 0),
+        4,
+    )
+    model = load_masked_lm(tmp_path / "same" / "0", str(tuned / "original"), None, "cpu")
+    with quiet_transformers():
+        original = BertForMaskedLM.from_pretrained(tuned / "original").eval()
+    for question, answer in zip(asked, model.answers(asked), strict=True):
+        with torch.no_grad():
+            logits = original(torch.tensor([question.ids])).logits[0, question.position]
+        assert answer[0] == pytest.approx(float(torch.log_softmax(logits, 0).max()), abs=1e-5)
+
+
+def test_words_of_the_rationale_and_those_cut_away_are_not_asked_for(tuned):
+    tokenizer = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu").tokenizer
+    encoding = encode_texts(tokenizer, ["she sings . " * 30], 10)[0]
+    assert encoding.truncated
+    marks = (1, 0, 0) * 30
+    asked = questions(encoding, marks, 4)
+    masked = {int(encoding.word_ids[q.position]) for q in asked if q.of_token}
+    kept = set(encoding.word_ids.tolist()) - {-1}
+    assert masked == {word for word in kept if not marks[word]}
+    assert all(q.ids[q.position] == 4 for q in asked)
+    assert questions(encoding, (1,) * 90, 4) == []
+
+
+def test_a_text_without_such_words_is_undefined(tuned):
+    model = load_masked_lm(tuned / "mine" / "0", str(tuned / "original"), None, "cpu")
+    example = read_prepared(tuned / "data.parquet", "test").examples[0]
+    (row,) = mlm_score._rows(model, [replace(example, rationale=(1,) * len(example.words))])
+    assert math.isnan(row["mlm_score"])
+    assert (row["n_words"], row["n_tokens"]) == (0, 0)
+
+
+def test_batches_do_not_matter(tuned, tmp_path):
+    one = run(tuned, tmp_path / "a.parquet", max_examples=4)
+    other = run(tuned, tmp_path / "b.parquet", max_examples=4, token_budget=1)
+    assert len(one) == 4
+    np.testing.assert_allclose(
+        [r["mlm_score"] for r in one], [r["mlm_score"] for r in other], rtol=1e-6
+    )
+
+
+def test_a_checkpoint_without_the_head_is_refused(tuned, tmp_path):
+    with pytest.raises(InputError, match="has no masked-language-model head"):
+        run(tuned, tmp_path / "m.parquet", original=str(tuned / "mine" / "0"))
+    with pytest.raises(InputError, match="cannot be loaded as a masked language model"):
+        run(tuned, tmp_path / "m.parquet", original=str(tuned / "mine"))
+    assert not (tmp_path / "m.parquet").exists()
+
+
+def test_an_encoder_of_another_size_is_refused(tuned, checkpoints):
+    with pytest.raises(InputError, match="its encoder does not fit the head of"):
+        load_masked_lm(Path(checkpoints["bert"]), str(tuned / "original"), None, "cpu")
+
+
+def test_the_command(tuned, tmp_path, capsys):
+    command = [
+        "mlm-score", "--data", str(tuned / "data.parquet"), "--checkpoint",
+        str(tuned / "mine" / "0"), "--output", str(tmp_path / "m.parquet"), "--device", "cpu",
+    ]  # fmt: skip
+    assert main(command) == 2
+    assert "--original NAME" in capsys.readouterr().err
+    assert main([*command, "--original", str(tuned / "original"), "--max-examples", "4"]) == 0
+    facts = read_artefact(tmp_path / "m.parquet", "mlm_scores")[1]
+    assert facts["wildcards"] == {"dataset": "pairs", "model": "mine", "seed": 0}

@@ -1,0 +1,267 @@
+"""The command plan: what it prints and writes, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+from support import N_METHODS, N_METRICS, TINY
+
+from exparity import cli
+from exparity.costs.estimate import LEVELS, Estimator
+from exparity.costs.finished import Finished
+from exparity.costs.job import FinishedJob
+from exparity.costs.kinds import Kind
+from exparity.costs.plan import as_json, make_plan
+from exparity.costs.planned import PlannedJob
+from exparity.costs.table import aligned, gigabytes, hours
+from exparity.costs.text import text
+
+LIME = Kind("explain", "lime", "a", model="bert", dataset="pairs", runs_model=True)
+TEST = Kind("test", options="s", dataset="pairs")
+JOBS = 1 + 3 + N_METHODS + 2 * N_METHODS * N_METRICS + 1
+
+
+def finished(kind, seconds, examples=10, **facts):
+    return FinishedJob("x", kind, {}, None, examples, seconds, **facts)
+
+
+def plan_of(planned, jobs, device="cpu"):
+    made = make_plan(planned, Estimator(jobs, device))
+    return made, text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
+
+
+class TestPlan:
+    def test_amounts(self):
+        jobs = [
+            finished(LIME, 3600.0, work_seconds=1800.0, cpu_seconds=1800.0, max_rss_mb=500.0,
+                     bytes=3000, data_bytes=1000),
+            finished(TEST, 36.0, work_seconds=0.0),
+        ]  # fmt: skip
+        planned = [
+            PlannedJob(LIME, 10, True), PlannedJob(LIME, 20, False), PlannedJob(TEST, 10, False)
+        ]  # fmt: skip
+        made, shown = plan_of(planned, jobs)
+        explain, test, total = made.stages["explain"], made.stages["test"], made.total
+        assert list(made.stages) == ["explain", "test"]
+        assert (explain.jobs, explain.finished, explain.unknown) == (2, 1, 0)
+        assert explain.seconds == pytest.approx(3600 + 5400)
+        assert explain.seconds_to_go == pytest.approx(5400)
+        assert explain.model_seconds == explain.seconds
+        assert explain.cpu_seconds == pytest.approx(1800 + 2700)
+        assert explain.max_rss_mb == 500.0
+        assert explain.bytes == pytest.approx(3000 + 4000)
+        assert (test.seconds, test.model_seconds, test.cpu_seconds) == (36.0, 0.0, None)
+        assert total.seconds == pytest.approx(9036.0)
+        assert total.seconds_to_go == pytest.approx(5436.0)
+        assert made.basis == {"the same kind": 3}
+        lines = shown.splitlines()
+        assert lines[0] == "mine.yaml: 3 jobs, of which 1 are finished"
+        assert lines[1] == "from 2 finished jobs in there"
+        assert "model hours" in lines[4]
+        assert lines[5].split() == [
+            "explain",
+            "2",
+            "1",
+            "2.5",
+            "1.5",
+            "2.5",
+            "524",
+            "MB",
+            "7",
+            "kB",
+        ]
+        assert lines[7].split()[:6] == ["total", "3", "1", "2.51", "1.51", "2.5"]
+        assert "--measure" not in shown
+
+    def test_on_a_gpu(self):
+        jobs = [finished(LIME, 3600.0, device="cuda:0")]
+        _, shown = plan_of([PlannedJob(LIME, 10, False)], jobs, "cuda")
+        assert "jobs that run a model were measured on a GPU (cuda)" in shown
+        assert "GPU-hours" in shown
+
+    def test_nothing_is_known(self):
+        made, shown = plan_of([PlannedJob(LIME, 10, False), PlannedJob(TEST, 10, False)], [])
+        assert made.total.unknown == 2
+        for line in shown.splitlines()[3:6]:
+            assert line.split()[3:] == ["unknown"] * 5
+        assert "Nothing has been measured yet." in shown
+        assert shown.endswith("    exparity plan --configfile mine.yaml --measure")
+        row = as_json(made)["total"]
+        assert [row[key] for key in ("seconds", "seconds_to_go", "bytes")] == [None] * 3
+
+    def test_a_part_is_unknown_and_never_counted_as_nothing(self):
+        planned = [PlannedJob(LIME, 10, False), *[PlannedJob(TEST, 10, False)] * 3]
+        made, shown = plan_of(planned, [finished(TEST, 3600.0)])
+        assert made.total.unknown == 1
+        assert "explain" in shown
+        assert "unknown  unknown" in shown
+        (total,) = [line for line in shown.splitlines() if line.startswith("total")]
+        assert total.split()[1:5] == ["4", "0", "3+", "3+"]
+        assert "       1  nothing alike: unknown, and not in any sum (+)" in shown
+        assert "    explain lime (1)" in shown
+        assert as_json(made)["missing"] == {"explain lime": 1}
+
+    def test_many_unknown_kinds_are_not_all_named(self):
+        planned = [PlannedJob(Kind("explain", f"m{i:02d}"), 1, False) for i in range(13)]
+        _, shown = plan_of([*planned, PlannedJob(TEST, 1, False)], [finished(TEST, 1.0)])
+        assert "    explain m09 (1)" in shown
+        assert "explain m10" not in shown
+        assert "    3 more" in shown
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            ({"dataset": "x"}, "the same on another dataset, per example"),
+            ({"model": "x"}, "the same of another model, not scaled to this one"),
+            ({"options": "x"}, "the same method or metric with other options, not scaled"),
+        ],
+    )
+    def test_the_basis_is_told(self, change, words):
+        other = Kind(**{**vars(LIME), **change})
+        _, shown = plan_of([PlannedJob(LIME, 10, False)], [finished(other, 3600.0)])
+        assert f"       1  {words}" in shown
+        assert ("--measure" in shown) == ("dataset" not in change)
+        assert "Of 1 jobs, nothing tells which part of the time grows" in shown
+
+    def test_it_fits_a_terminal(self):
+        made, _ = plan_of([PlannedJob(LIME, 10, False), PlannedJob(TEST, 10, False)], [])
+        made.total = replace(made.total, jobs=99_999, finished=99_999, unknown=9_999)
+        made.total = replace(made.total, seconds=3e7, seconds_to_go=3e7, model_seconds=3e7)
+        made.total = replace(made.total, max_rss_mb=123_456.0, bytes=1.5e13)
+        made.undivided = 99_999
+        for level in LEVELS:
+            made.basis[level] = 99_999
+        shown = text(made, Path("config/paper.yaml"), [], "cuda")
+        assert max(map(len, shown.splitlines())) <= 80
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("seconds", "shown"),
+        [(None, "unknown"), (0, "0"), (1, "0.0003"), (36, "0.01"), (3600, "1"), (5400, "1.5"),
+         (360_000, "100"), (36e6, "10,000")],
+    )  # fmt: skip
+    def test_hours(self, seconds, shown):
+        assert hours(seconds) == shown
+
+    @pytest.mark.parametrize(
+        ("bytes", "shown"),
+        [(None, "unknown"), (0, "0 kB"), (7000, "7 kB"), (999_000, "999 kB"), (1.5e6, "1.5 MB"),
+         (12e6, "12 MB"), (2.34e9, "2.3 GB"), (5e13, "50 TB")],
+    )  # fmt: skip
+    def test_sizes(self, bytes, shown):
+        assert gigabytes(bytes) == shown
+
+    def test_columns(self):
+        assert aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc   d"
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A folder with a config file; commands run in it."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("EXPARITY_")]:
+        monkeypatch.delenv(name)
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    return tmp_path
+
+
+@pytest.fixture
+def run(capsys, monkeypatch):
+    """Run a command: (exit code, stdout, stderr)."""
+    monkeypatch.setattr("logging.basicConfig", lambda **_: None)
+    monkeypatch.setattr("logging.captureWarnings", lambda _: None)
+
+    def call(*arguments):
+        code = cli.main([str(a) for a in arguments])
+        return code, *capsys.readouterr()
+
+    return call
+
+
+class TestCommand:
+    def test_an_experiment_that_never_ran(self, here, run):
+        code, out, _ = run("plan", "--configfile", "tiny.yaml")
+        assert code == 0
+        assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
+        assert "Nothing has been measured yet." in out
+        assert not (here / "results").exists()
+
+    def test_json(self, here, run):
+        code, out, _ = run("plan", "--configfile", "tiny.yaml", "--json")
+        assert code == 0
+        found = json.loads(out)
+        assert found["total"]["jobs"] == found["total"]["unknown"] == JOBS
+        assert found["device"] == "cpu"
+        assert found["sources"] == {}
+        assert found["basis"]["none"] == JOBS
+        assert [row["stage"] for row in found["stages"]][:2] == ["prepare", "finetune"]
+
+    def test_a_probe_is_written_and_is_a_config(self, here, run):
+        code, out, _ = run("plan", "--configfile", "tiny.yaml", "--write-probe", "probe.yaml",
+                           "--examples", 4, "--data-dir", "raw")  # fmt: skip
+        assert code == 0
+        assert out.splitlines() == [
+            "snakemake --configfile probe.yaml",
+            "exparity plan --configfile tiny.yaml --from results/plan",
+        ]
+        config = yaml.safe_load((here / "probe.yaml").read_text())
+        assert (config["results"], config["data_dir"]) == ("results/plan", "raw")
+        assert run("plan", "--configfile", "probe.yaml")[0] == 0
+
+    @pytest.mark.parametrize(
+        ("arguments", "words"),
+        [
+            (["--configfile", "gone.yaml"], "gone.yaml: cannot be read"),
+            (["--configfile", "tiny.yaml", "--from", "gone"], "gone: no such folder"),
+            (["--configfile", "bad.yaml"], "unknown key 'seedz'"),
+            (["--configfile", "far.yaml"], "train.jsonl is missing"),
+            (["--configfile", "far.yaml", "--measure"], "train.jsonl is missing"),
+        ],
+    )
+    def test_bad_input(self, here, run, arguments, words):
+        (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))
+        (here / "far.yaml").write_text(yaml.safe_dump({**TINY, "datasets": {"geco_all": {}}}))
+        code, out, err = run("plan", *arguments)
+        assert (code, out) == (2, "")
+        assert len(err.splitlines()) == 1
+        assert words in err
+
+    def test_odd_files_are_named(self, here, run, caplog):
+        path = here / "results" / "data" / "pairs_all.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_text("torn")
+        assert run("plan", "--configfile", "tiny.yaml")[0] == 0
+        assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
+
+    def test_a_measuring_run_that_fails(self, here, run, monkeypatch):
+        # Without a working Snakemake there is nothing to measure with.
+        monkeypatch.setattr(sys, "executable", "false")
+        code, out, err = run("plan", "--configfile", "tiny.yaml", "--measure")
+        assert (code, out) == (1, "")
+        assert "exparity: the measuring run failed; see above and results/plan/logs" in err
+        assert (here / "results" / "plan" / "config.yaml").is_file()
+
+    @pytest.mark.parametrize("number", ["1", "-3", "many"])
+    def test_too_few_examples(self, here, run, number):
+        with pytest.raises(SystemExit, match="2"):
+            run("plan", "--examples", number)
+
+    def test_help_is_there_at_once(self):
+        """In CPU time, which other programs do not add to."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        subprocess.run(
+            [sys.executable, "-m", "exparity", "plan", "--help"],
+            check=True,
+            stdout=subprocess.DEVNULL,
+        )
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1

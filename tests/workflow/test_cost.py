@@ -1,0 +1,105 @@
+"""A plan from a small measuring run tells what the whole run then takes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import exparity
+from exparity.artefact_schemas import ANALYSES
+from exparity.costs.kinds import STAGES
+
+pytestmark = pytest.mark.workflow
+
+# LIME is measured on 8 of its 240 examples, the training on one of its 6 epochs.
+LARGER = {
+    "datasets": {"pairs_all": {"n_pairs": 600}},
+    "training": {"epochs": 6, "learning_rate": 0.003},
+    "methods": {"lime": {}},
+    "metrics": {"comprehensiveness": {}, "gini": {}},
+}
+
+
+def command(checkout, *arguments) -> str:
+    run = subprocess.run(
+        [sys.executable, "-m", "exparity", *map(str, arguments)],
+        cwd=checkout.root,
+        env=checkout.environment,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert run.returncode == 0, run.stdout + run.stderr
+    return run.stdout
+
+
+def plan(checkout, *flags) -> dict:
+    return json.loads(
+        command(checkout, "plan", "--configfile", checkout.config_path, "--json", *flags)
+    )
+
+
+def test_a_plan_holds(checkout, record_property):
+    """In CPU time: what else runs on the machine stretches wall time by more than the margin.
+
+    Of these jobs, that of a quiet machine is the sum of CPU time and a little waiting for files.
+    """
+    checkout.configure(**LARGER)
+    planned = plan(checkout, "--measure", "--cores", "2")
+    assert planned["total"]["finished"] == planned["total"]["unknown"] == 0
+    assert planned["basis"]["the same kind"] == planned["total"]["jobs"]
+    assert planned["undivided"] == 0
+
+    checkout.snakemake()
+    command(checkout, "cost")
+    used = exparity.read_results(checkout.results, "cost")
+    # The plan knows every job, by Snakemake's own count of them.
+    assert {row["stage"]: row["jobs"] for row in planned["stages"]} == dict(
+        used["stage"].value_counts()
+    )
+    assert set(used["stage"]) == set(STAGES) - {"gather", *ANALYSES}
+    assert used["seconds"].notna().all()
+    telling = used[used["work_seconds"].notna()]
+    assert set(telling["stage"]) == {"finetune", "explain", "evaluate"}
+    assert (telling["seconds"] >= telling["work_seconds"]).all()
+    ratio = planned["total"]["cpu_seconds"] / used["cpu_seconds"].sum()
+    record_property("ratio", ratio)
+    assert 1 / 1.5 < ratio < 1.5
+
+    # What has been used is what a plan then says of it, to the second.
+    after = plan(checkout)
+    assert after["total"]["finished"] == after["total"]["jobs"] == len(used)
+    assert after["total"]["seconds_to_go"] == 0
+
+
+def test_of_a_finished_run_the_plan_is_what_it_took(baseline):
+    found = plan(baseline)["total"]
+    before = sorted(path.name for path in baseline.results.iterdir())
+    elsewhere = baseline.root.parent / "cost.parquet"
+    command(baseline, "cost", "--results", "results", "--output", elsewhere)
+    used = exparity.read_results(baseline.root.parent, "cost")
+    assert found["seconds"] == pytest.approx(used["seconds"].sum())
+    assert found["cpu_seconds"] == pytest.approx(used["cpu_seconds"].sum())
+    assert found["max_rss_mb"] == used["max_rss_mb"].max()
+    assert found["bytes"] == pytest.approx(used["bytes"].sum())
+    assert sorted(path.name for path in baseline.results.iterdir()) == before
+
+
+def test_jobs_are_those_of_snakemake(checkout):
+    checkout.configure(
+        seeds=[0, 1],
+        methods={"gradient": {"shards": 2}, "lime": {}},
+        metrics={"comprehensiveness": {"shards": 3}, "gini": {}},
+    )
+    counted = checkout.plan()
+    found = {row["stage"]: row["jobs"] for row in plan(checkout)["stages"]}
+    shards = {stage: counted.pop(f"{stage}_shard") for stage in ("explain", "evaluate")}
+    gathered = {"explain": 2, "evaluate": 4}  # the cells that have shards
+    for stage, count in shards.items():
+        counted[stage] += count - gathered[stage]
+    counted.pop("cost", None)  # of the accounts, not of the experiment
+    assert found == {**counted, "gather": 6}

@@ -5,6 +5,9 @@ from snakemake.utils import min_version
 min_version("9.20")
 
 
+report: "workflow/report/workflow.rst"
+
+
 # A config file given on the command line is whole in itself; it is not merged into the default.
 if not workflow.overwrite_configfiles:
 
@@ -20,6 +23,8 @@ include: "workflow/rules/evaluate.smk"
 include: "workflow/rules/test.smk"
 include: "workflow/rules/control.smk"
 include: "workflow/rules/bias.smk"
+include: "workflow/rules/analyses.smk"
+include: "workflow/rules/cost.smk"
 include: "workflow/rules/report.smk"
 
 

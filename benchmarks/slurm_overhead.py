@@ -40,11 +40,15 @@ import os, re, sys
 wrap = next(at for at, word in enumerate(sys.argv) if word.startswith("--wrap"))
 text = " ".join(sys.argv[wrap:])
 files = []
-for rule, ids in re.findall(r"(evaluate|test):([\\w=,.-]+)", text):
+for rule, ids in re.findall(r"(evaluate_shard|evaluate|test):([\\w=,.-]+)", text):
     ids = dict(pair.split("=") for pair in ids.split(","))
     cell = "/".join(ids[k] for k in ("dataset", "model", "seed", "method", "metric"))
-    folder = {{"evaluate": "scores", "test": "tests"}}[rule]
-    files += [f"results/{{folder}}/{{cell}}.parquet", f"results/benchmarks/{{rule}}/{{cell}}.tsv"]
+    if rule == "evaluate_shard":
+        cell += f"/{{ids['shard']}}-of-{{ids['shards']}}"
+    folder = {{"evaluate": "scores", "test": "tests"}}.get(rule, "shards/scores")
+    files += [
+        f"{results}/{{folder}}/{{cell}}.parquet", f"{results}/benchmarks/{{rule}}/{{cell}}.tsv"
+    ]
 command = "mkdir -p " + " ".join(sorted({{os.path.dirname(f) for f in files}}))
 command += "; touch " + " ".join(files) + "; sleep {seconds}"
 words = sys.argv[1:wrap] + ["--wrap", command] + sys.argv[wrap + 1 + (sys.argv[wrap] == "--wrap"):]
@@ -80,11 +84,11 @@ def main() -> None:
         cluster = Cluster(Path(folder) / "c", cpus=64)
         cluster.start()
         try:
-            checkout = _checkout(Path(folder), config)
+            checkout, results = _checkout(Path(folder), config)
             found = {}
             for name in ("grouped", "single"):
                 if arguments.only in (None, name):
-                    found[name] = _run(checkout, cluster, name, arguments.sleep)
+                    found[name] = _run(checkout, results, cluster, name, arguments.sleep)
                     _print(name, found[name])
         finally:
             cluster.stop()
@@ -94,7 +98,7 @@ def main() -> None:
         print(f"slurmctld {other.controller / one.controller:.1f}x less CPU time in groups")
 
 
-def _checkout(folder: Path, config: dict) -> Path:
+def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
     """A copy of the project in which the files of every job are there, and empty."""
     sys.path.insert(0, str(ROOT / "src"))
     from exparity.config import Experiment
@@ -120,17 +124,19 @@ def _checkout(folder: Path, config: dict) -> Path:
         for path in {checkout / grid.results / pattern.format(**cell) for cell in cells}:
             path.parent.mkdir(parents=True, exist_ok=True)
             path.touch()
-    return checkout
+    return checkout, grid.results
 
 
-def _run(checkout: Path, cluster: Cluster, name: str, seconds: float) -> Figures:
+def _run(checkout: Path, results: str, cluster: Cluster, name: str, seconds: float) -> Figures:
     programs = checkout.parent / f"bin-{name}"
     programs.mkdir()
     counted = checkout.parent / f"{name}.log"
     real = shutil.which("sbatch")
     assert real is not None
     stub = programs / "sbatch"
-    stub.write_text(SBATCH.format(python=sys.executable, sbatch=real, seconds=seconds))
+    stub.write_text(
+        SBATCH.format(python=sys.executable, sbatch=real, seconds=seconds, results=results)
+    )
     stub.chmod(stub.stat().st_mode | stat.S_IXUSR)
     environment = {**os.environ, **cluster.environment, "PYTHONPATH": str(ROOT / "src")}
     environment["PATH"] = os.pathsep.join([str(programs), environment["PATH"]])

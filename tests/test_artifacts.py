@@ -48,6 +48,25 @@ _BIAS = {
     "quantity": "accuracy_gap", "group": "male", "group_b": "female", "class_name": "",
     "value": 0.5, "n": 12, "ci_low": -0.25, "ci_high": 0.75, "flags": ["collapsed"],
 }  # fmt: skip
+_CORRECTNESS = {
+    "subset": "correct", "group": "male", "n": 12, "n_undefined": 1, "mean": 0.5, "sd": 0.25,
+    "median": 0.125,
+}  # fmt: skip
+_DIFFERENCE = {
+    "group_a": "male", "group_b": "female", "word_a": "he", "word_b": "she", "n_sets": 12,
+    "n_words": 13, "mean_a": 0.5, "mean_b": 0.25, "mean_difference": 0.25,
+    "mean_absolute_difference": 0.3, "d_z": 1.5, "p": 0.01, "p_holm": 0.02,
+}  # fmt: skip
+_DATASET_BIAS = {
+    "quantity": "cooccurrence", "split": "all", "group": "male", "class_name": "", "word": "",
+    "value": 12.0, "n": 3, "rationale_share": 0.5,
+}  # fmt: skip
+_COST = {
+    "output": "scores/pairs/bert/3/lime/gini.parquet", "stage": "evaluate", **CELL, "shard": "1/2",
+    "examples": 12, "seconds": 2.5, "work_seconds": 0.5, "cpu_seconds": 2.25, "max_rss_mb": 300.0,
+    "device": "cuda:0", "runs_model": True, "bytes": 1024,
+}  # fmt: skip
+_UNKNOWN = (*CELL, "shard", "examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb")
 # artefact: rows in the order of their keys; float32 columns hold exactly representable numbers
 ROWS = {
     "data": [
@@ -91,11 +110,32 @@ ROWS = {
          "significant_bh": True}
         for seed, better in ((2, "male"), (10, None))
     ],
+    "correctness": [
+        {**_CORRECTNESS, "subset": "all", "group": ""},
+        _CORRECTNESS,
+        {**_CORRECTNESS, "subset": "correct_sets", "group": "female"},
+    ],
+    "attribution_differences": [
+        {**_DIFFERENCE, "word_a": "", "word_b": ""},
+        _DIFFERENCE,
+        {**_DIFFERENCE, "word_a": "him", "word_b": "her"},
+    ],
+    "dataset_bias": [
+        _DATASET_BIAS,
+        {**_DATASET_BIAS, "quantity": "tfidf_correlation", "group": "", "class_name": "a",
+         "word": "ü", "value": -0.5},
+    ],
+    "mlm_scores": [
+        {**_KEY, "n_words": 4, "n_tokens": 5, "mlm_score": 2.5, "log_likelihood": -7.5},
+        {**_KEY, "example_id": "0002", "match_id": None, "n_words": 0, "n_tokens": 0,
+         "mlm_score": 0.0, "log_likelihood": 0.0},
+    ],
+    "cost": [_COST, {**_COST, **dict.fromkeys(_UNKNOWN), "output": "x"}, {**_COST, "stage": "z"}],
 }  # fmt: skip
 
 
 def ids_of(artefact):
-    if artefact == "disparity":
+    if artefact in ("disparity", "cost"):
         return {}
     return {name: CELL[name] for name in CELL if name in schema_of(artefact).names}
 
@@ -181,7 +221,8 @@ class TestRoundTrip:
         write(tmp_path / "s.parquet", "scores", rows)
         assert rows == before
 
-    def test_the_same_rows_give_the_same_bytes(self, tmp_path):
+    def test_the_same_rows_give_the_same_bytes(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("exparity.artifacts.usage", lambda: {"cpu_seconds": 1.0})
         with job():
             for name in ("a", "b"):
                 write(tmp_path / name, "tests", device="cpu", seconds=1.0)
@@ -202,6 +243,9 @@ class TestProvenance:
         commit = stored.pop("exparity.commit")
         started = stored.pop("exparity.started")
         assert time.time() - 60 < started < time.time()
+        used = {name: stored.pop(f"exparity.{name}") for name in ("cpu_seconds", "max_rss_mb")}
+        assert 0 < used["cpu_seconds"] <= time.process_time()
+        assert 20 < used["max_rss_mb"] < 64_000
         assert stored == {
             "exparity.artefact": "scores",
             "exparity.version": "0.1.0",
@@ -218,7 +262,13 @@ class TestProvenance:
         assert commit == "unknown" or len(commit) == 40
         short = {key.removeprefix("exparity."): value for key, value in stored.items()}
         found = read_artefact(path, "scores")[1]
-        assert found == {**short, "packages": packages, "commit": commit, "started": started}
+        assert found == {
+            **short,
+            "packages": packages,
+            "commit": commit,
+            "started": started,
+            **used,
+        }
 
     def test_a_file_without_a_seed_says_null(self, tmp_path):
         write(tmp_path / "d.parquet", "data")
@@ -287,7 +337,9 @@ class TestRefusedOnWrite:
             call("score")
 
     def test_an_unknown_artefact_cannot_be_written(self, tmp_path):
-        with pytest.raises(InputError, match="unknown artefact 'q'; known: bias, controls, data"):
+        with pytest.raises(
+            InputError, match="unknown artefact 'q'; known: attribution_differences, bias"
+        ):
             write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
 
 

@@ -43,7 +43,17 @@ FULL = {
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
     ],
 }
-FULL["models"] = {"one": {**SMALL["models"]["one"], "training": {"epochs": 3}}}
+FULL["models"] = {
+    "one": {**SMALL["models"]["one"], "training": {"epochs": 3}},
+    "tuned": {"checkpoint": "someone/some-model"},
+}
+FULL["metrics"] = {**SMALL["metrics"], "mass_accuracy": {}}
+FULL["analyses"] = {
+    "correctness": {},
+    "attribution_difference": {"min_sets": 3},
+    "dataset_bias": {"terms": {"pairs_all": {"male": ["he", ["him", "his"]], "female": ["she"]}}},
+    "mlm_score": {"max_examples": 4},
+}
 
 
 def experiment(**changes) -> Experiment:
@@ -104,6 +114,8 @@ class TestSchema:
             ("geco.yaml", 2 * 2 * 5 * 6 * 7),
             ("paper.yaml", 5040),
             ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
+            ("gecobench.yaml", 5 * 2 * 5 * 10 * 9),
+            ("gecobench-small.yaml", 5 * 2 * 1 * 10 * 2),
             ("paper-ci.yaml", 2 * 6 * 7),
         ],
     )
@@ -435,7 +447,8 @@ class TestGrid:
         ).environment
         assert str(Path(sys.executable).parent) in found.pop("PATH").split(os.pathsep)
         assert found == {
-            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "HF_HUB_OFFLINE": "1",
+            "EXPARITY_DEVICE": "cuda:1",
             "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }  # fmt: skip
@@ -742,7 +755,7 @@ def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_p
     from exparity.config.digests import sources
 
     found = sources("report")
-    assert {path.suffix for path in found} == {".py", ".j2"}
+    assert {path.suffix for path in found} == {".py", ".j2", ".css", ".js"}
     assert not any("__pycache__" in path.parts for path in found)
 
 
@@ -750,3 +763,27 @@ def test_the_report_keeps_the_order_of_the_config():
     metrics = {"sparsity": {}, "comprehensiveness": {}, "gini": {}}
     options = json.loads(experiment(metrics=metrics).report_options())
     assert [id for id, _ in options["metrics"]] == list(metrics)
+
+
+def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    models = {"bert_c": {}, "mine": {"use": "bert_cef", "training": {"epochs": 2}}, "gpt2": {}}
+    found = experiment(models=models, encoder=str(tmp_path), training={"learning_rate": 0.5})
+    checkpoints = {id: found.model_spec(id).checkpoint for id in models}
+    assert checkpoints == {
+        "bert_c": str(tmp_path), "mine": str(tmp_path), "gpt2": "openai-community/gpt2"
+    }  # fmt: skip
+    assert found.model_spec("mine").scheme == "embedding"
+    trained = {id: json.loads(found.finetune_options("pairs_all", id, 0)) for id in models}
+    # Published settings of a known model are closer to it than those of the whole config.
+    assert trained["mine"]["training"]["epochs"] == 2
+    assert trained["mine"]["training"]["learning_rate"] == 0.01
+    assert trained["gpt2"]["training"]["learning_rate"] == 0.5
+    with pytest.raises(InputError, match=r"models\.bert_c: checkpoint .*nowhere: no such folder"):
+        experiment(models=models, encoder=str(tmp_path / "nowhere"))
+
+
+def test_an_unknown_scheme_is_refused():
+    models = {"m": {"checkpoint": "someone/a-model", "scheme": "embeddings"}}
+    with pytest.raises(InputError, match=r"models\.m\.scheme"):
+        experiment(models=models)

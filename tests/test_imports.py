@@ -12,7 +12,17 @@ pytestmark = pytest.mark.contract
 
 # Lower layers come first. A module may import its own layer and lower ones.
 LAYERS = [
-    {"errors", "interface", "seeding", "digest", "progress", "runlock", "resources"},
+    {
+        "errors",
+        "interface",
+        "seeding",
+        "digest",
+        "progress",
+        "runlock",
+        "resources",
+        "usage",
+        "markup",
+    },
     {"parameters", "artefact_schemas"},
     {"registry", "artifacts", "schema"},
     {"instances"},
@@ -20,7 +30,7 @@ LAYERS = [
     {"engine"},
     {"methods", "metrics", "stats"},
     {"catalogue", "report"},
-    {"stages", "config", "bench"},
+    {"stages", "config", "bench", "costs", "plots"},
     {"arguments"},
     {"cli"},
 ]
@@ -96,9 +106,11 @@ def test_methods_do_not_know_metrics_and_metrics_reach_methods_late(repository):
         "exparity.config",
         "exparity.stats, exparity.stages.test",
         "exparity.stages.report, exparity.report.render",
+        "exparity.stages.show, exparity.plots, exparity.markup",
         "exparity.report.published, exparity.stages.compare_published",
         "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
         "exparity.data.geco_all, exparity.stages.prepare",
+        "exparity.stages.plan, exparity.stages.cost",
     ],
 )
 def test_light_modules_never_reach_torch(modules):

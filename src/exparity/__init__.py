@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from exparity.interface import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
+    from exparity.plots import plot_disparity, plot_distributions, plot_effects, plot_explanation
     from exparity.stats import GroupComparison, compare_groups
 
 _HOMES = {
@@ -28,6 +29,10 @@ _HOMES = {
     "evaluate": "exparity.metrics",
     "explain": "exparity.methods",
     "load_classifier": "exparity.engine",
+    "plot_disparity": "exparity.plots",
+    "plot_distributions": "exparity.plots",
+    "plot_effects": "exparity.plots",
+    "plot_explanation": "exparity.plots",
     "read_results": "exparity.artifacts",
 }
 
@@ -41,6 +46,10 @@ __all__ = [
     "evaluate",
     "explain",
     "load_classifier",
+    "plot_disparity",
+    "plot_distributions",
+    "plot_effects",
+    "plot_explanation",
     "read_results",
 ]
 __version__ = version("exparity")

@@ -35,6 +35,12 @@ def _setting(text: str) -> tuple[str, Any]:
         return key, value  # a plain word
 
 
+def _sample_size(text: str) -> int:
+    if not text.isdecimal() or int(text) < 2:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of examples, from 2")
+    return int(text)
+
+
 def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     """Return the parser of all commands.
 
@@ -52,6 +58,9 @@ def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"exparity {__version__}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     _add_stages(commands, runs)
+    _add_analyses(commands, runs)
+    _add_show(commands, runs)
+    _add_costs(commands, runs)
     _add_others(commands, runs)
     return parser
 
@@ -69,6 +78,10 @@ def _command(commands: Any, name: str, run: Run, text: str) -> argparse.Argument
 
 def _path(parser: argparse.ArgumentParser, flag: str, text: str, required: bool = True) -> None:
     parser.add_argument(f"--{flag}", type=Path, required=required, metavar="PATH", help=text)
+
+
+def _paths(parser: argparse.ArgumentParser, flag: str, text: str) -> None:
+    parser.add_argument(f"--{flag}", type=Path, nargs="+", required=True, metavar="PATH", help=text)
 
 
 def _add_options(parser: argparse.ArgumentParser, kind: str) -> None:
@@ -297,6 +310,149 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     )
     _add_json(parser)
     _add_plugins(parser)
+
+
+def _add_analyses(commands: Any, runs: Mapping[str, Run]) -> None:
+    name = "correctness"
+    parser = _command(
+        commands, name, runs[name], "describe scores on all and on correctly classified examples"
+    )
+    _paths(parser, "scores", "the scores artefacts of one dataset, model and seed")
+    _path(parser, "predictions", "the predictions artefact")
+    _path(parser, "output", "the correctness artefact to write")
+    _add_json(parser)
+
+    name = "attribution-difference"
+    parser = _command(
+        commands, name, runs[name], "compare the attribution of words between matched texts"
+    )
+    _path(parser, "data", "the data artefact")
+    _paths(parser, "explanations", "the explanations artefacts of one dataset, model and seed")
+    _path(parser, "output", "the attribution_differences artefact to write")
+    parser.add_argument(
+        "--param",
+        action="append",
+        type=_setting,
+        metavar="KEY=VALUE",
+        help="attribution or min_sets; repeat for several",
+    )
+    _add_json(parser)
+
+    name = "dataset-bias"
+    parser = _command(commands, name, runs[name], "measure what words say of groups and classes")
+    _path(parser, "data", "the data artefact")
+    _path(parser, "output", "the dataset_bias artefact to write")
+    parser.add_argument(
+        "--terms",
+        type=_json_object,
+        metavar="JSON",
+        help='words that name each group, by form: {"male": [["he"], ["him", "his"]], ...}; no '
+        "co-occurrence if unset",
+    )
+    _add_json(parser)
+
+    name = "mlm-score"
+    parser = _command(
+        commands, name, runs[name], "ask a tuned encoder for masked words through its original head"
+    )
+    _path(parser, "data", "the data artefact")
+    _path(parser, "checkpoint", "folder of the fine-tuned classifier")
+    _path(parser, "output", "the mlm_scores artefact to write")
+    parser.add_argument("--original", metavar="NAME", help="masked language model it started from")
+    parser.add_argument("--revision", metavar="COMMIT", help="revision of the original on the Hub")
+    parser.add_argument("--model-id", metavar="ID", help="name of the model; by folder if unset")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the training run")
+    _add_sample(parser)
+    _add_json(parser)
+    _add_machine(parser)
+
+
+def _add_costs(commands: Any, runs: Mapping[str, Run]) -> None:
+    parser = _command(commands, "cost", runs["cost"], "gather what every finished job took")
+    parser.add_argument(
+        "--results",
+        type=Path,
+        metavar="PATH",
+        help="folder of results; that of --output if unset, or results",
+    )
+    _path(parser, "output", "the cost artefact to write; cost.parquet there if unset", False)
+    _add_plugins(parser)
+
+    parser = _command(
+        commands, "plan", runs["plan"], "estimate what an experiment takes, from finished jobs"
+    )
+    parser.add_argument(
+        "--configfile",
+        type=Path,
+        default=Path("config/config.yaml"),
+        metavar="FILE",
+        help="the experiment",
+    )
+    parser.add_argument(
+        "--from",
+        dest="sources",
+        type=Path,
+        action="append",
+        default=[],
+        metavar="RESULTS",
+        help="folder of results of another run to learn from; repeat for several",
+    )
+    parser.add_argument(
+        "--measure",
+        action="store_true",
+        help="first run a small part of the experiment here: one seed, an epoch, few examples",
+    )
+    parser.add_argument(
+        "--write-probe",
+        type=Path,
+        metavar="FILE",
+        help="write the config of that small run, to run it elsewhere, and plan nothing",
+    )
+    parser.add_argument(
+        "--examples",
+        type=_sample_size,
+        default=8,
+        metavar="N",
+        help="examples of that run for a method or metric of many model passes",
+    )
+    parser.add_argument("--cores", default="all", metavar="N", help="CPU cores for that run")
+    parser.add_argument(
+        "--device",
+        choices=["cpu", "cuda"],
+        help="where jobs that run a model are to run; by the config, or a GPU if any ran on one",
+    )
+    parser.add_argument(
+        "--data-dir", type=Path, metavar="PATH", help="folder of raw files; the config's if unset"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _add_show(commands: Any, runs: Mapping[str, Run]) -> None:
+    parser = _command(
+        commands, "show", runs["show"], "print the headline and the disparity tables of results"
+    )
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        metavar="RESULTS",
+        help="folder of results",
+    )
+    for kind in ("dataset", "model", "seed", "method", "metric"):
+        parser.add_argument(
+            f"--{kind}",
+            action="append",
+            type=int if kind == "seed" else str,
+            metavar="N" if kind == "seed" else "ID",
+            help=f"show this {kind} only; repeat for several",
+        )
+    parser.add_argument(
+        "--correction",
+        choices=["none", "holm", "bh"],
+        default="none",
+        help="p-values that the tables count: as they are, or corrected for many tests",
+    )
 
 
 def _add_others(commands: Any, runs: Mapping[str, Run]) -> None:

@@ -21,6 +21,25 @@ _IDS: dict[str, pa.Field] = {
     for name in ("dataset", "model", "seed", "method", "metric")
 }
 
+_COST_COLUMNS = _fields(
+    ("output", pa.string()),
+    ("stage", _ID),
+    ("dataset", _ID, True),
+    ("model", _ID, True),
+    ("seed", pa.int64(), True),
+    ("method", _ID, True),
+    ("metric", _ID, True),
+    ("shard", pa.string(), True),
+    ("examples", pa.int64(), True),
+    ("seconds", pa.float64(), True),
+    ("work_seconds", pa.float64(), True),
+    ("cpu_seconds", pa.float64(), True),
+    ("max_rss_mb", pa.float64(), True),
+    ("device", _ID),
+    ("runs_model", pa.bool_()),
+    ("bytes", pa.int64()),
+)
+
 _KEY = _fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
 
 _TEST_COLUMNS = _fields(
@@ -158,6 +177,67 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ),
         ("method", "metric", "scheme", "test", "group_a", "group_b"),
     ),
+    "correctness": (
+        "correctness",
+        ("dataset", "model", "seed", "method", "metric"),
+        _fields(
+            ("subset", pa.string()),
+            ("group", pa.string()),
+            ("n", pa.int64()),
+            ("n_undefined", pa.int64()),
+            ("mean", pa.float64()),
+            ("sd", pa.float64()),
+            ("median", pa.float64()),
+        ),
+        ("method", "metric", "subset", "group"),
+    ),
+    "attribution_differences": (
+        "attribution_differences",
+        ("dataset", "model", "seed", "method"),
+        _fields(
+            ("group_a", pa.string()),
+            ("group_b", pa.string()),
+            ("word_a", pa.string()),
+            ("word_b", pa.string()),
+            ("n_sets", pa.int64()),
+            ("n_words", pa.int64()),
+            ("mean_a", pa.float64()),
+            ("mean_b", pa.float64()),
+            ("mean_difference", pa.float64()),
+            ("mean_absolute_difference", pa.float64()),
+            ("d_z", pa.float64()),
+            ("p", pa.float64()),
+            ("p_holm", pa.float64()),
+        ),
+        ("method", "group_a", "group_b", "word_a", "word_b"),
+    ),
+    "dataset_bias": (
+        "dataset_bias",
+        ("dataset",),
+        _fields(
+            ("quantity", pa.string()),
+            ("split", pa.string()),
+            ("group", pa.string()),
+            ("class_name", pa.string()),
+            ("word", pa.string()),
+            ("value", pa.float64()),
+            ("n", pa.int64()),
+            ("rationale_share", pa.float64()),
+        ),
+        ("quantity", "split", "group", "class_name", "word"),
+    ),
+    "mlm_scores": (
+        "mlm_scores",
+        ("dataset", "model", "seed"),
+        _KEY
+        + _fields(
+            ("n_words", pa.int64()),
+            ("n_tokens", pa.int64()),
+            ("mlm_score", pa.float64()),
+            ("log_likelihood", pa.float64()),
+        ),
+        ("example_id",),
+    ),
     "disparity": (
         "report",
         ("dataset", "model", "seed", "method", "metric"),
@@ -173,10 +253,23 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ),
         ("dataset", "model", "seed", "method", "metric", "group_a", "group_b"),
     ),
+    # Not every job has all ids: they are columns that may be empty.
+    "cost": ("", (), _COST_COLUMNS, ("stage", "output")),
 }
 
 ARTEFACTS = tuple(_ARTEFACTS)
-PATTERNS = {"history": "**/history.parquet", "disparity": "disparity.parquet"}
+ANALYSES = {
+    "correctness": "correctness",
+    "attribution_difference": "attribution_differences",
+    "dataset_bias": "dataset_bias",
+    "mlm_score": "mlm_scores",
+}
+"""The artefact that each analysis makes."""
+PATTERNS = {
+    "history": "**/history.parquet",
+    "disparity": "disparity.parquet",
+    "cost": "cost.parquet",
+}
 
 
 def layout_of(name: str) -> tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]:

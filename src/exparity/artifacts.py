@@ -25,6 +25,7 @@ import pyarrow.parquet as pq
 
 from exparity.artefact_schemas import PATTERNS, check_schema, layout_of, schema_of
 from exparity.errors import InputError
+from exparity.usage import usage
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -208,6 +209,7 @@ def write_table(
         "seed": ids.get("seed"),
         "started": started,
         "wall_seconds": round(seconds, 3),
+        **usage(),
         **(extra or {}),
     }
     save_parquet(path, table, provenance)
@@ -293,7 +295,8 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     Args:
         folder: the results folder of a run, such as ``results``.
         artefact: ``data``, ``predictions``, ``explanations``, ``scores``, ``tests``,
-            ``controls``, ``bias``, ``disparity`` or ``history``.
+            ``controls``, ``bias``, ``disparity``, ``history``, ``cost``,
+            ``correctness``, ``attribution_differences``, ``dataset_bias`` or ``mlm_scores``.
 
     Returns:
         A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns

@@ -245,7 +245,7 @@ def _evaluate(arguments: argparse.Namespace) -> None:
     from exparity.metrics import METRICS
     from exparity.stages.evaluate import evaluate_cell
 
-    if METRICS.get(options["use"]).facts.needs != "attributions":
+    if METRICS.get(options["use"]).facts.runs_model:
         _threads(arguments)
     evaluate_cell(
         arguments.data,
@@ -310,11 +310,70 @@ def _control(arguments: argparse.Namespace) -> None:
     control_cells(arguments.scores, arguments.output, controls=controls)
 
 
+def _correctness(arguments: argparse.Namespace) -> None:
+    from exparity.stages.correctness import correctness_cell
+
+    correctness_cell(arguments.scores, arguments.predictions, arguments.output)
+
+
+def _attribution_difference(arguments: argparse.Namespace) -> None:
+    from exparity.parameters import complete, options_of
+    from exparity.stages.attribution_difference import attribution_difference_cell
+
+    known = options_of(attribution_difference_cell)
+    given = {**_settings(arguments), **dict(arguments.param or [])}
+    attribution_difference_cell(
+        arguments.data,
+        arguments.explanations,
+        arguments.output,
+        **complete(known, given, "analyses.attribution_difference"),
+    )
+
+
+def _dataset_bias(arguments: argparse.Namespace) -> None:
+    from exparity.stages.dataset_bias import measure_dataset_bias
+
+    terms = arguments.terms or _settings(arguments).get("terms")
+    measure_dataset_bias(arguments.data, arguments.output, terms=terms)
+
+
+def _mlm_score(arguments: argparse.Namespace) -> None:
+    flags = ("original", "revision", "max_examples")
+    given = {flag: getattr(arguments, flag) for flag in flags}
+    settings = _settings(arguments) | {k: v for k, v in given.items() if v is not None}
+    if "original" not in settings:
+        raise InputError("name the masked language model: `--original NAME`")
+    _threads(arguments)
+    from exparity.stages.mlm_score import mlm_score_cell
+
+    mlm_score_cell(
+        arguments.data,
+        arguments.checkpoint,
+        arguments.output,
+        model_id=arguments.model_id or arguments.checkpoint.resolve().parent.name,
+        seed=arguments.seed,
+        device=arguments.device,
+        token_budget=arguments.token_budget,
+        **settings,
+    )
+
+
+def _settings(arguments: argparse.Namespace) -> dict[str, Any]:
+    return dict((arguments.options or {}).get("settings", {}))
+
+
 def _report(arguments: argparse.Namespace) -> None:
     from exparity.stages.report import report
 
     results = arguments.results or arguments.page.parent.parent
     report(results, arguments.page, arguments.options or {})
+
+
+def _show(arguments: argparse.Namespace) -> None:
+    from exparity.stages.show import IDS, show
+
+    filters = {kind: getattr(arguments, kind) for kind in IDS}
+    show(arguments.results, filters, arguments.correction)
 
 
 def _list(arguments: argparse.Namespace) -> None:
@@ -340,6 +399,29 @@ def _data(arguments: argparse.Namespace) -> None:
         run(DataSource(Path(folder), download=fetch), arguments.ids, experiment)
     if fetch and (names is not None or (experiment and not arguments.ids)):
         data_command.fetch_models(data_command.wanted_models(names or (), experiment))
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    from exparity.stages.plan import Request, measure, plan, write_probe
+
+    # What is odd in the data is for the job to say that prepares them.
+    logging.getLogger("exparity.data").setLevel(logging.ERROR)
+    request = Request(arguments.configfile, arguments.sources, arguments.device, arguments.data_dir)
+    if arguments.write_probe:
+        folder = write_probe(request, arguments.examples, arguments.write_probe)
+        print(f"snakemake --configfile {arguments.write_probe}")
+        print(f"exparity plan --configfile {arguments.configfile} --from {folder}")
+        return
+    if arguments.measure:
+        measure(request, arguments.examples, arguments.cores)
+    plan(request, plain=arguments.json)
+
+
+def _cost(arguments: argparse.Namespace) -> None:
+    from exparity.stages.cost import cost
+
+    output = arguments.output
+    cost(arguments.results or (output.parent if output else Path("results")), output)
 
 
 def _compare_published(arguments: argparse.Namespace) -> None:
@@ -373,7 +455,14 @@ COMMANDS: dict[str, Callable[[argparse.Namespace], None]] = {
     "test": _test,
     "bias": _bias,
     "control": _control,
+    "correctness": _correctness,
+    "attribution-difference": _attribution_difference,
+    "dataset-bias": _dataset_bias,
+    "mlm-score": _mlm_score,
     "report": _report,
+    "cost": _cost,
+    "plan": _plan,
+    "show": _show,
     "list": _list,
     "data": _data,
     "compare-published": _compare_published,

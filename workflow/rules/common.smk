@@ -45,7 +45,7 @@ onstart:
 
 
 def get_final_output():
-    return f"{RESULTS}/report/index.html"
+    return [f"{RESULTS}/report/index.html", f"{RESULTS}/cost.parquet"]
 
 
 def get_cells(pattern):
@@ -65,6 +65,30 @@ def get_scores(wildcards):
         **dict(wildcards.items()),
         method=EXPERIMENT.methods,
         metric=EXPERIMENT.metrics,
+    )
+
+
+def get_analyses():
+    """Artefacts of the analyses that the config asks for."""
+    return EXPERIMENT.analyses.files()
+
+
+def get_rationale_scores(wildcards):
+    """Scores of one trained classifier that compare with rationales."""
+    return expand(
+        f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
+        **dict(wildcards.items()),
+        method=EXPERIMENT.methods,
+        metric=EXPERIMENT.analyses.metrics,
+    )
+
+
+def get_explanations(wildcards):
+    """All explanations of one trained classifier."""
+    return expand(
+        f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
+        **dict(wildcards.items()),
+        method=EXPERIMENT.methods,
     )
 
 
@@ -166,6 +190,26 @@ def control_options(wildcards):
     return EXPERIMENT.control_options(
         wildcards.dataset, wildcards.model, int(wildcards.seed)
     )
+
+
+def correctness_options(wildcards):
+    return EXPERIMENT.analyses.options(
+        "correctness", wildcards.dataset, wildcards.model
+    )
+
+
+def attribution_difference_options(wildcards):
+    return EXPERIMENT.analyses.options(
+        "attribution_difference", wildcards.dataset, wildcards.model
+    )
+
+
+def dataset_bias_options(wildcards):
+    return EXPERIMENT.analyses.options("dataset_bias", wildcards.dataset)
+
+
+def mlm_score_options(wildcards):
+    return EXPERIMENT.analyses.options("mlm_score", wildcards.dataset, wildcards.model)
 
 
 def test_options(wildcards):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from exparity.data import has_rationales
 from exparity.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
@@ -45,6 +46,26 @@ def check_references(experiment: Experiment) -> None:
                     raise InputError(
                         f"{where}: '{block}' cannot differ by {key}; remove '{key}' from match"
                     )
+
+
+def check_rationales(experiment: Experiment) -> None:
+    """Check that every dataset has what metrics compare explanations with.
+
+    Raises:
+        InputError: names the metric, the dataset and the remedy.
+    """
+    comparing = [
+        id for id, metric in experiment.metrics.items() if metric.entry.facts.needs == "rationale"
+    ]
+    for id, dataset in experiment.datasets.items() if comparing else ():
+        if has_rationales(dataset.entry.id, dataset.params):
+            continue
+        option = dataset.entry.facts.rationale_option
+        remedy = f"name their column with datasets.{id}.{option}, or run" if option else "run"
+        raise InputError(
+            f"metrics.{comparing[0]}: compares explanations with rationales, and dataset '{id}' "
+            f"has none; {remedy} it in a config without {', '.join(comparing)}"
+        )
 
 
 def check_cells(experiment: Experiment) -> None:

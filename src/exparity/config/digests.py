@@ -11,15 +11,15 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def sources(package: str) -> list[Path]:
-    """Return the source files of a subpackage: modules and templates, nothing compiled."""
+    """Return the source files of a subpackage: modules and parts of pages, nothing compiled."""
     files = (_PACKAGE / package).glob("**/*")
-    return sorted(path for path in files if path.suffix in (".py", ".j2"))
+    return sorted(path for path in files if path.suffix in (".py", ".j2", ".css", ".js"))
 
 
 @cache
 def finetune() -> str:
     """Return the digest of what trains."""
-    names = ("training", "scratch", "checkpoints")
+    names = ("training", "scratch", "checkpoints", "schemes", "ola")
     return source_digest(*(_PACKAGE / "models" / f"{name}.py" for name in names))
 
 
@@ -42,11 +42,23 @@ def control() -> str:
 
 
 @cache
+def analysis(name: str) -> str:
+    """Return the digest of an analysis, by its name."""
+    return _stage(name)
+
+
+@cache
 def report() -> str:
     """Return the digest of what writes the report."""
     pages = [*sources("report"), _PACKAGE / "stages" / "report.py"]
     code = {file for path in pages if path.suffix == ".py" for file in reached(path, "stats")}
     return source_digest(*pages, *sorted(code - set(pages)))
+
+
+@cache
+def cost() -> str:
+    """Return the digest of what gathers the costs of jobs."""
+    return source_digest(*sources("costs"), _PACKAGE / "stages" / "cost.py")
 
 
 def _stage(name: str) -> str:

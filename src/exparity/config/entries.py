@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.config.presets import replaced_use
@@ -11,14 +10,12 @@ from exparity.data import DATASETS
 from exparity.errors import InputError
 from exparity.instances import Instance
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS, metric_options, shared_sources
 from exparity.models.catalogue import known_id
 from exparity.parameters import Option, complete
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
-
-_PACKAGE = Path(__file__).resolve().parents[1]
 
 
 def instances_of(
@@ -47,7 +44,7 @@ def instances_of(
         shards = settings.pop("shards", 1)
         options = metric_options(entry) if block == "metrics" else entry.options
         _check(options, settings, where, replaced_use(written, block, name))
-        shared = (_PACKAGE / "metrics" / "_arrays.py",) if block == "metrics" else ()
+        shared = shared_sources(entry) if block == "metrics" else ()
         found[name] = Instance(name, entry, settings, size, options, shared, shards)
     return found
 

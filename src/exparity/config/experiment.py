@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from exparity.config import digests
-from exparity.config.checks import check_cells, check_references
+from exparity.config.analyses import Analyses
+from exparity.config.checks import check_cells, check_rationales, check_references
 from exparity.config.entries import instances_of, written_out
 from exparity.config.presets import with_preset
 from exparity.data import input_files
@@ -53,14 +54,17 @@ class Experiment:
         self.methods = instances_of("methods", config, self._written)
         self.metrics = instances_of("metrics", config, self._written)
         self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, settings or {}, f"models.{id}")
+            id: resolve_model(id, settings or {}, f"models.{id}", config.get("encoder"))
             for id, settings in config["models"].items()
         }
         self.seeds: list[int] = list(config["seeds"])
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
         check_references(self)
+        check_rationales(self)
         check_cells(self)
+        self.analyses = Analyses(self)
+        self.analyses.check()
 
     @classmethod
     def from_config(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
@@ -136,7 +140,7 @@ class Experiment:
 
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
-        return bool(self.metrics[metric].entry.facts.needs != "attributions")
+        return bool(self.metrics[metric].entry.facts.runs_model)
 
     # How jobs share a machine or a cluster, which changes no result
 
@@ -281,6 +285,10 @@ class Experiment:
         controls = {**self.config["controls"]["permutation"], "alpha": settled["alpha"]}
         return canonical({"controls": controls, "digest": digests.control()})
 
+    def cost_options(self) -> str:
+        """Return what the costs of jobs depend on, beside the jobs."""
+        return canonical({"digest": digests.cost()})
+
     def report_options(self) -> str:
         """Return what the report depends on, beside its inputs."""
         return canonical(
@@ -295,6 +303,7 @@ class Experiment:
                 "study": self.config["study"],
                 "statistics": self.config["statistics"],
                 "controls": self.config["controls"],
+                "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
                 "digest": digests.report(),
             }
         )

@@ -29,7 +29,8 @@ def load_classifier(
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
         shortcuts: leave out work of the last layer that cannot reach the output; faster, with
-            probabilities that differ by rounding alone. Known for BERT, RoBERTa and GPT-2.
+            probabilities that differ by rounding alone. Known for BERT, RoBERTa, GPT-2
+            and OLA.
 
     Returns:
         A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
 ENCODERS = ("bert", "roberta")
 DECODERS = ("gpt2",)
+ONE_LAYER = ("ola",)
+FAMILIES = ENCODERS + DECODERS + ONE_LAYER
 
 
 def check_family(model: PreTrainedModel) -> None:
@@ -30,10 +32,10 @@ def check_family(model: PreTrainedModel) -> None:
         InputError: they are not.
     """
     family = model.config.model_type
-    if family not in ENCODERS + DECODERS:
+    if family not in FAMILIES:
         raise InputError(
             f"shortcuts: not known for models of type '{family}', only for "
-            f"{', '.join(ENCODERS + DECODERS)}; leave them off"
+            f"{', '.join(FAMILIES)}; leave them off"
         )
 
 
@@ -42,13 +44,16 @@ def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iter
     """Within the context, the last layer computes only the position that the head reads.
 
     Args:
-        model: of a family in ``ENCODERS`` or ``DECODERS``.
+        model: of a family in ``FAMILIES``.
         lengths: (b,) rows that count of the batch that will be run.
     """
     base: Any = model.base_model
     if model.config.model_type in ENCODERS:
         layer = base.encoder.layer[-1]
         replacement = _encoder_layer(layer)
+    elif model.config.model_type in ONE_LAYER:
+        layer = base.attention
+        replacement = _one_layer(layer)
     else:
         layer = base.h[-1]
         replacement = _decoder_layer(layer, lengths)
@@ -139,6 +144,19 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
     return forward
 
 
+def _one_layer(attention: Any) -> Forward:
+    """Return the forward of OLA's attention for its first position: (b, t, h) to (b, 1, h)."""
+    whole = attention.forward
+
+    def forward(
+        hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        found: torch.Tensor = whole(hidden_states, attention_mask, hidden_states[:, :1])
+        return found
+
+    return forward
+
+
 class FirstLayer:
     """Projections of the first layer for all rows that masked texts can have.
 
@@ -147,7 +165,7 @@ class FirstLayer:
     computed once and looked up.
 
     Args:
-        model: of a family in ``ENCODERS`` or ``DECODERS``.
+        model: of a family in ``FAMILIES``.
         rows: (n, t, h) embeddings of the texts.
         absent: (h,) embedding of the mask token.
     """
@@ -159,8 +177,9 @@ class FirstLayer:
         n_texts, width, _ = rows.shape
         every = torch.cat([rows, absent.expand(1, width, -1)])
         with torch.inference_mode():
-            if model.config.model_type in ENCODERS:
-                attention = base.encoder.layer[0].attention.self
+            if model.config.model_type in ENCODERS + ONE_LAYER:
+                one = model.config.model_type in ONE_LAYER
+                attention = base.attention if one else base.encoder.layer[0].attention.self
                 self._modules = [attention.query, attention.key, attention.value]
                 inputs = base.embeddings(inputs_embeds=every)
             else:

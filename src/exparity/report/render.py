@@ -1,100 +1,164 @@
-"""Rendering with Jinja: the page (escaped) and the LaTeX tables."""
+"""The page: one self-contained HTML file that asks for nothing and runs from disk."""
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+import math
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib.metadata import version
+from importlib.resources import files
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
-from exparity.catalogue import ARROWS
-from exparity.report.bias import BiasTable
-from exparity.report.flags import meaning_of
-from exparity.report.gather import Study
-from exparity.report.tables import Table
+from exparity.report.context import Context
+from exparity.report.latex import arrow
+from exparity.report.sections import SECTIONS, Section
 
-_LATEX = {
-    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
-    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
-    "×": r"$\times$",
-}  # fmt: skip
+_CORE = ("theme.js", "core.js", "charts.js")
+_LAST = "start.js"
 
 
-def latex_escape(text: str) -> str:
-    """Escape text for LaTeX."""
-    return "".join(_LATEX.get(character, character) for character in str(text))
+def render_page(context: Context) -> str:
+    """Return the page as HTML.
+
+    Styles, scripts and data are inside. Its content security policy allows these very scripts and
+    styles, by their SHA-256, and nothing else: no request, no evaluated code, no inline handler.
+
+    Args:
+        context: what it is made from.
+    """
+    environment = html_environment()
+    built = [
+        (section, content)
+        for section in SECTIONS
+        if (content := section.build(context)) is not None
+    ]
+    scripts = _scripts([section for section, _ in built])
+    style = _asset("page.css")
+    shared = {"study": context.study, "arrow": arrow, "version": version("exparity")}
+    return environment.get_template("page.html.j2").render(
+        shared,
+        policy=_policy(scripts, style),
+        style=Markup(style),
+        scripts=[Markup(script) for script in scripts],
+        sections=[
+            {
+                "id": section.id,
+                "title": section.title,
+                "html": Markup(
+                    environment.get_template(f"sections/{section.id}.html.j2").render(
+                        shared, **content.values
+                    )
+                ),
+            }
+            for section, content in built
+        ],
+        data={
+            section.id: Markup(embedded_json(content.data))
+            for section, content in built
+            if content.data is not None
+        },
+    )
 
 
-def _environment(*, html: bool) -> Environment:
+def html_environment() -> Environment:
+    """Return the Jinja environment of the page: everything escaped, nothing undefined."""
     environment = Environment(
         loader=PackageLoader("exparity.report"),
-        autoescape=html,
+        autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
-        # LaTeX is full of braces; its templates use other marks.
-        variable_start_string="{{" if html else "<<",
-        variable_end_string="}}" if html else ">>",
     )
-    environment.filters["tex"] = latex_escape
+    environment.filters["percent"] = percent
+    environment.filters["signed"] = signed
+    environment.filters["pretty_json"] = lambda value: json.dumps(value, indent=2)
     return environment
 
 
-def arrow(study: Study, metric: str) -> str:
-    """Return ↑ where higher values of a metric are better, else ↓."""
-    return ARROWS[study.metric_facts(metric).direction]
+def percent(share: float) -> str:
+    """Return a share in percent with one decimal."""
+    return f"{100 * share:.1f} %"
 
 
-def render_latex(study: Study, table: Table) -> str:
-    """Return a table as LaTeX for ``booktabs`` and ``xcolor`` (option ``table``)."""
-    template = _environment(html=False).get_template("table.tex.j2")
-    return template.render(study=study, table=table, arrow=arrow)
+def signed(value: float, digits: int = 2) -> str:
+    """Return a number with its sign, minus as a minus sign."""
+    return f"{value:+.{digits}f}".replace("-", "−")
 
 
-def render_bias_latex(table: BiasTable) -> str:
-    """Return a table of model bias as LaTeX for ``booktabs``."""
-    return _environment(html=False).get_template("bias.tex.j2").render(table=table)
+@cache
+def _asset(name: str) -> str:
+    return (files("exparity.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-def render_page(
-    study: Study,
-    tables: Sequence[Table],
-    bias_tables: Sequence[BiasTable],
-    published: Mapping[str, Any] | None,
-) -> str:
-    """Return the page: one self-contained HTML file without scripts or requests.
+def _scripts(sections: Sequence[Section]) -> list[str]:
+    """Return the scripts of a page: the charting library, and everything of ours as one."""
+    own = [*_CORE, *(s.script for s in sections if s.script), _LAST]
+    library = [
+        _asset("vendor/vega.min.js"),
+        _asset("vendor/vega-lite.min.js"),
+        _as_script(_asset("vendor/vega-interpreter.js")),
+    ]
+    scripts = ["\n".join(library), "\n".join(_asset(name) for name in own)]
+    assert not any("</script" in script.lower() for script in scripts)
+    return scripts
 
-    Args:
-        study: what it is about.
-        tables: the disparity tables.
-        bias_tables: the tables of model bias.
-        published: the section on published numbers; None if there are none to compare with.
-    """
-    template = _environment(html=True).get_template("page.html.j2")
-    significant = sum(row["significant"] for row in study.rows)
-    considerable = sum(row["significant"] and row["considerable"] for row in study.rows)
-    flagged: dict[str, int] = {}
-    for row in study.rows:
-        for flag in row["flags"]:
-            flagged[flag] = flagged.get(flag, 0) + 1
-    facts: dict[str, Any] = {
-        "n": len(study.rows),
-        "significant": significant,
-        "considerable": considerable,
-        "holm": sum(row["significant_holm"] for row in study.rows),
-        "bh": sum(row["significant_bh"] for row in study.rows),
-        "flagged": dict(sorted(flagged.items())),
-        "collapsed": [a for a in study.accuracies if a.collapsed],
-    }
-    return template.render(
-        study=study,
-        tables=tables,
-        bias_tables=bias_tables,
-        published=published,
-        facts=facts,
-        arrow=arrow,
-        meaning_of=meaning_of,
-        version=version("exparity"),
+
+def _as_script(module: str) -> str:
+    """Return vega-interpreter, which is published as a module only, as a plain script."""
+    lines = [line for line in module.splitlines() if not line.startswith("//# sourceMappingURL")]
+    imports = [line for line in lines if line.startswith("import ")]
+    exports = [line for line in lines if line.startswith("export ")]
+    assert len(imports) == len(exports) == 1, "another form of module than expected"
+    names = imports[0].removeprefix("import ").partition(" from ")[0]
+    body = "\n".join(line for line in lines if line not in (*imports, *exports))
+    start, end = f"const {names} = vega;", "vega.expressionInterpreter = expression;"
+    return f"(() => {{\n{start}\n{body}\n{end}\n}})();"
+
+
+def _policy(scripts: Sequence[str], style: str) -> str:
+    hashes = " ".join(_hash(script) for script in scripts)
+    return (
+        f"default-src 'none'; script-src {hashes}; style-src {_hash(style)}; "
+        "img-src data:; base-uri 'none'; form-action 'none'"
     )
+
+
+def _hash(text: str) -> str:
+    digest = hashlib.sha256(text.encode("utf-8")).digest()
+    return f"'sha256-{base64.b64encode(digest).decode()}'"
+
+
+def embedded_json(value: Any) -> str:
+    """Return data as compact JSON that can stand inside a script element.
+
+    Numbers are written so that reading gives them back exactly. NaN becomes ``null``, infinity
+    the text ``inf`` or ``-inf``.
+    """
+    try:
+        text = _dumps(value)
+    except ValueError:  # a NaN or infinity somewhere; going through all of it takes far longer
+        text = _dumps(_plain(value))
+    return text.replace("<", "\\u003c")  # neither </script> nor <!-- ends or changes the element
+
+
+def _dumps(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        return None if value != value else "inf" if value > 0 else "-inf"
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value

@@ -8,11 +8,9 @@ from __future__ import annotations
 
 import csv
 import re
-import shutil
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, TextIO
 
 from exparity.report.gather import Study
@@ -188,30 +186,3 @@ def write_csv(table: Table, file: TextIO) -> None:
 
 def _number(value: float) -> str:
     return "" if value != value else f"{value:.6g}"
-
-
-def write_tables(
-    tables: Sequence[Table],
-    folder: Path,
-    latex: Mapping[str, str],
-    others: Mapping[str, str] | None = None,
-) -> None:
-    """Write every table as CSV and LaTeX into a folder, in place of what it held.
-
-    Args:
-        tables: the tables.
-        folder: where to.
-        latex: LaTeX source by table name.
-        others: text of further files by name, such as ``bias_geco_all.csv``.
-    """
-    temporary = folder.with_name(f".{folder.name}.tmp")
-    shutil.rmtree(temporary, ignore_errors=True)
-    temporary.mkdir(parents=True)
-    for table in tables:
-        with (temporary / f"{table.name}.csv").open("w", newline="", encoding="utf-8") as file:
-            write_csv(table, file)
-        (temporary / f"{table.name}.tex").write_text(latex[table.name], encoding="utf-8")
-    for name, text in (others or {}).items():
-        (temporary / name).write_text(text, encoding="utf-8", newline="")
-    shutil.rmtree(folder, ignore_errors=True)
-    temporary.replace(folder)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from exparity.data import DATASETS, input_files
-from exparity.data.files import DataSource, sha256_of
+from exparity.data.files import DataSource, sha256_of, unverified, with_digest
 from exparity.errors import InputError, did_you_mean
-from exparity.interface import DatasetFacts
+from exparity.interface import DatasetFacts, RemoteFile
 from exparity.registry import Entry
 
 if TYPE_CHECKING:
@@ -95,7 +98,11 @@ def fetch_data(
     """
     for id, entry, options in _chosen(ids, experiment):
         verify = bool(options.get("verify", True))
-        for file in entry.facts.files:
+        for file in _files(entry, options):
+            if verify and file.sha256 is None:
+                path = source.find(file, verify=False)
+                print(f"{id}: {unverified(path, file, sha256_of(path))}")
+                continue
             print(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
         if entry.facts.path_options:
             paths = input_files(entry.id, options, f"datasets.{id}") if experiment else []
@@ -114,10 +121,12 @@ def check_data(
     """
     bad = 0
     for id, entry, options in _chosen(ids, experiment):
-        for file in entry.facts.files:
+        for file in _files(entry, options):
             path = source.folder / file.path
             if not path.is_file():
                 state = "missing"
+            elif file.sha256 is None:
+                state = f"not verified: the published SHA-256 is not known, here {sha256_of(path)}"
             elif sha256_of(path) == file.sha256:
                 state = "verified"
             else:
@@ -131,6 +140,10 @@ def check_data(
         )
 
 
+def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[RemoteFile]:
+    return [with_digest(file, options) for file in entry.facts.files]
+
+
 def wanted_models(
     names: Sequence[str], experiment: Experiment | None = None
 ) -> dict[str, ModelSpec]:
@@ -140,9 +153,9 @@ def wanted_models(
         names: ids of the config or of the catalogue, or Hub ids such as ``gpt2@REVISION``.
         experiment: the config.
     """
-    from exparity.models.catalogue import KNOWN_MODELS, resolve_model
+    from exparity.models.catalogue import KNOWN_MODELS, known_spec
     from exparity.models.checkpoints import check_checkpoint
-    from exparity.models.spec import ModelSpec, build
+    from exparity.models.spec import ModelSpec
 
     of_config = experiment.models if experiment else {}
     specs = {}
@@ -150,7 +163,7 @@ def wanted_models(
         if experiment and name in of_config:
             specs[name] = experiment.model_spec(name)
         elif name in KNOWN_MODELS:
-            specs[name] = build(ModelSpec, resolve_model(name, {}, name), name)
+            specs[name] = known_spec(name)
         else:
             checkpoint, _, revision = name.partition("@")
             check_checkpoint(checkpoint)
@@ -177,11 +190,26 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
         print(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
 
 
-def fetch(experiment: Experiment) -> None:
-    """Fetch all raw files and checkpoints of an experiment.
+def fetch(experiment: Experiment, log: str) -> None:
+    """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too.
 
     Raises:
         InputError: one cannot be had; those before it are there.
     """
-    fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)
-    fetch_models(wanted_models((), experiment))
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    with Path(log).open("w", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
+        fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)
+        fetch_models(wanted_models((), experiment))
+
+
+class _Both(io.TextIOBase):
+    """Writes to two files at once."""
+
+    def __init__(self, *files: TextIO) -> None:
+        self._files = files
+
+    def write(self, text: str) -> int:
+        for file in self._files:
+            file.write(text)
+            file.flush()
+        return len(text)

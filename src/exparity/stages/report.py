@@ -5,27 +5,23 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from exparity.artifacts import atomic_path, write_artefact
-from exparity.report.bias import bias_csv, bias_tables
+from exparity.report.build import build_context
+from exparity.report.downloads import write_tables
+from exparity.report.figures import write_figures
 from exparity.report.gather import Study, gather
-from exparity.report.published import (
-    STUDIES,
-    Comparison,
-    compare_results,
-    section_of,
-    write_comparison,
-)
-from exparity.report.render import render_bias_latex, render_latex, render_page
-from exparity.report.tables import disparity_tables, write_tables
+from exparity.report.published import STUDIES, Comparison, compare_results, write_comparison
+from exparity.report.render import render_page
 
 log = logging.getLogger(__name__)
 
 
-def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
-    """Write the page, and ``disparity.parquet`` and ``tables/`` beside it.
+def report(results: Path, page: Path, options: Mapping[str, Any], *, figures: bool = True) -> None:
+    """Write the page, and ``disparity.parquet``, ``tables/`` and ``figures/`` beside it.
 
     Where the grid, or part of it, was published, ``published/`` holds the comparison as tables.
 
@@ -33,14 +29,15 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         results: folder of all results.
         page: the HTML file.
         options: what :meth:`exparity.config.Experiment.report_options` returns.
+        figures: whether to draw figures for papers, which takes most of the time.
 
     Raises:
         InputError: an artefact of the grid is missing or damaged.
     """
     start = time.monotonic()
     study = gather(results, options)
-    tables = disparity_tables(study)
-    bias = bias_tables(study.bias, study.pairs)
+    published = _published(results, study, options)
+    context = build_context(results, page.parent, study, options, published)
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
@@ -50,16 +47,13 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         parameters={k: v for k, v in options.items() if k != "digest"},
         seconds=time.monotonic() - start,
     )
-    others = {f"{t.name}.csv": bias_csv(t) for t in bias}
-    others |= {f"{t.name}.tex": render_bias_latex(t) for t in bias}
-    latex = {t.name: render_latex(study, t) for t in tables}
-    write_tables(tables, page.with_name("tables"), latex, others)
-    published = _published(results, study, options)
     if published is not None:
         write_comparison(published, page.with_name("published"))
+    write_tables(context.exports, page.parent, {"version": version("exparity")})
+    if figures:  # before the page, which links them
+        write_figures(study, context.tables, results, page.with_name("figures"))
     with atomic_path(page) as temporary:
-        section = None if published is None else section_of(published)
-        temporary.write_text(render_page(study, tables, bias, section), encoding="utf-8")
+        temporary.write_text(render_page(context), encoding="utf-8")
     _say(study)
 
 

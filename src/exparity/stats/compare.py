@@ -94,6 +94,12 @@ class GroupComparison:
     friedman_statistic: float = NAN
     friedman_p: float = NAN
 
+    def _repr_html_(self) -> str:
+        """Return how notebooks show it: a small table."""
+        from exparity.markup import comparison_html
+
+        return comparison_html(self)
+
 
 def compare_groups(
     values: Sequence[float] | FloatArray,

@@ -183,7 +183,7 @@ def page(comparison):
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("_published.html.j2")
+    template = environment.get_template("sections/published.html.j2")
     return template.render(published=section_of(comparison))
 
 

@@ -68,17 +68,24 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         folder: where to; files of an earlier comparison are replaced.
     """
     facts = {"study": comparison.study.id, "version": version("exparity")}
-    for name, (columns, records) in _FILES.items():
-        rows = records(comparison)
-        table = pa.Table.from_pylist(rows, schema=pa.schema(columns.items()))
+    for name, (schema, rows) in comparison_tables(comparison).items():
+        table = pa.Table.from_pylist(rows, schema=schema)
         save_parquet(folder / f"{name}.parquet", table, facts)
         with (
             atomic_path(folder / f"{name}.csv") as temporary,
             temporary.open("w", newline="", encoding="utf-8") as file,
         ):
             writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(columns)
-            writer.writerows([_in_csv(row[column]) for column in columns] for row in rows)
+            writer.writerow(schema.names)
+            writer.writerows([_in_csv(row[column]) for column in schema.names] for row in rows)
+
+
+def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list[Record]]]:
+    """Return every table of a comparison by file name: its columns and its rows."""
+    return {
+        name: (pa.schema(columns.items()), records(comparison))
+        for name, (columns, records) in _FILES.items()
+    }
 
 
 def _in_csv(value: Any) -> Any:

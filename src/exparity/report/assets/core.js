@@ -1,0 +1,71 @@
+/* What every section's script uses: data, elements, numbers. Text from data only ever becomes text
+   nodes and attribute values, never markup. */
+const sections = [];
+
+const data = (() => {
+  const parsed = {};
+  return (id) => {
+    if (!(id in parsed)) {
+      const node = document.getElementById(`data-${id}`);
+      parsed[id] = node ? JSON.parse(node.textContent) : null;
+    }
+    return parsed[id];
+  };
+})();
+
+/** Make an element; children that are no nodes become text. */
+function make(tag, attributes, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    node.setAttribute(name, value === true ? "" : value);
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined));
+  return node;
+}
+
+const number = {
+  /** A number as JSON holds it: infinity is text, undefined is null. */
+  value: (x) => (x === "inf" ? Infinity : x === "-inf" ? -Infinity : x),
+  text(x, digits = 4) {
+    const value = number.value(x);
+    if (value === null || value === undefined) return "undefined";
+    if (!Number.isFinite(value)) return value > 0 ? "∞" : "−∞";
+    if (value === 0) return "0";
+    const size = Math.abs(value);
+    const shown = size >= 1e6 || size < 1e-4 ? value.toExponential(digits - 1) : String(+value.toPrecision(digits));
+    return shown.replace(/-/g, "−");
+  },
+  signed(x, digits = 2) {
+    const value = number.value(x);
+    if (value === null || value === undefined) return "undefined";
+    if (!Number.isFinite(value)) return value > 0 ? "+∞" : "−∞";
+    return (value < 0 ? "−" : "+") + Math.abs(value).toFixed(digits);
+  },
+};
+
+function fill(select, entries) {
+  select.replaceChildren(...entries.map(([value, text]) => make("option", { value }, text)));
+}
+
+/** A table from a head and rows of text; numbers are aligned right. */
+function makeTable(caption, head, rows, texts = 1) {
+  const align = (i) => ({ class: i >= texts ? "r" : null });
+  return make(
+    "table",
+    { class: "plain" },
+    caption ? make("caption", null, caption) : null,
+    make("thead", null, make("tr", null, head.map((h, i) => make("th", { scope: "col", ...align(i) }, h)))),
+    make(
+      "tbody",
+      null,
+      rows.map((row) =>
+        make("tr", null, row.map((cell, i) => make(i ? "td" : "th", i ? align(i) : { scope: "row" }, cell))),
+      ),
+    ),
+  );
+}
+
+function scrollable(label, node) {
+  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": label }, node);
+}

@@ -1,0 +1,221 @@
+/* The disparity table: filters, correction, and the tests of a cell in a dialog. */
+sections.push(() => {
+  const form = document.getElementById("disparity-filters");
+  const shown = document.getElementById("disparity-shown");
+  const { cells, tests, tables, methods, metrics, alpha, threshold, confidence } = data("disparity");
+  const blocks = [...document.querySelectorAll(".disparity")];
+  const nodes = [...document.querySelectorAll("td[data-cell]")];
+  const strength = nodes.map((node) => node.classList[1]);
+  const picked = (name) => form.elements[name].value;
+
+  // What the table shows
+
+  function paint() {
+    const correction = picked("correction");
+    const better = picked("colour") === "better";
+    for (const word of document.querySelectorAll(".higher-word")) {
+      word.textContent = better ? "is explained better" : "scores higher";
+    }
+    nodes.forEach((node) => {
+      const i = Number(node.dataset.cell);
+      const [count, mean, direction, considerable] = cells[correction][i];
+      const total = cells.start[i + 1] - cells.start[i];
+      const flip = better && metrics[cells.metric[i]].direction === "lower" ? -1 : 1;
+      const side = direction * flip;
+      const flagged = node.hasAttribute("title");
+      node.className = `n s${Math.round((8 * count) / total)}${side > 0 ? " a" : side < 0 ? " b" : ""}${considerable ? " strong" : ""}`;
+      node.querySelector(".count").textContent = count;
+      node.querySelector("small").textContent = mean === null ? "undefined" : `d = ${number.signed(mean)}`;
+      node.setAttribute("aria-label", label(i, count, total, mean, side, considerable, flagged, better));
+    });
+  }
+
+  function label(i, count, total, mean, side, considerable, flagged, better) {
+    const table = tables[cells.table[i]];
+    const who = side ? `, ${side > 0 ? table.a : table.b} ${better ? "explained better" : "higher"}` : "";
+    const effect = mean === null ? "d undefined" : `d ${number.signed(mean)}`;
+    return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${count} of ${total} seeds${who}, ${effect}${considerable ? ", considerable" : ""}${flagged ? ", flagged" : ""}`;
+  }
+
+  function filter() {
+    const wanted = (metric) =>
+      (!picked("metric") || picked("metric") === metric) && (!picked("kind") || metrics[metric].kind === picked("kind"));
+    let count = 0;
+    for (const block of blocks) {
+      block.hidden = Boolean(picked("dataset")) && block.dataset.dataset !== picked("dataset");
+      for (const head of block.querySelectorAll("th[data-metric]")) head.hidden = !wanted(head.dataset.metric);
+      let above = null;
+      for (const row of block.querySelectorAll("tbody tr")) {
+        row.hidden = (Boolean(picked("model")) && row.dataset.model !== picked("model")) ||
+          (Boolean(picked("method")) && row.dataset.method !== picked("method"));
+        for (const cell of row.querySelectorAll("td[data-cell]")) {
+          cell.hidden = !wanted(cells.metric[cell.dataset.cell]);
+          if (!block.hidden && !row.hidden && !cell.hidden) count += 1;
+        }
+        if (row.hidden) continue;
+        // The model's name is written where its first visible row is.
+        const first = above !== row.dataset.model;
+        row.classList.toggle("first", first);
+        row.querySelector(".model").classList.toggle("again", !first);
+        above = row.dataset.model;
+      }
+    }
+    shown.textContent = `${count.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
+    rove(visible(document)[0]);
+  }
+
+  // Moving through the cells by keyboard: one of them is in the tab order, arrows go on from there
+
+  const visible = (root) => [...root.querySelectorAll("td[data-cell]")].filter((node) => node.getClientRects().length);
+  let current = null;
+  function rove(node) {
+    if (current) current.tabIndex = -1;
+    current = node || null;
+    if (current) current.tabIndex = 0;
+  }
+  function move(node, key) {
+    const row = visible(node.parentElement);
+    const place = row.indexOf(node);
+    if (key === "ArrowRight") return row[place + 1];
+    if (key === "ArrowLeft") return row[place - 1];
+    if (key === "Home") return row[0];
+    if (key === "End") return row.at(-1);
+    const rows = [...document.querySelectorAll("#disparity tbody tr")].filter((r) => r.getClientRects().length);
+    const next = rows[rows.indexOf(node.parentElement) + (key === "ArrowDown" ? 1 : -1)];
+    return next && visible(next)[place];
+  }
+  const keys = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"];
+  for (const table of document.querySelectorAll("table.grid")) {
+    table.setAttribute("role", "grid");
+    for (const row of table.rows) row.setAttribute("role", "row");
+    for (const node of table.querySelectorAll("td[data-cell]")) {
+      node.setAttribute("role", "gridcell");
+      node.tabIndex = -1;
+    }
+    table.addEventListener("click", (event) => {
+      const node = event.target.closest("td[data-cell]");
+      if (node) open(node);
+    });
+    table.addEventListener("keydown", (event) => {
+      const node = event.target.closest("td[data-cell]");
+      if (!node) return;
+      if (event.key === "Enter" || event.key === " ") open(node);
+      else if (!keys.includes(event.key)) return;
+      else {
+        const next = move(node, event.key);
+        if (next) {
+          rove(next);
+          next.focus();
+        }
+      }
+      event.preventDefault();
+    });
+  }
+
+  // The tests of one cell
+
+  const dialog = document.getElementById("cell-dialog");
+  const body = document.getElementById("cell-body");
+  dialog.querySelector(".close").addEventListener("click", () => dialog.close());
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => current?.focus());
+
+  const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
+
+  function open(node) {
+    rove(node);
+    const i = Number(node.dataset.cell);
+    const table = tables[cells.table[i]];
+    const metric = metrics[cells.metric[i]];
+    document.getElementById("cell-title").textContent =
+      `${metric.name} of ${methods[cells.method[i]]}, ${cells.model[i]} on ${table.name}`;
+    body.replaceChildren(...details(i, table, metric));
+    dialog.showModal();
+    dialog.scrollTop = 0;
+    draw(i, table, metric);
+  }
+
+  function details(i, table, metric) {
+    const rows = seeds(i);
+    const [count, mean, direction] = cells.raw[i];
+    const sign = number.value(mean);
+    const who = direction ? (direction > 0 ? table.a : table.b) : null;
+    const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
+    const get = (name) => (t) => number.text(tests[name][t]);
+    const sentence = [
+      `${count} of ${rows.length} seeds differ at p ≤ ${alpha} (Mann–Whitney U); after Holm ${cells.holm[i][0]}, after Benjamini and Hochberg ${cells.bh[i][0]}. `,
+      sign === null ? "d is undefined. " : `Mean d ${number.signed(mean)}${who ? `: ${who} scores higher` : ""}, ${metric.direction} values are better. `,
+      `Over all seeds mean d is ${number.signed(cells.mean_d[i])}, ${cells.same_sign[i] === null ? "no seed has a direction" : `${Math.round(100 * cells.same_sign[i])}\u00a0% of them have the same sign`}, and one p-value for all is ${number.text(cells.combined_p[i], 3)}.`,
+    ];
+    const columns = [
+      ["Seed", (t) => String(tests.seed[t])],
+      ["U", get("U")], ["p", get("p")], ["p Holm", get("p_holm")], ["p BH", get("p_bh")],
+      ["d", (t) => number.signed(tests.cohens_d[t], 3)],
+      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(tests.d_ci_low[t], 3)} to ${number.signed(tests.d_ci_high[t], 3)}`],
+      ["Rank-biserial", (t) => number.signed(tests.rank_biserial[t], 3)],
+      ["Sets", get("n_pairs")], ["p signed-rank", get("wilcoxon_p")], ["d_z", (t) => number.signed(tests.d_z[t], 3)],
+    ];
+    const means = [
+      ["Seed", (t) => String(tests.seed[t])],
+      [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
+      [`mean ${table.a}`, get("mean_a")], [`mean ${table.b}`, get("mean_b")],
+      ["difference", get("mean_difference")],
+      [`sd ${table.a}`, get("sd_a")], [`sd ${table.b}`, get("sd_b")],
+      ["undefined", (t) => `${tests.n_undefined[t]} of ${tests.n_examples[t]}`],
+      ["accuracy", get("test_accuracy")],
+      ["flags", (t) => tests.flags[t].join(", ")],
+    ];
+    const omnibus = rows.some((t) => tests.omnibus_p[t] !== null);
+    if (omnibus) columns.push(["p Kruskal–Wallis", get("omnibus_p")], ["p Friedman", get("friedman_p")]);
+    const tabled = (name, list) =>
+      scrollable(name, makeTable(name, list.map(([head]) => head), rows.map((t) => list.map(([, cell]) => cell(t)))));
+    return [
+      make("p", { class: "measure" }, ...sentence),
+      flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
+      make("div", { class: "pair" },
+        make("figure", null, make("div", { class: "chart", id: "chart-effects", role: "img", "aria-label": "Cohen's d and its interval by seed, as in the table" }),
+          make("figcaption", null, `Cohen's d by seed with its ${Math.round(100 * confidence)} % interval; shaded: |d| < ${threshold}.`)),
+        data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
+          make("figcaption", null, "Scores by group, one panel a seed.")) : null),
+      tabled("Tests", columns),
+      tabled("Scores", means),
+    ].filter(Boolean);
+  }
+
+  function draw(i, table, metric) {
+    const rows = seeds(i).map((t) => ({
+      seed: `seed ${tests.seed[t]}`, d: number.value(tests.cohens_d[t]), low: number.value(tests.d_ci_low[t]),
+      high: number.value(tests.d_ci_high[t]), found: tests.significant[t] ? "significant" : "not significant",
+    })).filter((row) => Number.isFinite(row.d));
+    charts.draw(document.getElementById("chart-effects"), (c, width) => {
+      const y = { field: "seed", type: "nominal", title: null, sort: null };
+      const x = { type: "quantitative", title: `Cohen's d, ${table.a} − ${table.b}` };
+      return {
+        width: Math.min(420, width - 80), height: { step: 26 }, data: { values: rows },
+        layer: [
+          { data: { values: [{ from: -threshold, to: threshold }] }, mark: { type: "rect", color: c.soft },
+            encoding: { x: { field: "from", ...x }, x2: { field: "to" } } },
+          { data: { values: [{ zero: 0 }] }, mark: { type: "rule", color: c.quiet }, encoding: { x: { field: "zero", ...x } } },
+          { transform: [{ filter: "isValid(datum.low) && isValid(datum.high)" }], mark: { type: "rule", size: 2, color: c.ink },
+            encoding: { y, x: { field: "low", ...x }, x2: { field: "high" } } },
+          { mark: { type: "point", size: 70, filled: true, opacity: 1, color: c.accent },
+            encoding: { y, x: { field: "d", ...x }, shape: { field: "found", type: "nominal",
+              scale: { domain: ["significant", "not significant"], range: ["circle", "cross"] }, legend: { title: null, orient: "top" } } } },
+        ],
+      };
+    });
+    const node = document.getElementById("chart-cell");
+    if (!node) return;
+    const plots = seeds(i).map((t) => distributionOf(table.dataset, cells.model[i], cells.method[i], cells.metric[i], tests.seed[t]))
+      .map((row, k) => row && { ...row, label: `seed ${tests.seed[cells.start[i] + k]}` }).filter(Boolean);
+    const groups = data("distributions").groups[table.dataset];
+    if (plots.length) charts.draw(node, violins(plots, groups, data("distributions").points, { title: metric.unit, shared: true, height: 180 }));
+    else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are not there."));
+  }
+
+  form.addEventListener("change", () => { paint(); filter(); });
+  form.addEventListener("reset", () => setTimeout(() => { paint(); filter(); }));
+  form.addEventListener("submit", (event) => event.preventDefault());
+  paint();
+  filter();
+});

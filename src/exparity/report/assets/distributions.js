@@ -1,0 +1,49 @@
+/* Scores by group, one panel a method. */
+
+/** The distribution of one cell as violins() takes it; null where there is none. */
+function distributionOf(dataset, model, method, metric, seed) {
+  const all = data("distributions");
+  if (!all) return null;
+  const pair = all.pairs.findIndex(([d, m]) => d === dataset && m === model);
+  const [x, y, s] = [all.methods.indexOf(method), all.metrics.indexOf(metric), all.seeds.indexOf(seed)];
+  const item = all.items[((pair * all.methods.length + x) * all.metrics.length + y) * all.seeds.length + s];
+  if (!item) return null;
+  const [low, high, groups] = item;
+  return {
+    low, high,
+    groups: groups.map((found, g) => found && {
+      name: all.groups[dataset][g], n: found[0], numbers: found[1], density: found[2],
+    }),
+  };
+}
+
+sections.push(() => {
+  const form = document.getElementById("distribution-filters");
+  const { pairs, methods, metrics, seeds, groups, datasets, points } = data("distributions");
+  const names = data("disparity");
+  const control = form.elements;
+  fill(control.pair, pairs.map(([d, m], i) => [i, `${datasets[d]}, ${m}`]));
+  fill(control.metric, metrics.map((id) => [id, names.metrics[id].name]));
+  fill(control.seed, seeds.map((seed) => [seed, seed]));
+
+  function update() {
+    const [dataset, model] = pairs[control.pair.value];
+    const metric = names.metrics[control.metric.value];
+    const rows = methods.map((method) => {
+      const found = distributionOf(dataset, model, method, control.metric.value, Number(control.seed.value));
+      return found && { ...found, label: names.methods[method] };
+    }).filter(Boolean);
+    document.getElementById("distributions-caption").textContent =
+      `${metric.name} (${metric.unit}; ${metric.direction} is better) by group, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
+      (rows.length < methods.length ? ` ${methods.length - rows.length} methods have no scores.` : "");
+    charts.show(document.getElementById("chart-distributions"),
+      violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));
+    const body = document.querySelector("#distributions-table tbody");
+    body.replaceChildren(...rows.flatMap((row) => row.groups.filter(Boolean).map((group) =>
+      make("tr", null, make("th", { scope: "row" }, row.label), make("td", null, group.name),
+        [String(group.n), ...group.numbers.map((x) => number.text(x))].map((text) => make("td", { class: "r" }, text))))));
+  }
+  form.addEventListener("change", update);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  update();
+});

@@ -1,0 +1,121 @@
+/* Texts of a matched set side by side, their tokens shaded by the attributions of two methods. */
+sections.push(() => {
+  const PAGE = 8;
+  const form = document.getElementById("explanation-filters");
+  const list = document.getElementById("explanations-list");
+  const more = document.getElementById("explanations-more");
+  const { samples, methods, metrics } = data("explanations");
+  const control = form.elements;
+  let found = [];
+  let limit = PAGE;
+  fill(control.sample, samples.map((s, i) => [i, `${s.name}, ${s.model}`]));
+
+  function choose() {
+    const sample = samples[control.sample.value];
+    const keep = (select, ids, name, otherwise) => {
+      const before = select.value;
+      fill(select, ids.map((id) => [id, name(id)]));
+      select.value = ids.includes(before) ? before : ids[Math.min(otherwise, ids.length - 1)];
+    };
+    keep(control.first, sample.methods, (id) => methods[id], 0);
+    keep(control.second, sample.methods, (id) => methods[id], 1);
+    keep(control.metric, sample.metrics, (id) => metrics[id][0], 0);
+  }
+
+  /** How far the members of a set are apart, or the score itself of a single example. */
+  function gap(set, method, metric) {
+    const values = set.map((member) => number.value(member.scores[method]?.[metric])).filter(Number.isFinite);
+    if (!values.length || values.length < set.length) return null;
+    return values.length > 1 ? Math.max(...values) - Math.min(...values) : values[0];
+  }
+
+  function update() {
+    const sample = samples[control.sample.value];
+    const [method, metric] = [sample.methods.indexOf(control.first.value), sample.metrics.indexOf(control.metric.value)];
+    const words = control.search.value.trim().toLowerCase();
+    found = sample.sets
+      .map((set) => ({ set, gap: gap(set, method, metric) }))
+      .filter(({ set }) => !words || set.some((m) => `${m.id} ${m.words.join(" ")}`.toLowerCase().includes(words)))
+      .sort((a, b) => (b.gap ?? -Infinity) - (a.gap ?? -Infinity));
+    limit = PAGE;
+    render();
+  }
+
+  function render() {
+    const sample = samples[control.sample.value];
+    list.replaceChildren(...found.slice(0, limit).map((entry) => card(sample, entry)));
+    more.hidden = found.length <= limit;
+    document.getElementById("explanations-shown").textContent =
+      `${found.length} of ${sample.sets.length} in the sample`;
+  }
+
+  function card(sample, entry) {
+    const { set } = entry;
+    const chosen = [...new Set([control.first.value, control.second.value])].map((id) => sample.methods.indexOf(id));
+    const metric = metrics[control.metric.value][0];
+    const text = entry.gap === null ? `${metric} is undefined for a member`
+      : set.length > 1 ? `${metric} differs by ${number.text(entry.gap)}` : `${metric} ${number.text(entry.gap)}`;
+    return make("article", { class: "example" },
+      make("h3", null, set.map((member) => member.id).join(" · "), make("span", null, `${methods[control.first.value]}: ${text}`)),
+      make("div", { class: "members" }, set.map((member) => person(sample, member, chosen))),
+      scrollable(`Metrics of ${set.map((member) => member.id).join(" and ")}`, values(sample, set, chosen)));
+  }
+
+  function person(sample, member, chosen) {
+    const wrong = member.predicted !== member.label;
+    return make("div", { class: "member" },
+      make("h4", null, `${member.group} `, make("span", null,
+        `class ${sample.classes[member.label]}, probability ${number.text(member.probabilities[member.label], 3)}${wrong ? `, predicted ${sample.classes[member.predicted]}` : ""}`)),
+      chosen.map((m) => [make("p", { class: "method-name" }, methods[sample.methods[m]]), shaded(member, member.attributions[m])]));
+  }
+
+  /** Every metric of the chosen methods, one column a member. */
+  function values(sample, set, chosen) {
+    const columns = chosen.flatMap((m) => set.map((member) => [m, member]));
+    const score = (value) => (value === null || value === undefined ? "–" : number.text(value));
+    return makeTable(null, ["Metric", ...columns.map(([m, member]) => `${methods[sample.methods[m]]}, ${member.group}`)],
+      sample.metrics.map((id, k) => [`${metrics[id][0]} ${metrics[id][1] === "higher" ? "↑" : "↓"}`,
+        ...columns.map(([m, member]) => score(member.scores[m][k]))]));
+  }
+
+  function shaded(member, attributions) {
+    if (!attributions) return make("p", { class: "text absent" }, `${member.words.join(" ")} (not explained: outside the method's sample)`);
+    const content = attributions.filter((_, t) => member.word_ids[t] >= 0).map((x) => Math.abs(number.value(x)) || 0);
+    const top = Math.max(...content, 0);
+    const marked = new Set(member.rationale || []);
+    const pieces = new Map();
+    member.word_ids.forEach((word, t) => word >= 0 && pieces.set(word, [...(pieces.get(word) || []), t]));
+    return make("p", { class: "text" }, member.words.flatMap((word, w) => {
+      const tokens = pieces.get(w) || [];
+      const inner = tokens.length > 1 ? tokens.map((t) => token(member, attributions, t, top, plain(member.tokens[t])))
+        : tokens.length ? [token(member, attributions, tokens[0], top, word)] : [make("span", { class: "absent", title: "cut off, or part of the word before" }, word)];
+      return [make("span", { class: marked.has(w) ? "word rationale" : "word" }, inner), " "];
+    }));
+  }
+
+  function token(member, attributions, t, top, text) {
+    const value = number.value(attributions[t]);
+    const step = top && Number.isFinite(value) ? Math.round((8 * Math.abs(value)) / top) : 0;
+    const side = value > 0 ? " a" : value < 0 ? " b" : "";
+    return make("span", { class: `token s${step}${side}`, title: `${member.tokens[t]}: ${number.text(value)}` }, text);
+  }
+
+  /** A token without the marks that vocabularies put on pieces of words. */
+  const plain = (text) => text.replace(/^(##|Ġ|▁)/, "") || text;
+
+  form.addEventListener("change", (event) => {
+    if (event.target === control.sample) choose();
+    update();
+  });
+  control.search.addEventListener("input", update);
+  form.addEventListener("submit", (event) => event.preventDefault());
+  more.addEventListener("click", () => {
+    const before = list.children.length;
+    limit += PAGE;
+    render();
+    const next = list.children[before];
+    if (next) { next.tabIndex = -1; next.focus({ preventScroll: true }); }
+  });
+  choose();
+  update();
+});

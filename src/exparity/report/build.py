@@ -1,0 +1,60 @@
+"""From artefacts to the report: everything that the page and its tables are made from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from exparity.report.analyses.exports import analysis_exports
+from exparity.report.bias import bias_tables
+from exparity.report.context import Context
+from exparity.report.downloads import table_exports
+from exparity.report.gather import Study
+from exparity.report.provenance import cost_by_part, cost_by_stage, read_origins
+from exparity.report.published import Comparison, section_of
+from exparity.report.sample import read_samples
+from exparity.report.scores import read_scores
+from exparity.report.tables import disparity_tables
+
+
+def build_context(
+    results: Path,
+    folder: Path,
+    study: Study,
+    options: Mapping[str, Any],
+    published: Comparison | None = None,
+) -> Context:
+    """Read what the page shows beside the tests.
+
+    Args:
+        results: folder of all results.
+        folder: folder of the page.
+        study: the tests and what is needed to read them.
+        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        published: the comparison with published numbers, if there is one.
+
+    Raises:
+        InputError: an artefact is damaged.
+    """
+    scores = read_scores(results, study, keep_seeds=study.seeds[:1])
+    origins = read_origins(results, study, scores.metadata)
+    tables = disparity_tables(study)
+    bias = bias_tables(study.bias, study.pairs)
+    costs = [*cost_by_stage(origins, results), *cost_by_part(origins)]
+    return Context(
+        study=study,
+        options=options,
+        results=results,
+        folder=folder,
+        tables=tables,
+        bias_tables=bias,
+        published=None if published is None else section_of(published),
+        scores=scores,
+        samples=read_samples(results, study, scores),
+        origins=origins,
+        exports=[
+            *table_exports(study, tables, bias, costs, published),
+            *analysis_exports(results, options),
+        ],
+    )

@@ -1,0 +1,135 @@
+"""The disparity table as a picture: methods × metrics, one panel a model."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from exparity.report.figures.names import Names, fitted, signed
+from exparity.report.figures.style import (
+    BLUE,
+    GREY,
+    PALE,
+    VERMILION,
+    WIDTHS,
+    bare,
+    diverging,
+    ink_on,
+    new_figure,
+)
+from exparity.report.tables import Table
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure, SubFigure
+
+FULL = 1.0
+"""|d| from which the colour grows no stronger."""
+
+
+def disparity_figure(table: Table, width: float, names: Names) -> Figure:
+    """Draw the table of one dataset and two groups.
+
+    Args:
+        table: the table.
+        width: of the figure, in inches.
+        names: what things are called.
+    """
+    columns = 1 if width <= WIDTHS["1col"] or len(table.models) == 1 else 2
+    rows = math.ceil(len(table.models) / columns)
+    spare = rows * columns - len(table.models)
+    height = rows * (0.235 * len(table.methods) + 0.2) + (0.75 if spare else 1.25)
+    figure = new_figure(width, height)
+    grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
+    # A row that is not full is the first, so that all columns end with the names of metrics.
+    free = list(grid[0, columns - spare :]) if spare else []
+    panels = [axes for axes in grid.flat if axes not in free]
+    for axes, model in zip(panels, table.models, strict=True):
+        disparity_panel(axes, table, model, names)
+        axes.tick_params(labelbottom=axes in grid[-1], labelleft=axes in grid[:, 0])
+    for axes in free:
+        axes.set_axis_off()
+    colour_bar(figure, table, panels, free[0] if free else None)
+    return figure
+
+
+def disparity_panel(axes: Axes, table: Table, model: str, names: Names) -> None:
+    """Draw one model of a table.
+
+    A cell says the mean d, and the seeds with a significant difference of those tested. It is
+    coloured if there is such a seed, bold if the effect is considerable, and has a star if a test
+    is flagged.
+    """
+    from matplotlib import rcParams
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    size = float(rcParams["font.size"])
+    colours, scale = diverging(VERMILION, BLUE), Normalize(-FULL, FULL)
+    for y, method in enumerate(table.methods):
+        for x, metric in enumerate(table.metrics):
+            cell = table.cells.get((model, method, metric))
+            if cell is None:
+                axes.text(x, y, "–", ha="center", va="center", color=GREY, size=0.85 * size)
+                continue
+            colour = (1.0, 1.0, 1.0, 1.0)
+            if cell.significant and cell.mean_d is not None:
+                colour = colours(scale(max(-FULL, min(FULL, cell.mean_d))))
+            axes.add_patch(
+                Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", lw=0.8)
+            )
+            ink = ink_on(colour) if cell.significant else GREY
+            weight = "bold" if cell.considerable else "normal"
+            effect = "–" if cell.mean_d is None else signed(cell.mean_d)
+            count = f"{cell.significant}/{cell.total}{'*' if cell.flags else ''}"
+            for text, offset, share in ((effect, -0.16, 0.86), (count, 0.24, 0.71)):
+                axes.text(
+                    x, y + offset, text, ha="center", va="center", color=ink, size=share * size,
+                    weight=weight,
+                )  # fmt: skip
+    axes.set_xlim(-0.5, len(table.metrics) - 0.5)
+    axes.set_ylim(len(table.methods) - 0.5, -0.5)
+    axes.set_xticks(
+        range(len(table.metrics)),
+        [names("metric", m) for m in table.metrics],
+        rotation=40,
+        ha="right",
+        rotation_mode="anchor",
+    )
+    axes.set_yticks(
+        range(len(table.methods)), [fitted(names("method", m), 20) for m in table.methods]
+    )
+    axes.set_title(names("model", model))
+    bare(axes)
+    axes.set_facecolor(PALE)
+
+
+def colour_bar(
+    figure: Figure | SubFigure, table: Table, panels: Sequence[Axes], free: Axes | None = None
+) -> None:
+    """Draw the scale, with the group that each end stands for, below panels or in a free place."""
+    from matplotlib.cm import ScalarMappable
+    from matplotlib.colors import Normalize
+
+    colours = ScalarMappable(Normalize(-FULL, FULL), diverging(VERMILION, BLUE))
+    if free is not None:
+        place: dict[str, Any] = {
+            "cax": free.inset_axes((0.1, 0.45, 0.8, 0.06)), "orientation": "horizontal"
+        }  # fmt: skip
+    else:
+        place = {
+            "ax": panels, "location": "bottom", "fraction": 0.03, "aspect": 40, "shrink": 0.7,
+            "pad": 0.02,
+        }  # fmt: skip
+    bar = figure.colorbar(colours, extend="both", **place)
+    if bar.solids is not None:  # an image by default
+        bar.solids.set_rasterized(False)
+    bar.outline.set_linewidth(0.4)
+    ticks = [-FULL, -FULL / 2, 0, FULL / 2, FULL]
+    labels = [f"{t:g}".replace("-", "−") for t in ticks]
+    labels[0] += f"\n{table.group_b} higher"
+    labels[-1] += f"\n{table.group_a} higher"
+    bar.set_ticks(ticks, labels=labels)
+    bar.set_label(f"Cohen’s d, {table.group_a} − {table.group_b}")
+    bar.ax.xaxis.set_label_position("top")

@@ -1,0 +1,245 @@
+"""Distributions of scores by group: violins with boxes, one panel a model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exparity.interface import FloatArray
+from exparity.report.figures.names import Names, fitted
+from exparity.report.figures.style import (
+    BLACK,
+    GROUP_COLOURS,
+    GROUP_HATCHES,
+    WIDTHS,
+    new_figure,
+    tint,
+)
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+TAILS = (0.01, 0.99)
+"""Quantiles at which violins end; a metric without bounds would show its outliers alone."""
+WHISKERS = (0.05, 0.95)
+LOG_FROM = 20
+_POINTS = 64
+
+
+@dataclass(frozen=True)
+class Spread:
+    """One group's scores, summed up.
+
+    Attributes:
+        n: defined scores.
+        low: their 5 % quantile.
+        quartiles: their quartiles.
+        high: their 95 % quantile.
+        at: (k,) where the density is known, from the 1 % to the 99 % quantile.
+        density: (k,) the density there, its largest value 1.
+    """
+
+    n: int
+    low: float
+    quartiles: tuple[float, float, float]
+    high: float
+    at: FloatArray
+    density: FloatArray
+
+
+def wants_log(values: FloatArray, upper_bound: float) -> bool:
+    """Return whether scores are better shown on a logarithmic axis.
+
+    They are if the metric has no upper bound, all are positive, and the largest hundredth is more
+    than :data:`LOG_FROM` times the median.
+    """
+    defined = values[np.isfinite(values)]
+    if upper_bound != np.inf or not len(defined) or defined.min() <= 0:
+        return False
+    median, top = np.quantile(defined, [0.5, TAILS[1]])
+    return bool(top > LOG_FROM * median)
+
+
+def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
+    """Sum up scores, those left out that are NaN or infinite; None if none is left.
+
+    The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth, of
+    the logarithms where the axis shows these. Equal scores have no density.
+
+    Args:
+        values: (n,) scores.
+        log: whether they go on a logarithmic axis; then all must be positive.
+    """
+    from matplotlib.mlab import GaussianKDE
+
+    defined = np.asarray(values, dtype=np.float64)
+    defined = defined[np.isfinite(defined)]
+    if not len(defined):
+        return None
+    if log:
+        found = spread_of(np.log10(defined))
+        assert found is not None
+        low, *quartiles, high = (10.0**x for x in (found.low, *found.quartiles, found.high))
+        a, b, c = quartiles
+        return Spread(found.n, low, (a, b, c), high, 10**found.at, found.density)
+    start, low, q1, median, q3, high, end = np.quantile(
+        defined, [TAILS[0], WHISKERS[0], 0.25, 0.5, 0.75, WHISKERS[1], TAILS[1]]
+    )
+    kept = defined[(defined >= start) & (defined <= end)]
+    if len(kept) < 3:
+        kept = defined
+    spread = float(kept.std(ddof=1)) if len(kept) > 1 else 0.0
+    if spread == 0:
+        at, density = np.array([kept[0], kept[0]]), np.ones(2)
+    else:
+        at, step = np.linspace(start, end, _POINTS, retstep=True)
+        # No narrower than a step, or values between two points would be nowhere.
+        width = max(len(kept) ** -0.2, float(step) / spread)
+        density = GaussianKDE(kept, width).evaluate(at)
+    return Spread(len(defined), low, (q1, median, q3), high, at, density / density.max())
+
+
+Spreads = Mapping[tuple[str, str, str], Spread | None]
+"""By model, method (or any other place on the axis) and group."""
+
+
+def distributions_figure(
+    spreads: Spreads,
+    width: float,
+    names: Names,
+    *,
+    metric: str,
+    models: Sequence[str],
+    methods: Sequence[str],
+    groups: Sequence[str],
+    notes: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
+    log: bool = False,
+) -> Figure:
+    """Draw the scores of one dataset and metric.
+
+    Args:
+        spreads: the scores.
+        width: of the figure, in inches.
+        names: what things are called.
+        metric: the metric.
+        models: panels.
+        methods: places on the axis.
+        groups: groups, in the dataset's order.
+        notes: text above (model, method), and whether it is bold.
+        log: whether the axis is logarithmic.
+    """
+    narrow = width <= WIDTHS["1col"]
+    panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)
+    figure = new_figure(width, panel * len(models) + labels + 0.3)
+    grid = figure.subplots(len(models), 1, squeeze=False, sharex=True, sharey=True)[:, 0]
+    for axes, model in zip(grid, models, strict=True):
+        distributions_panel(
+            axes,
+            [[spreads.get((model, method, group)) for group in groups] for method in methods],
+            notes=[(notes or {}).get((model, method)) for method in methods],
+        )
+        if len(models) > 1:
+            axes.set_title(names("model", model), pad=9 if notes else 3)
+    grid[-1].set_xticks(
+        range(len(methods)),
+        [fitted(names("method", m), 22 if narrow else 16) for m in methods],
+        **({"rotation": 40, "ha": "right", "rotation_mode": "anchor"} if narrow else {}),
+    )
+    if log:
+        logarithmic(grid[0])
+    figure.supylabel(names("metric", metric) + (", log scale" if log else ""), size=6.5)
+    figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
+    return figure
+
+
+def logarithmic(axes: Axes) -> None:
+    """Make the vertical axis logarithmic, with labels that need no formulas."""
+    from matplotlib.ticker import FuncFormatter, NullLocator
+
+    superscripts = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+    def label(value: float, _: int | None) -> str:
+        power = round(np.log10(value))
+        return f"{value:g}" if abs(power) <= 2 else "10" + f"{power}".translate(superscripts)
+
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(label))
+    axes.yaxis.set_minor_locator(NullLocator())
+
+
+def distributions_panel(
+    axes: Axes,
+    places: Sequence[Sequence[Spread | None]],
+    notes: Sequence[tuple[str, bool] | None] = (),
+) -> None:
+    """Draw groups side by side at 0, 1, …; two groups are the halves of one violin.
+
+    Args:
+        axes: where to draw.
+        places: one spread per group for each place; None where there is nothing.
+        notes: text above each place, and whether it is bold.
+    """
+    for x, spreads in enumerate(places):
+        for i, spread in enumerate(spreads):
+            if spread is not None:
+                _violin(axes, spread, x, i, len(spreads))
+    for x, note in enumerate(notes):
+        if note is not None:
+            axes.annotate(
+                note[0], (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 2),
+                textcoords="offset points", ha="center", size=5,
+                weight="bold" if note[1] else "normal",
+            )  # fmt: skip
+    axes.set_xlim(-0.5, len(places) - 0.5)
+    axes.grid(axis="y")
+    axes.tick_params(axis="x", length=0)
+    axes.spines["bottom"].set_visible(False)
+
+
+def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:
+    """Draw one group: the first of two to the left of its place, the second to the right."""
+    half = n == 2
+    slot = 0.86 / n
+    centre = x + (i - (n - 1) / 2) * slot
+    body = spread.density * slot * (0.92 if half else 0.46)
+    if half:
+        edge = x - 0.015 if i == 0 else x + 0.015
+        sides = (edge - body, np.full_like(body, edge)) if i == 0 else (edge, edge + body)
+        centre = edge + (-0.07 if i == 0 else 0.07)
+    else:
+        sides = (centre - body, centre + body)
+    colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
+    if spread.at[0] < spread.at[-1]:
+        axes.fill_betweenx(
+            spread.at, *sides, facecolor=tint(colour, 0.25), edgecolor=colour, linewidth=0.5,
+            hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
+        )  # fmt: skip
+    else:
+        axes.plot([np.min(sides[0]), np.max(sides[1])], [spread.at[0]] * 2, color=colour, lw=1)
+    box = 0.045 if half else 0.06
+    axes.plot([centre, centre], [spread.low, spread.high], color=BLACK, lw=0.5, zorder=3)
+    q1, median, q3 = spread.quartiles
+    axes.fill_between(
+        [centre - box, centre + box], q1, q3, facecolor="white", edgecolor=BLACK, lw=0.5, zorder=4
+    )
+    axes.plot([centre - box, centre + box], [median] * 2, color=BLACK, lw=1.2, zorder=5,
+              solid_capstyle="butt")  # fmt: skip
+
+
+def group_marks(groups: Sequence[str]) -> list[Any]:
+    """Return the legend of the groups."""
+    from matplotlib.patches import Patch
+
+    return [
+        Patch(
+            facecolor=tint(GROUP_COLOURS[i % len(GROUP_COLOURS)], 0.25),
+            edgecolor=GROUP_COLOURS[i % len(GROUP_COLOURS)],
+            hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
+            label=group,
+        )
+        for i, group in enumerate(groups)
+    ]

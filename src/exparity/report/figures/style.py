@@ -1,0 +1,135 @@
+"""How figures look and how they are saved: sizes, colours, fonts, and the same bytes every time.
+
+Colours are those of Okabe and Ito (2008), which differ for all common forms of colour vision.
+Whatever colour says is said a second time, by position, shape, hatching or text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.colors import Colormap
+    from matplotlib.figure import Figure
+
+WIDTHS = {"1col": 3.3, "2col": 6.9}
+"""Width in inches by the name that file names end with: one column of a page, or two."""
+
+BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
+    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
+)  # fmt: skip
+GREY, PALE = "#6b6b6b", "#e9e9e9"
+
+GROUP_COLOURS = (BLUE, VERMILION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
+GROUP_HATCHES = ("", "////////", "......", "xxxxxx", "\\\\\\\\\\\\", "++++++", "oooo", "||||||")
+SERIES_COLOURS = (BLACK, ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW)
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+
+_SETTINGS: dict[Any, Any] = {
+    # Comes with matplotlib: figures look the same wherever they are made.
+    "font.family": ["DejaVu Sans"],
+    "font.size": 6.5,
+    "axes.titlesize": 6.5,
+    "axes.labelsize": 6.5,
+    "xtick.labelsize": 6,
+    "ytick.labelsize": 6,
+    "legend.fontsize": 6,
+    "figure.titlesize": 7,
+    "axes.linewidth": 0.5,
+    "axes.edgecolor": GREY,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.axisbelow": True,
+    "axes.titlelocation": "left",
+    "axes.titlepad": 3,
+    "axes.labelpad": 2,
+    "grid.color": PALE,
+    "grid.linewidth": 0.5,
+    "lines.linewidth": 0.8,
+    "patch.linewidth": 0.4,
+    "hatch.linewidth": 0.35,
+    "xtick.major.size": 2,
+    "ytick.major.size": 2,
+    "xtick.major.width": 0.5,
+    "ytick.major.width": 0.5,
+    "xtick.major.pad": 2,
+    "ytick.major.pad": 2,
+    "legend.frameon": False,
+    "legend.handlelength": 1.2,
+    "legend.handletextpad": 0.5,
+    "legend.columnspacing": 1.2,
+    "figure.constrained_layout.h_pad": 0.02,
+    "figure.constrained_layout.w_pad": 0.02,
+    # Names come from outside: a dollar sign in one is no formula.
+    "text.parse_math": False,
+    # Letters as shapes in SVG, whole TrueType fonts in PDF: neither needs a font to be installed,
+    # and publishers refuse PDF's Type 3.
+    "svg.fonttype": "path",
+    "pdf.fonttype": 42,
+    # Without it identifiers in SVG are random.
+    "svg.hashsalt": "exparity",
+}
+
+
+@contextmanager
+def house_style() -> Iterator[None]:
+    """Draw in exparity's style, whatever the user's own settings of matplotlib are."""
+    import matplotlib
+
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(_SETTINGS)
+        yield
+
+
+def new_figure(width: float, height: float) -> Figure:
+    """Return an empty figure of exactly this size in inches; pyplot does not know of it."""
+    from exparity.report.figures.shown import ShownFigure
+
+    return ShownFigure(figsize=(width, height), layout="constrained")
+
+
+def save(figure: Figure, path: Path, title: str) -> None:
+    """Save a figure as SVG and PDF without anything that differs between two runs.
+
+    Args:
+        figure: the figure.
+        path: where to, without suffix.
+        title: what the files say they show.
+    """
+    svg = {"Title": title, "Creator": "exparity", "Date": None}
+    pdf = {"Title": title, "Creator": "exparity", "Producer": None, "CreationDate": None}
+    with house_style():
+        figure.savefig(path.with_name(f"{path.name}.svg"), metadata=svg)
+        figure.set_layout_engine("none")  # it is laid out, and letters are as wide in PDF
+        figure.savefig(path.with_name(f"{path.name}.pdf"), metadata=pdf)
+
+
+def diverging(low: str, high: str) -> Colormap:
+    """Return a colour map from one colour over white to another."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("diverging", [low, "#ffffff", high])
+
+
+def tint(colour: str, share: float) -> str:
+    """Return a colour mixed with white; translucent ones would hide hatching in SVG."""
+    channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(255 - share * (255 - c)):02x}" for c in channels)
+
+
+def ink_on(colour: tuple[float, float, float, float]) -> str:
+    """Return black or white, whichever is easier to read on a colour (by WCAG's luminance)."""
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
+    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+    return BLACK if luminance > 0.179 else "#ffffff"
+
+
+def bare(axes: Axes) -> None:
+    """Take spines and tick marks from axes, and leave their labels."""
+    axes.spines[:].set_visible(False)
+    axes.tick_params(length=0)

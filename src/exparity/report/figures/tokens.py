@@ -1,0 +1,49 @@
+"""One text's attributions as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from exparity.interface import Explanation
+from exparity.markup import token_texts
+from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+
+def tokens_panel(axes: Axes, explanation: Explanation) -> None:
+    """Draw a bar per token: up for the target, down and hatched against it.
+
+    Special tokens are grey, as metrics leave them out. Words of the rationale are bold.
+    """
+    scores = np.nan_to_num(explanation.scores)
+    x = np.arange(len(scores))
+    special = ~explanation.content_mask
+    for mask, colour, hatch in (
+        (special, PALE, ""),
+        (~special & (scores >= 0), BLUE, ""),
+        (~special & (scores < 0), VERMILION, "////"),
+    ):
+        axes.bar(
+            x[mask], scores[mask], 0.8, color=tint(colour, 0.75), edgecolor=GREY, linewidth=0.4,
+            hatch=hatch,
+        )  # fmt: skip
+    tokens = token_texts(explanation.tokens)
+    axes.set_xticks(x, tokens, rotation=60, ha="right", rotation_mode="anchor")
+    rationale, words = explanation.rationale, explanation.word_ids
+    assert words is not None
+    for label, hidden, word in zip(axes.get_xticklabels(), special, words, strict=True):
+        if hidden:
+            label.set_color(GREY)
+        if rationale is not None and word >= 0 and rationale[word]:
+            label.set_fontweight("bold")
+    axes.axhline(0, color=GREY, lw=0.5)
+    axes.set_xlim(-0.7, len(scores) - 0.3)
+    axes.tick_params(axis="x", length=0)
+    axes.spines["bottom"].set_visible(False)
+    method = "" if explanation.origin is None else f"{explanation.origin.method}, "
+    axes.set_title(f"{method}target {explanation.target}")
+    axes.set_ylabel("attribution")

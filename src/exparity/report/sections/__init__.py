@@ -1,0 +1,42 @@
+"""The sections of the page, in order: each is one module here and one template.
+
+A module turns the study into plain values for its template, and into data for its script if it has
+one. To add a section, write both and put the module's ``SECTION`` into :data:`SECTIONS`.
+"""
+
+from __future__ import annotations
+
+from exparity.report.sections import (
+    attribution_difference,
+    bias,
+    correctness,
+    cost,
+    dataset_bias,
+    definitions,
+    disparity,
+    distributions,
+    downloads,
+    explanations,
+    mlm_score,
+    overview,
+    published,
+)
+from exparity.report.sections.section import Content, Section
+
+__all__ = ["SECTIONS", "Content", "Section"]
+
+SECTIONS: tuple[Section, ...] = (
+    overview.SECTION,
+    disparity.SECTION,
+    distributions.SECTION,
+    explanations.SECTION,
+    bias.SECTION,
+    correctness.SECTION,
+    attribution_difference.SECTION,
+    dataset_bias.SECTION,
+    mlm_score.SECTION,
+    published.SECTION,
+    cost.SECTION,
+    definitions.SECTION,
+    downloads.SECTION,
+)

@@ -1,0 +1,254 @@
+"""Overview: what was run, how often groups differ, and what to be careful about."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.report.context import Context
+from exparity.report.flags import meaning_of
+from exparity.report.gather import Study
+from exparity.report.provenance import Origin, versions
+from exparity.report.sections.section import Content, Section
+from exparity.stats.control import ControlRate
+
+TESTS = {
+    "mann_whitney": "Mann–Whitney U",
+    "wilcoxon": "Wilcoxon signed-rank",
+    "kruskal_wallis": "Kruskal–Wallis",
+    "friedman": "Friedman",
+}
+_PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A share of tests with its interval.
+
+    Attributes:
+        name: what is counted.
+        hits: tests that count.
+        n: tests.
+        low: lower end of the interval of Clopper and Pearson.
+        high: upper end.
+        control: the same share where groups were dealt at random; None if that was not done.
+    """
+
+    name: str
+    hits: int
+    n: int
+    low: float
+    high: float
+    control: ControlRate | None = None
+
+    @property
+    def share(self) -> float:
+        """Share of the tests, in [0, 1]."""
+        return self.hits / self.n
+
+
+def rate(name: str, hits: int, n: int, control: ControlRate | None = None) -> Rate:
+    """Return a share with a 95 % interval, as if tests were independent."""
+    from scipy.stats import binomtest
+
+    interval = binomtest(hits, n).proportion_ci(0.95, method="exact")
+    return Rate(name, hits, n, float(interval.low), float(interval.high), control)
+
+
+def headline_rates(study: Study) -> list[Rate]:
+    """Return how often groups differ, by test and correction; tests without p-value count not."""
+    alpha = study.statistics["alpha"]
+    rows = [row for row in study.rows if row["p"] == row["p"]]
+    paired = [row for row in study.rows if row["wilcoxon_p"] == row["wilcoxon_p"]]
+    overall = study.controls.get("", ())
+    plain = f"Mann–Whitney U, p ≤ {alpha:g}"
+    found = []
+    if rows:
+        n = len(rows)
+        both = sum(row["significant"] and row["considerable"] for row in rows)
+        found = [
+            rate(plain, sum(row["significant"] for row in rows), n,
+                 control_of(overall, "mann_whitney", "across_rows")),
+            rate(f"…and |d| ≥ {study.statistics['threshold']:g}", both, n),
+            rate("…after correction by Holm", sum(r["significant_holm"] for r in rows), n),
+            rate("…after correction by Benjamini and Hochberg",
+                 sum(row["significant_bh"] for row in rows), n),
+        ]  # fmt: skip
+    if paired:
+        hits = sum(row["wilcoxon_p"] <= alpha for row in paired)
+        control = control_of(overall, "wilcoxon", "within_sets")
+        found.append(
+            rate(f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}", hits, len(paired), control)
+        )
+    return found
+
+
+def control_of(found: Sequence[ControlRate], test: str, scheme: str) -> ControlRate | None:
+    """Return the control of a test under a scheme, if it was made."""
+    return next(
+        (c for c in found if (c.test, c.scheme) == (test, scheme) and c.n_permutations), None
+    )
+
+
+def rates_by_metric(study: Study) -> list[dict[str, Any]]:
+    """Return the share of significant Mann–Whitney tests of each metric, beside the control's."""
+    found = []
+    for metric in study.metrics:
+        rows = [r for r in study.rows if r["metric"] == metric and r["p"] == r["p"]]
+        if not rows:
+            continue
+        control = control_of(study.controls.get(metric, ()), "mann_whitney", "across_rows")
+        real = rate(metric, sum(row["significant"] for row in rows), len(rows), control)
+        found.append(
+            {
+                "metric": study.display("metric", metric),
+                "kind": study.metric_facts(metric).kind,
+                "hits": real.hits,
+                "n": real.n,
+                "rate": real.share,
+                "low": real.low,
+                "high": real.high,
+                "control": control.rate if control else None,
+                "control_low": control.low if control else None,
+                "control_high": control.high if control else None,
+            }
+        )
+    return found
+
+
+def _warnings(context: Context) -> list[str]:
+    """Return what a reader must know before believing the numbers."""
+    found = [
+        f"{a.model} on {a.dataset}, seed {a.seed}, predicts one class for every test example; "
+        "its rows say nothing about explanations of a working classifier."
+        for a in context.study.accuracies
+        if a.collapsed
+    ]
+    cut = Counter[str]()
+    for origin in context.origins:
+        if origin.artefact == "explanations" and origin.facts.get("n_truncated"):
+            name = f"{origin.ids[1]} on {origin.ids[0]}"
+            cut[name] = max(cut[name], int(origin.facts["n_truncated"]))
+    found += [f"{n} texts were longer than {name} can read and were cut." for name, n in
+              sorted(cut.items())]  # fmt: skip
+    undefined = sum(row["n_undefined"] for row in context.study.rows)
+    if undefined:
+        total = sum(row["n_examples"] for row in context.study.rows)
+        found.append(f"{undefined:,} of {total:,} scores are undefined and left out of the tests.")
+    missing = len(context.scores.missing)
+    if missing:
+        found.append(
+            f"{missing:,} files of scores are not there, so that some distributions are missing."
+        )
+    commits = versions(context.origins).get("commit", [])
+    if len(commits) > 1:
+        found.append(
+            f"The results were made with {len(commits)} versions of the source code; see below."
+        )
+    return found
+
+
+def _instances(context: Context, artefact: str, place: int) -> dict[str, list[Mapping[str, Any]]]:
+    """Return the distinct parameters that each method or metric was run with."""
+    found: dict[str, list[Mapping[str, Any]]] = {}
+    for origin in context.origins:
+        if origin.artefact != artefact:
+            continue
+        known = found.setdefault(str(origin.ids[place]), [])
+        parameters = origin.facts.get("parameters") or {}
+        if parameters not in known:
+            known.append(parameters)
+    return found
+
+
+def _settings(all_parameters: Sequence[Mapping[str, Any]]) -> str:
+    """Return parameters in words, as a config would write them."""
+    return " | ".join(_setting(parameters) for parameters in all_parameters)
+
+
+def _setting(parameters: Mapping[str, Any]) -> str:
+    flat = dict(parameters.get("params") or {})
+    flat["max_examples"] = parameters.get("max_examples")
+    return ", ".join(f"{k}: {_text(v)}" for k, v in sorted(flat.items()) if v is not None)
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _model_settings(context: Context) -> dict[str, str]:
+    """Return how each model was made and trained, from its checkpoint's history."""
+    found: dict[str, list[str]] = {}
+    for origin in context.origins:
+        if origin.artefact not in ("history", "predictions") or not origin.facts.get("parameters"):
+            continue
+        parts = origin.facts["parameters"]
+        flat = {**(parts.get("model") or {}), **(parts.get("training") or {})}
+        size = flat.pop("size", None) or {}
+        text = ", ".join(
+            f"{k}: {_text(v)}" for k, v in {**flat, **size}.items() if v not in (None, "", {}, [])
+        )
+        known = found.setdefault(origin.ids[1], [])
+        if text and text not in known:
+            known.append(text)
+    return {model: " | ".join(texts) for model, texts in found.items()}
+
+
+def _devices(origins: Sequence[Origin]) -> list[str]:
+    return sorted({o.device for o in origins if o.stage in ("finetune", "explain", "evaluate")})
+
+
+def _datasets(context: Context) -> list[dict[str, Any]]:
+    study = context.study
+    return [
+        {
+            "name": study.display("dataset", dataset),
+            "id": dataset,
+            "attribute": study.declared(dataset).attribute,
+            "groups": study.declared(dataset).groups,
+            "classes": study.declared(dataset).classes,
+            "n": max((a.n for a in study.accuracies if a.dataset == dataset), default=0),
+        }
+        for dataset in study.datasets
+        if any(dataset == d for d, _ in study.pairs)
+    ]
+
+
+def _build(context: Context) -> Content:
+    study = context.study
+    flags = Counter(flag for row in study.rows for flag in row["flags"])
+    rates = headline_rates(study)
+    versioned = versions(context.origins)
+    methods = _instances(context, "explanations", 3)
+    metrics = _instances(context, "scores", 4)
+    return Content(
+        values={
+            "rates": rates,
+            "tests": TESTS,
+            "flags": [(f, n, meaning_of(f)) for f, n in sorted(flags.items())],
+            "warnings": _warnings(context),
+            "datasets": _datasets(context),
+            "models": [
+                (model, _model_settings(context).get(model, ""))
+                for model in dict.fromkeys(model for _, model in study.pairs)
+            ],
+            "methods": [(id, study.display("method", id), _settings(methods.get(id, [])))
+                        for id in study.methods],
+            "metrics": [(id, study.display("metric", id), _settings(metrics.get(id, [])))
+                        for id in study.metrics],
+            "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
+            "commits": versioned.get("commit", []),
+            "devices": _devices(context.origins),
+            "config": {k: v for k, v in context.options.items() if k != "digest"},
+        },
+        data={"alpha": study.statistics["alpha"], "metrics": rates_by_metric(study)},
+    )  # fmt: skip
+
+
+SECTION = Section("overview", "Overview", _build, script="overview.js")

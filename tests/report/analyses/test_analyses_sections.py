@@ -1,0 +1,346 @@
+"""The sections of the analyses: what they average, what stands beside it, and that they render."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from dataclasses import dataclass, field
+from types import SimpleNamespace
+
+import pytest
+
+from exparity.artifacts import write_artefact
+from exparity.errors import InputError
+from exparity.report.analyses import gecobench
+from exparity.report.analyses.attribution_difference import difference_tables
+from exparity.report.analyses.correctness import correctness_tables, published_claims
+from exparity.report.analyses.dataset_bias import dataset_biases
+from exparity.report.analyses.exports import analysis_exports
+from exparity.report.analyses.mlm_score import mlm_lines
+from exparity.report.analyses.reading import read_analysis
+from exparity.report.bias import Declared, ModelBias
+from exparity.report.gather import Accuracy, Study
+from exparity.report.render import html_environment
+from exparity.report.sections import attribution_difference, correctness, dataset_bias, mlm_score
+
+SECTIONS = (correctness.SECTION, attribution_difference.SECTION, dataset_bias.SECTION,
+            mlm_score.SECTION)  # fmt: skip
+SCHEMES = {"c": "bert_c", "ce": "bert_ce", "cef": "bert_cef", "cefaf": "bert_cefaf",
+           "ola": "ola_cea"}  # fmt: skip
+METHODS = ("pattern_variant", "gradient_x_input", "uniform_random")
+MEANS = {"pattern_variant": 0.6, "gradient_x_input": 0.4, "uniform_random": 0.2}
+GROUPS = ("male", "female")
+FACTS = {"groups": list(GROUPS), "labels": ["female", "male"], "attribute": "gender"}
+NAN = math.nan
+
+
+@dataclass
+class Grid:
+    """A results folder with the artefacts of every analysis, two seeds, and its options."""
+
+    folder: object
+    models: tuple[str, ...] = tuple(SCHEMES)
+    means: dict[str, dict[str, float]] = field(default_factory=dict)
+
+    @property
+    def options(self):
+        cells = [["geco", model] for model in self.models]
+        return {
+            "analyses": {
+                "correctness": cells,
+                "attribution_difference": cells[:1],
+                "dataset_bias": [["geco"]],
+                "mlm_score": cells[:1],
+            },
+            "seeds": [0, 1],
+            "models": [[model, SCHEMES[model]] for model in self.models],
+            "datasets": [["geco", "geco_all"]],
+            "statistics": {"alpha": 0.05},
+        }
+
+    def write(self, artefact, rows, *cell):
+        names = ("dataset", "model", "seed")[: len(cell)]
+        path = self.folder.joinpath(artefact, *map(str, cell)).with_suffix(".parquet")
+        ids = dict(zip(names, cell, strict=True))
+        write_artefact(path, artefact, rows, ids, stage="x", parameters={}, extra=FACTS)
+
+    def make(self):
+        for model in self.models:
+            for seed in (0, 1):
+                rows = [
+                    {
+                        "method": method, "metric": "mass", "subset": subset, "group": group,
+                        "n": 10, "n_undefined": 1, "sd": 0.1, "median": 0.3,
+                        "mean": self.means.get(model, MEANS)[method] + 0.02 * seed,
+                    }
+                    for method in METHODS
+                    for subset in ("all", "correct", "correct_sets")
+                    for group in ("", *GROUPS)
+                ]  # fmt: skip
+                self.write("correctness", rows, "geco", model, seed)
+        for seed in (0, 1):
+            self.write("attribution_differences", differences(seed), "geco", "c", seed)
+            self.write("mlm_scores", mlm_rows(seed), "geco", "c", seed)
+        self.write("dataset_bias", BIAS, "geco")
+        return self
+
+
+def differences(seed):
+    def row(a, b, p, p_holm, n_sets):
+        return {
+            "method": "gradient_x_input", "group_a": "male", "group_b": "female", "word_a": a,
+            "word_b": b, "n_sets": n_sets, "n_words": n_sets, "mean_a": 0.3, "mean_b": 0.2,
+            "mean_difference": 0.1 + 0.2 * seed, "mean_absolute_difference": 0.15, "d_z": 0.5,
+            "p": p, "p_holm": p_holm,
+        }  # fmt: skip
+
+    rare = [row(f"<{i:02d}>", "b", 0.5, 0.9, 7) for i in range(12)]
+    return [
+        row("", "", 0.01, 0.01, 40),
+        row("he", "she", 0.04, 0.08 - 0.05 * seed, 30),
+        row("king", "queen", NAN, NAN, 3),
+        *rare,
+    ]
+
+
+def mlm_rows(seed):
+    return [
+        {
+            "example_id": f"{i}-{group}", "group": group, "match_id": str(i), "n_words": 5,
+            "n_tokens": 6, "mlm_score": 10.0 + i + (group == "female") + seed,
+            "log_likelihood": -20.0 - i - (group == "female") * (i > 1),
+        }
+        for i in range(8)
+        for group in GROUPS
+    ]  # fmt: skip
+
+
+def bias_row(quantity, value, n, **more):
+    empty = {"group": "", "class_name": "", "word": "", "rationale_share": NAN, "split": "all"}
+    return {**empty, "quantity": quantity, "value": value, "n": n, **more}
+
+
+BIAS = [
+    bias_row("cooccurrence", 120.0, 9, group="male"),
+    bias_row("cooccurrence", 80.0, 8, group="female"),
+    bias_row("cooccurrence_share", 0.6, 9, group="male"),
+    bias_row("cooccurrence_share", 0.4, 8, group="female"),
+    *(
+        bias_row("tfidf_correlation", r * (1 if name == "male" else -1), 4, class_name=name,
+                 word=word, rationale_share=share)
+        for name in ("female", "male")
+        for word, r, share in (
+            ("he", 0.9, 1.0), ("she", -0.8, 1.0), ("<b>", 0.0, NAN), ("x", NAN, 0.0)
+        )
+    ),
+]  # fmt: skip
+
+
+@pytest.fixture
+def grid(tmp_path):
+    return Grid(tmp_path).make()
+
+
+def study(grid):
+    pairs = [("geco", model) for model in grid.models]
+    declared = Declared("gender", GROUPS, ("female", "male"))
+    bias = [
+        {"dataset": "geco", "model": "ola", "seed": seed, "quantity": quantity, "group": group,
+         "group_b": "", "class_name": name, "value": value, "flags": []}
+        for seed in (0, 1)
+        for quantity, group, name, value in (
+            ("tpr", "", "male", 0.9), ("tpr", "", "female", 0.1), ("tpr", "male", "male", 0.2),
+            ("tnr", "", "male", 0.8), ("apd", "male", "", 0.03), ("apd", "male", "male", 0.5),
+        )
+    ]  # fmt: skip
+    accuracies = [
+        Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, False) for m in grid.models for s in (0, 1)
+    ]
+    return Study(
+        title="t", pairs=pairs, seeds=[0, 1], methods={m: m for m in METHODS},
+        metrics={"mass": "mass_accuracy"}, datasets={"geco": "geco_all"},
+        statistics={"alpha": 0.05}, rows=[], bias=ModelBias(bias, {"geco": declared}),
+        accuracies=accuracies, controls={},
+    )  # fmt: skip
+
+
+def rendered(grid):
+    context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
+    environment = html_environment()
+    pages = {}
+    for section in SECTIONS:
+        content = section.build(context)
+        if content is not None:
+            template = environment.get_template(f"sections/{section.id}.html.j2")
+            pages[section.id] = template.render(study=context.study, **content.values)
+    return pages
+
+
+class TestReading:
+    def test_nothing_is_read_that_nobody_asked_for(self, tmp_path):
+        assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
+        assert analysis_exports(tmp_path, {"statistics": {"alpha": 0.05}, "datasets": []}) == []
+
+    def test_a_missing_file_is_named(self, grid):
+        (grid.folder / "correctness/geco/c/1.parquet").unlink()
+        with pytest.raises(InputError, match=r"1.parquet: no such file"):
+            read_analysis(grid.folder, grid.options, "correctness")
+
+    def test_a_file_of_another_cell_is_refused(self, grid):
+        folder = grid.folder / "correctness/geco/c"
+        (folder / "0.parquet").replace(folder / "1.parquet")
+        (folder / "0.parquet").write_bytes((folder / "1.parquet").read_bytes())
+        with pytest.raises(InputError, match=r"1.parquet: is not of the cell"):
+            read_analysis(grid.folder, grid.options, "correctness")
+
+
+class TestCorrectness:
+    def test_means_and_ranks_over_seeds(self, grid):
+        (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        assert (table.dataset, table.metric, table.groups) == ("geco", "mass", GROUPS)
+        lines = {(line.model, line.method): line for line in table.lines}
+        level = lines["c", "gradient_x_input"].levels["correct", ""]
+        assert level.mean == pytest.approx(0.41)
+        assert level.sd == pytest.approx(0.02 / math.sqrt(2))
+        assert (level.n, level.undefined) == (20, 2)
+        ranks = {method: lines["c", method].rank for method in METHODS}
+        assert ranks == {"pattern_variant": 1, "gradient_x_input": 2, "uniform_random": 3}
+
+    def claims(self, folder, means=None):
+        grid = Grid(folder, means=means or {}).make()
+        tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        found = published_claims(
+            tables, SCHEMES, {"geco": "geco_all"}, {m: m for m in METHODS},
+            {"mass": "mass_accuracy"},
+        )  # fmt: skip
+        return {claim.text: claim.holds for claim in found}
+
+    def test_published_statements(self, tmp_path):
+        claims = self.claims(tmp_path)
+        assert claims["ola_cea: pattern_variant and gradient_x_input are the two best methods"]
+        assert claims["bert_c: no method reaches pattern_variant"]
+        assert claims["bert_ce: no method is below uniform_random"]
+        assert not claims[
+            "tuning the embeddings alone beats fixed embeddings and tuning all (mean over methods)"
+        ]
+
+    def test_statements_may_fail(self, tmp_path):
+        inverted = {m: 1 - MEANS[m] for m in METHODS}
+        better = {**MEANS, "gradient_x_input": 0.5}
+        below = {**MEANS, "gradient_x_input": 0.1}
+        claims = self.claims(tmp_path, {"ola": inverted, "ce": better, "cef": better, "c": below})
+        assert not claims["bert_c: no method is below uniform_random"]
+        assert not claims["ola_cea: pattern_variant and gradient_x_input are the two best methods"]
+        assert not claims["ola_cea: no method is below uniform_random"]
+        assert claims[
+            "tuning the embeddings alone beats fixed embeddings and tuning all (mean over methods)"
+        ]
+
+    def test_other_metrics_and_data_have_none(self, grid):
+        tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        methods, mass = {m: m for m in METHODS}, {"mass": "mass_accuracy"}
+        assert published_claims(tables, SCHEMES, {"geco": "pairs_all"}, methods, mass) == []
+        other = {"mass": "rationale_iou"}
+        assert published_claims(tables, SCHEMES, {"geco": "geco_all"}, methods, other) == []
+
+    def test_classifiers_stand_beside_the_published_ones(self, grid):
+        context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
+        content = correctness.SECTION.build(context)
+        (ola,) = [c for c in content.values["classifiers"] if c["scheme"] == "ola_cea"]
+        lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola["lines"]}
+        assert lines["Accuracy"] == (pytest.approx(0.91), pytest.approx(0.957))
+        assert lines["True positive rate"] == (pytest.approx(0.9), pytest.approx(0.9752))
+        assert lines["True negative rate"] == (pytest.approx(0.8), pytest.approx(0.9391))
+        apd = lines["Average prediction difference"]
+        assert apd == (pytest.approx(0.03), pytest.approx(0.0081))
+
+
+def test_words_with_most_sets_are_shown(grid):
+    rows = read_analysis(grid.folder, grid.options, "attribution_difference")
+    (table,) = difference_tables(rows, 0.05)
+    assert len(table.words) == 10
+    assert table.words[0] == ("he", "she")
+    assert table.tested == 13  # the queen's is too rare
+    together = table.cells["c", "gradient_x_input", ("", "")]
+    assert together.mean_difference == pytest.approx(0.2)
+    assert (together.significant, together.tested, together.n_sets) == (2, 2, 40)
+    assert table.cells["c", "gradient_x_input", ("he", "she")].significant == 1
+    assert table.cells["c", "gradient_x_input", ("king", "queen")].tested == 0
+
+
+def test_shares_stand_beside_the_published_one(grid):
+    rows = read_analysis(grid.folder, grid.options, "dataset_bias")
+    (found,) = dataset_biases(rows, {"geco": "geco_subj"})
+    assert [(s.group, s.share, s.count, s.published) for s in found.shares] == [
+        ("male", 0.6, 120, None), ("female", 0.4, 80, 0.476)
+    ]  # fmt: skip
+    assert list(found.associations) == ["male"]
+    assert [row["word"] for row in found.associations["male"]] == ["he", "she", "<b>"]
+    (other,) = dataset_biases(rows, {"geco": "pairs_all"})
+    assert {share.published for share in other.shares} == {None}
+
+
+def test_mlm_scores_of_matched_sets(grid):
+    (line,) = mlm_lines(read_analysis(grid.folder, grid.options, "mlm_score"), 0.05)
+    assert (line.model, line.group_a, line.group_b, line.n) == ("c", "male", "female", 16)
+    assert line.mean_a == pytest.approx(10 + 3.5 + 0.5)
+    assert line.difference == pytest.approx(-1)
+    assert (line.significant, line.tested) == (2, 2)
+    assert line.likelier == pytest.approx((6 + 2 * 0.5) / 8)
+
+
+class TestPage:
+    def test_every_section_renders(self, grid):
+        pages = rendered(grid)
+        assert set(pages) == {section.id for section in SECTIONS}
+        assert "0.410" in pages["correctness"]
+        assert "95.7 %" in pages["correctness"]
+        assert "+0.200" in pages["attribution_difference"]
+        assert "0.499" in pages["dataset_bias"]
+        assert "87.5 %" in pages["mlm_score"]
+
+    def test_text_of_the_data_is_escaped(self, grid):
+        pages = rendered(grid)
+        assert "<b>" not in pages["dataset_bias"]
+        assert "&lt;b&gt;" in pages["dataset_bias"]
+        assert "<00>" not in pages["attribution_difference"]
+
+    def test_a_grid_without_analyses_has_no_section(self, tmp_path):
+        grid = Grid(tmp_path)
+        context = SimpleNamespace(
+            results=tmp_path, options={**grid.options, "analyses": {}}, study=None
+        )
+        assert all(section.build(context) is None for section in SECTIONS)
+
+    def test_tables_are_downloaded_whole(self, grid):
+        exports = {e.name: e for e in analysis_exports(grid.folder, grid.options)}
+        assert set(exports) == {
+            "correctness", "attribution_differences", "cooccurrence", "word_associations",
+            "mlm_scores",
+        }  # fmt: skip
+        for export in exports.values():
+            assert export.as_table().num_rows == len(export.rows)
+            lines = list(csv.DictReader(export.as_csv().splitlines()))
+            assert len(lines) == len(export.rows)
+            assert export.as_latex().count("\\\\") >= len(export.rows)
+        assert len(exports["correctness"].rows) == 5 * 3 * 9
+
+
+class TestPublished:
+    def test_every_printed_cell_is_found(self):
+        assert len(gecobench.accuracies()) == 10
+        assert len(gecobench.model_bias()) == 30
+        assert gecobench.accuracies()["bert_cefaf", "geco_subj"].mean == pytest.approx(0.981)
+        assert gecobench.dataset_facts()["geco_all", "bias_c"] == 0.499
+
+    def test_the_readme_counts_the_rows(self, repository):
+        folder = repository / "src/exparity/resources/published"
+        text = (folder / "README.md").read_text()
+        for path in sorted(folder.glob("gecobench2024_*.csv")):
+            rows = len(path.read_text().splitlines()) - 1
+            assert f"| `{path.name}` | {rows} |" in text
+
+    def test_only_known_schemes_count(self):
+        options = {"models": [["a", "ola_cea"], ["b", None], ["c", "tinybert"]]}
+        assert gecobench.schemes_of(json.loads(json.dumps(options))) == {"a": "ola_cea"}

@@ -1,0 +1,186 @@
+"""A made-up study of any size, with every artefact that the report reads.
+
+``python tests/report/synthetic.py FOLDER`` writes one of 5,040 tests there, makes its report, and
+says how long that took and how large the page is.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from exparity import compare_groups
+from exparity.artifacts import write_artefact
+from exparity.config import Experiment
+from exparity.schema import read_schema
+from exparity.stages.report import report
+from exparity.stats.model_bias import model_bias
+
+SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
+METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
+           "lime", "shap")  # fmt: skip
+METRICS = ("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
+           "sparsity", "sensitivity")  # fmt: skip
+GROUPS = ("male", "female")
+HOSTILE = "<script>alert('token')</script>"
+DECLARED = {"attribute": "gender", "groups": list(GROUPS), "labels": ["female", "male"]}
+STAGES = {"data": "prepare", "predictions": "finetune", "bias": "bias", "scores": "evaluate",
+          "explanations": "explain", "tests": "test", "controls": "control"}  # fmt: skip
+_BERT = {"init": "scratch", "architecture": "bert"}
+
+
+def config(
+    datasets: int = 2,
+    models: int = 2,
+    seeds: int = 2,
+    methods: int = len(METHODS),
+    metrics: int = len(METRICS),
+) -> dict:
+    """Return the config of a study of some size."""
+    return {
+        "title": "A made-up study",
+        "datasets": {f"data_{i}": {"use": "pairs_all"} for i in range(datasets)},
+        "models": {f"model_{i}": dict(_BERT) for i in range(models)},
+        "methods": {name: {} for name in METHODS[:methods]},
+        "metrics": {name: {} for name in METRICS[:metrics]},
+        "seeds": list(range(seeds)),
+    }
+
+
+def options_of(settings: dict) -> dict:
+    """Return what the report depends on, as the workflow passes it."""
+    return json.loads(Experiment.from_config(settings, read_schema(SCHEMA)).report_options())
+
+
+def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
+    """Write every artefact of a study.
+
+    Args:
+        results: where to.
+        settings: its config.
+        pairs: matched sets in the test split. In the first, a word is markup.
+    """
+    rng = np.random.default_rng(7)
+    for dataset in settings["datasets"]:
+        examples = [_example(i, group) for i in range(pairs) for group in GROUPS]
+        _write(results / "data" / f"{dataset}.parquet", "data", examples, {"dataset": dataset})
+        for model in settings["models"]:
+            for seed in settings["seeds"]:
+                ids = {"dataset": dataset, "model": model, "seed": seed}
+                _classifier(results, settings, ids, examples, rng)
+
+
+def _example(i: int, group: str) -> dict:
+    words = [["He", "She"][group == "female"], "sails", "unhurriedly", f"to-{i}", "."]
+    words += [HOSTILE] if i == 0 else []
+    return {
+        "example_id": f"{i:04d}-{group}", "match_id": f"{i:04d}", "split": "test",
+        "text": " ".join(words), "words": words, "label": int(group == "male"), "group": group,
+        "rationale": [1] + [0] * (len(words) - 1), "attributes": {},
+    }  # fmt: skip
+
+
+def _tokens(example: dict) -> tuple[list[str], list[int]]:
+    """Return tokens and the word of each; the third word is two pieces."""
+    tokens, words = ["[CLS]"], [-1]
+    for w, word in enumerate(example["words"]):
+        pieces = [word[:6], f"##{word[6:]}"] if w == 2 else [word.lower()]
+        tokens += pieces
+        words += [w] * len(pieces)
+    return [*tokens, "[SEP]"], [*words, -1]
+
+
+def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -> None:
+    cell = Path(ids["dataset"]) / ids["model"] / str(ids["seed"])
+    certain = rng.uniform(0.6, 1, len(examples))
+    rows = []
+    for example, p in zip(examples, certain, strict=True):
+        label = example["label"]
+        rows.append(
+            {
+                **{key: example[key] for key in ("example_id", "group", "match_id", "label")},
+                "probabilities": [float(p), float(1 - p)][:: 1 - 2 * label],
+                "predicted": label,
+            }
+        )
+    _write((results / "predictions" / cell).with_suffix(".parquet"), "predictions", rows, ids)
+    found = model_bias(
+        [r["label"] for r in rows], [r["predicted"] for r in rows],
+        [r["probabilities"] for r in rows], [r["group"] for r in rows], GROUPS,
+        ("female", "male"), [r["match_id"] for r in rows], resamples=0,
+    )  # fmt: skip
+    path = (results / "bias" / cell).with_suffix(".parquet")
+    _write(path, "bias", [vars(row) for row in found], ids)
+    controls = [
+        {
+            "method": method, "metric": metric, "scheme": "across_rows", "test": "mann_whitney",
+            "group_a": "male", "group_b": "female", "n_permutations": 100, "n_significant": 5,
+            "rate": 0.05, "flags": [],
+        }
+        for method in settings["methods"]
+        for metric in settings["metrics"]
+    ]  # fmt: skip
+    _write((results / "controls" / cell).with_suffix(".parquet"), "controls", controls, ids)
+    for m, method in enumerate(settings["methods"]):
+        explained = []
+        for example in examples:
+            tokens, words = _tokens(example)
+            explained.append(
+                {
+                    "example_id": example["example_id"], "target": example["label"],
+                    "token_ids": list(range(len(tokens))), "tokens": tokens, "word_ids": words,
+                    "scores": rng.normal(size=len(tokens)).astype(np.float32).tolist(),
+                }
+            )  # fmt: skip
+        folder = results / "explanations" / cell
+        _write(folder / f"{method}.parquet", "explanations", explained, {**ids, "method": method})
+        for k, metric in enumerate(settings["metrics"]):
+            _tested(results, cell, {**ids, "method": method, "metric": metric}, examples,
+                    (m - k) / 5, rng)  # fmt: skip
+
+
+def _tested(results: Path, cell: Path, ids: dict, examples: list, shift: float, rng) -> None:
+    """Write the scores of one cell, whose groups differ by ``shift``, and their test."""
+    groups = [example["group"] for example in examples]
+    sets = [example["match_id"] for example in examples]
+    values = rng.normal(size=len(examples)) + shift * np.array([g == "male" for g in groups])
+    place = cell / ids["method"] / f"{ids['metric']}.parquet"
+    rows = [
+        {"example_id": e["example_id"], "group": e["group"], "match_id": e["match_id"],
+         "score": float(v)}
+        for e, v in zip(examples, values, strict=True)
+    ]  # fmt: skip
+    _write(results / "scores" / place, "scores", rows, ids)
+    found = compare_groups(values, groups, GROUPS, sets, resamples=0)
+    columns = vars(found) | {
+        "group_a": "male", "group_b": "female", "flags": list(found.flags),
+        "d_ci_low": found.cohens_d - 0.2, "d_ci_high": found.cohens_d + 0.2,
+    }  # fmt: skip
+    _write(results / "tests" / place, "tests", [columns], ids)
+
+
+def _write(path: Path, artefact: str, rows: list, ids: dict) -> None:
+    write_artefact(
+        path, artefact, rows, ids, stage=STAGES[artefact], parameters={"params": {}},
+        device="cuda" if artefact == "explanations" else "cpu", seconds=1.5, extra=DECLARED,
+    )  # fmt: skip
+
+
+def main(folder: Path) -> None:
+    """Write a study of 5,040 tests, make its report, and say what it took."""
+    settings = config(datasets=4, models=6, seeds=5)
+    results = folder / "results"
+    if not (results / "tests").is_dir():
+        make_study(results, settings, pairs=160)
+    start = time.monotonic()
+    page = folder / "report" / "index.html"
+    report(results, page, options_of(settings))
+    print(f"{time.monotonic() - start:.1f} s, {page.stat().st_size / 1e6:.1f} MB: {page}")
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]))

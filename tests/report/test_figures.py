@@ -1,0 +1,562 @@
+"""The publication figures: what they say is what the tables say, and their bytes never change."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import re
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from report.synthetic import GROUPS, config, make_study, options_of
+from scipy.stats import binomtest
+
+from exparity.artifacts import read_results
+from exparity.errors import InputError
+from exparity.report import figures
+from exparity.report.bias import Declared
+from exparity.report.figures import FORMATS, write_figures
+from exparity.report.figures.bias import bias_figure
+from exparity.report.figures.disparity import disparity_figure
+from exparity.report.figures.distributions import distributions_figure, spread_of, wants_log
+from exparity.report.figures.effects import effects_figure
+from exparity.report.figures.names import fitted, names_of, registered_names, signed
+from exparity.report.figures.significance import significance_figure, significance_lines
+from exparity.report.figures.style import (
+    GROUP_COLOURS,
+    GROUP_HATCHES,
+    MARKERS,
+    SERIES_COLOURS,
+    WIDTHS,
+    house_style,
+    ink_on,
+    save,
+)
+from exparity.report.gather import gather
+from exparity.report.grid import by_cell
+from exparity.report.tables import disparity_tables
+from exparity.stats.exact import exact_interval
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("study") / "results"
+    make_study(folder, config(datasets=1, models=2, seeds=3, methods=3, metrics=2), pairs=25)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def study(results):
+    settings = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
+    return gather(results, options_of(settings))
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    return disparity_tables(study)[0]
+
+
+@pytest.fixture(scope="module")
+def names(study):
+    return names_of(study)
+
+
+@pytest.fixture(scope="module")
+def small(results):
+    """Part of the study, for tests that save figures."""
+    return gather(results, options_of(config(datasets=1, models=1, seeds=3, methods=2, metrics=1)))
+
+
+@pytest.fixture(scope="module")
+def written(results, small, tmp_path_factory):
+    """The folder of figures, and what was said of it."""
+    folder = tmp_path_factory.mktemp("report") / "figures"
+    return folder, write_figures(small, disparity_tables(small), results, folder)
+
+
+def texts(axes):
+    return [text.get_text() for text in axes.texts]
+
+
+class TestFiles:
+    def test_every_figure_in_both_widths_and_formats(self, written):
+        folder, drawn = written
+        assert [figure.kind for figure in drawn] == [
+            "significance", "disparity", "effects", "distributions", "bias",
+        ]  # fmt: skip
+        expected = {f"{f.name}_{w}.{s}" for f in drawn for w in WIDTHS for s in FORMATS}
+        assert expected == {name for figure in drawn for name in figure.files()}
+        assert {p.name for p in folder.iterdir()} == {*expected, "captions.txt"}
+        assert [p.name for p in folder.parent.iterdir()] == ["figures"]
+
+    def test_captions_say_what_was_tested(self, written):
+        folder, drawn = written
+        text = (folder / "captions.txt").read_text(encoding="utf-8")
+        for figure in drawn:
+            assert f"{figure.name}\n{figure.caption}\n" in text
+        captions = {figure.kind: figure.caption for figure in drawn}
+        for kind in ("disparity", "effects"):
+            assert "3 seeds, 25 male and 25 female test examples" in captions[kind]
+            assert "p ≤ 0.05" in captions[kind]
+            assert "0.2" in captions[kind]
+        assert "Share of 6 tests" in captions["significance"]
+
+    @pytest.mark.parametrize("width", WIDTHS)
+    def test_sizes_are_those_of_columns(self, written, width):
+        folder, drawn = written
+        for figure in drawn:
+            svg = (folder / f"{figure.name}_{width}.svg").read_text(encoding="utf-8")
+            pdf = (folder / f"{figure.name}_{width}.pdf").read_bytes()
+            points = 72 * WIDTHS[width]
+            assert float(re.search(r'<svg[^>]* width="([\d.]+)pt"', svg)[1]) == pytest.approx(
+                points
+            )
+            box = re.search(rb"/MediaBox \[ 0 0 ([\d.]+) ([\d.]+) \]", pdf)
+            assert float(box[1]) == pytest.approx(points)
+            assert float(box[2]) < 72 * 9.5  # fits a page
+
+    def test_svg_is_all_shapes_and_asks_for_nothing(self, written):
+        folder, drawn = written
+        for path in folder.glob("*.svg"):
+            source = path.read_text(encoding="utf-8")
+            for element in ("text", "image", "style type", "script", "foreignObject", "dc:date"):
+                assert f"<{element}" not in source.replace('<style type="text/css">', ""), path.name
+            links = re.findall(r'href="([^"]*)"', source)
+            assert all(link.startswith("#") for link in links)
+            assert f"<title>{drawn[0].title}</title>" in source or "<title>" in source
+
+    def test_pdf_has_its_fonts_inside_and_no_date(self, written):
+        for path in written[0].glob("*.pdf"):
+            source = path.read_bytes()
+            for stream in re.findall(rb"stream\r?\n(.*?)\r?\nendstream", source, re.S):
+                try:
+                    source += zlib.decompress(stream)
+                except zlib.error:
+                    continue
+            assert b"/FontFile2" in source
+            assert b"/Type3" not in source
+            assert not re.search(rb"/(CreationDate|ModDate|Producer)", source)
+
+    def test_bytes_depend_on_nothing_but_the_data(self, written, tmp_path):
+        """Not on the process, its settings, or the user's style of matplotlib."""
+        (tmp_path / "matplotlibrc").write_text(
+            "font.size: 20\nsvg.fonttype: none\nlines.color: r\n"
+        )
+        code = (
+            "import sys; sys.path.insert(0, 'tests')\n"
+            "from pathlib import Path\n"
+            "from exparity.report.figures.style import house_style, new_figure, save\n"
+            "from matplotlib.patches import Rectangle\n"
+            "def draw(path):\n"
+            "    with house_style():\n"
+            "        figure = new_figure(2, 1)\n"
+            "        axes = figure.subplots()\n"
+            "        axes.plot([1, 3, 2], 'o-', label='a ↑')\n"
+            "        axes.add_patch(Rectangle((0, 1), 1, 1, hatch='////', alpha=0.5))\n"
+            "        axes.legend()\n"
+            "        axes.set_title('−½ bold', weight='bold')\n"
+            "    save(figure, path, 'title')\n"
+            "draw(Path(sys.argv[1]))\n"
+        )
+        for name, seed, zone in (("one", "1", "UTC"), ("two", "2", "Asia/Tokyo")):
+            environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}
+            environment |= {"MATPLOTLIBRC": str(tmp_path)} if name == "two" else {}
+            subprocess.run(
+                [sys.executable, "-c", code, str(tmp_path / name)], check=True, env=environment,
+                cwd=REPOSITORY,
+            )  # fmt: skip
+        for suffix in FORMATS:
+            one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
+            assert one.read_bytes() == two.read_bytes()
+
+    def test_drawn_again_they_are_the_same(self, written, small, tmp_path):
+        figure, draw = figures._bias(small, "data_0")
+        for name, width in WIDTHS.items():
+            with house_style():
+                found = draw(width)
+            save(found, tmp_path / f"{figure.name}_{name}", figure.title)
+        assert len(list(tmp_path.iterdir())) == 4
+        for path in tmp_path.iterdir():
+            assert path.read_bytes() == (written[0] / path.name).read_bytes()
+
+    def test_scores_that_are_not_there_have_no_figure(self, small, tmp_path, monkeypatch):
+        monkeypatch.setattr(figures, "save", lambda *_: None)
+        few = dataclasses.replace(small, controls={})
+        drawn = write_figures(few, [], tmp_path / "none", tmp_path / "figures")
+        assert [figure.kind for figure in drawn] == ["significance", "bias"]
+
+    def test_damaged_scores_are_named_and_nothing_is_replaced(self, small, tmp_path, monkeypatch):
+        monkeypatch.setattr(figures, "save", lambda *_: None)
+        path = tmp_path / "scores/data_0/model_0/0/gradient/comprehensiveness.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_bytes(b"PAR1")
+        (tmp_path / "figures").mkdir()
+        (tmp_path / "figures" / "old.svg").touch()
+        few = dataclasses.replace(small, controls={})
+        with pytest.raises(InputError, match=r"comprehensiveness\.parquet: not a readable"):
+            write_figures(few, [], tmp_path, tmp_path / "figures")
+        assert (tmp_path / "figures" / "old.svg").exists()
+
+    def test_hatching_shows_in_svg(self, written):
+        (path,) = written[0].glob("distributions_*_1col.svg")
+        source = path.read_text(encoding="utf-8")
+        pattern = re.search(r'<pattern.*?fill="(#\w+)".*?stroke: (#\w+)', source, re.S)
+        assert pattern[1] != pattern[2]
+        assert "fill-opacity" not in source
+
+    def test_nothing_sticks_out(self, table, names, tmp_path):
+        """Measured with letters in 20 times their size, whose widths are not rounded."""
+        for width in WIDTHS.values():
+            with house_style():
+                figure = disparity_figure(table, width, names)
+            save(figure, tmp_path / "x", "x")
+            figure.set_dpi(1440)
+            box = figure.get_tightbbox()
+            assert box.x0 > -0.01
+            assert box.y0 > -0.01
+            assert box.x1 < width + 0.01
+            assert box.y1 < figure.get_size_inches()[1] + 0.01
+
+
+class TestDisparity:
+    def test_cells_are_those_of_the_table(self, table, names):
+        with house_style():
+            figure = disparity_figure(table, WIDTHS["2col"], names)
+        panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
+        for model in table.models:
+            found = texts(panels[model])
+            expected, bold, coloured = [], [], []
+            for method in table.methods:
+                for metric in table.metrics:
+                    cell = table.cells[model, method, metric]
+                    expected += [signed(cell.mean_d), f"{cell.significant}/{cell.total}"]
+                    bold += [cell.considerable] * 2
+                    coloured.append(bool(cell.significant))
+            assert found == expected
+            assert [t.get_weight() == "bold" for t in panels[model].texts] == bold
+            white = [p.get_facecolor() == (1, 1, 1, 1) for p in panels[model].patches]
+            assert [not w for w in white] == coloured
+        assert any(coloured)
+        assert not all(coloured)
+
+    def test_colours_follow_the_sign(self, table, names):
+        with house_style():
+            figure = disparity_figure(table, WIDTHS["1col"], names)
+        checked = 0
+        for axes, model in zip(figure.axes, table.models, strict=False):
+            keys = [(model, x, y) for x in table.methods for y in table.metrics]
+            for key, patch in zip(keys, axes.patches, strict=True):
+                cell = table.cells[key]
+                red, _, blue, _ = patch.get_facecolor()
+                if cell.significant and abs(cell.mean_d) > 0.1:
+                    assert (blue > red) == (cell.mean_d > 0)
+                    checked += 1
+        assert checked >= 5
+
+    def test_a_row_that_is_not_full_comes_first(self, table, names):
+        many = dataclasses.replace(
+            table,
+            models=["a", "b", "c"],
+            cells={(m, *k[1:]): c for k, c in table.cells.items() for m in "abc"},
+        )
+        with house_style():
+            figure = disparity_figure(many, WIDTHS["2col"], names)
+        figure.draw_without_rendering()
+        boxes = {a.get_title(loc="left"): a.get_position() for a in figure.axes}
+        assert boxes["a"].y0 > boxes["b"].y0 == pytest.approx(boxes["c"].y0)
+        labelled = [a.get_title(loc="left") for a in figure.axes
+                    if any(t.get_visible() and t.get_text() == "Sufficiency ↓"
+                           for t in a.get_xticklabels())]  # fmt: skip
+        assert labelled == ["b", "c"]
+
+    def test_gaps_and_odd_values(self, table, names):
+        (first, second, third, *_) = table.cells
+        cells = dict(table.cells)
+        del cells[first]
+        cells[second] = dataclasses.replace(cells[second], mean_d=None, significant=0, flags=("x",))
+        cells[third] = dataclasses.replace(cells[third], mean_d=-math.inf, significant=3)
+        with house_style():
+            figure = disparity_figure(dataclasses.replace(table, cells=cells), 3.3, names)
+        found = texts(figure.axes[0])
+        assert found[0] == "–"
+        assert found[1:3] == ["–", "0/3*"]
+        assert found[3:5] == ["−∞", "3/3"]
+
+
+class TestEffects:
+    @pytest.fixture
+    def figure(self, study, table, names):
+        with house_style():
+            return effects_figure(table, by_cell(study.rows), WIDTHS["2col"], names, threshold=0.2)
+
+    def test_marks_are_means_and_filled_by_the_majority(self, figure, study, table):
+        tests = by_cell(study.rows)
+        for axes, metric in zip(figure.axes, table.metrics, strict=False):
+            found = sorted(
+                (line.get_ydata()[0], line.get_xdata()[0], line.get_markerfacecolor() != "white")
+                for line in axes.lines
+                if line.get_marker() in MARKERS
+            )
+            expected = []
+            for method in table.methods:
+                for model in table.models:
+                    rows = tests[model, method, metric]
+                    d = sum(row["cohens_d"] for row in rows) / len(rows)
+                    expected.append((d, 2 * sum(row["significant"] for row in rows) > 3))
+            assert [x for _, x, _ in found] == pytest.approx([d for d, _ in expected])
+            assert [filled for *_, filled in found] == [filled for _, filled in expected]
+
+    def test_lines_span_the_intervals_and_ticks_are_seeds(self, figure, study, table):
+        tests = by_cell(study.rows)
+        axes = figure.axes[0]
+        lines = [x for x in axes.lines if len(x.get_xdata()) == 2 and x.get_marker() == "None"]
+        spans = [tuple(x.get_xdata()) for x in lines if x.get_linewidth() == 0.5]
+        ticks = [tuple(x.get_xdata()) for x in axes.lines if x.get_marker() == "|"]
+        for model in table.models:
+            for method in table.methods:
+                rows = tests[model, method, table.metrics[0]]
+                low = min(row["d_ci_low"] for row in rows)
+                assert (low, max(row["d_ci_high"] for row in rows)) in spans
+                assert tuple(row["cohens_d"] for row in rows) in ticks
+
+    def test_infinite_and_undefined_effects(self, study, table, names):
+        keys = list(table.cells)[:2]
+        cells, tests = dict(table.cells), by_cell(study.rows)
+        for key, d in zip(keys, (math.inf, math.nan), strict=True):
+            tests[key] = [{**row, "cohens_d": d, "d_ci_low": d, "d_ci_high": d}
+                          for row in tests[key]]  # fmt: skip
+            summary = dataclasses.replace(cells[key].summary, mean_d=d)
+            cells[key] = dataclasses.replace(cells[key], summary=summary)
+        with house_style():
+            figure = effects_figure(
+                dataclasses.replace(table, cells=cells), tests, 6.9, names, threshold=0.2
+            )
+        metric = table.metrics.index(keys[0][2])
+        axes = figure.axes[metric]
+        (arrow,) = [line for line in axes.lines if line.get_marker() == ">"]
+        assert arrow.get_xdata()[0] == axes.get_xlim()[1]
+        assert sum(texts(a).count("undefined") for a in figure.axes) == 1
+
+
+class TestDistributions:
+    @given(
+        st.lists(st.floats(-1e6, 1e6) | st.just(math.nan), max_size=60),
+    )
+    def test_numbers_are_quantiles_of_what_is_defined(self, values):
+        defined = sorted(v for v in values if not math.isnan(v))
+        found = spread_of(values)
+        if not defined:
+            assert found is None
+            return
+        assert found.n == len(defined)
+        for got, q in zip((found.low, *found.quartiles, found.high), (5, 25, 50, 75, 95),
+                          strict=True):  # fmt: skip
+            assert got == pytest.approx(naive_quantile(defined, q / 100), abs=1e-6)
+        assert found.density.max() == pytest.approx(1)
+        assert (found.density >= 0).all()
+        assert found.at[0] >= defined[0] - 1e-6
+        assert found.at[-1] <= defined[-1] + 1e-6
+
+    def test_on_a_logarithmic_axis_shapes_are_those_of_logarithms(self):
+        logs = np.random.default_rng(0).normal(size=200)
+        plain, log = spread_of(logs), spread_of(10**logs, log=True)
+        assert np.log10(log.at) == pytest.approx(plain.at)
+        assert log.density == pytest.approx(plain.density)
+        assert np.log10(log.quartiles) == pytest.approx(plain.quartiles)
+
+    @pytest.mark.parametrize(
+        ("values", "bound", "expected"),
+        [
+            ([1, 2, 3] * 50 + [100] * 5, math.inf, True),
+            ([1, 2, 3] * 50 + [100] * 5, 1000.0, False),
+            ([0, 2, 3] * 50 + [100] * 5, math.inf, False),
+            ([1, 2, 3], math.inf, False),
+            ([math.nan], math.inf, False),
+        ],
+    )
+    def test_who_gets_a_logarithmic_axis(self, values, bound, expected):
+        assert wants_log(np.array(values, dtype=float), bound) == expected
+
+    def test_medians_are_those_of_the_scores(self, results, table, names):
+        scores = read_results(results, "scores")
+        scores = scores[scores["metric"] == "comprehensiveness"]
+        groups = list(GROUPS)
+        spreads = {
+            key: spread_of(part["score"].to_numpy())
+            for key, part in scores.groupby(["model", "method", "group"], observed=True)
+        }
+        with house_style():
+            figure = distributions_figure(
+                spreads, 6.9, names, metric="comprehensiveness", models=table.models,
+                methods=table.methods, groups=groups,
+                notes={("model_0", "gradient"): ("2/3", True)},
+            )  # fmt: skip
+        for axes, model in zip(figure.axes, table.models, strict=True):
+            bars = [line for line in axes.lines if line.get_linewidth() == 1.2]
+            drawn = [line.get_ydata()[0] for line in sorted(bars, key=lambda x: x.get_xdata()[0])]
+            expected = [
+                scores[(scores["model"] == model) & (scores["method"] == method)
+                       & (scores["group"] == group)]["score"].median()
+                for method in table.methods
+                for group in groups
+            ]  # fmt: skip
+            assert drawn == pytest.approx(expected)
+        assert texts(figure.axes[0]) == ["2/3"]
+        assert figure.axes[0].texts[0].get_weight() == "bold"
+
+    def test_three_groups_stand_side_by_side(self, names):
+        spreads = {("m", "gradient", g): spread_of([i, i + 1.0, i]) for i, g in enumerate("abc")}
+        with house_style():
+            figure = distributions_figure(
+                spreads, 3.3, names, metric="comprehensiveness", models=["m"],
+                methods=["gradient"], groups=list("abc"),
+            )  # fmt: skip
+        bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.2]
+        places = [np.mean(line.get_xdata()) for line in bars]
+        assert places == sorted(places)
+        assert places[1] == pytest.approx(0)
+
+
+def naive_quantile(ordered, q):
+    place = q * (len(ordered) - 1)
+    below = math.floor(place)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (place - below) * (ordered[above] - ordered[below])
+
+
+class TestSignificance:
+    def test_counts(self, results, study, names):
+        controls = read_results(results, "controls").to_dict("records")
+        blocks = significance_lines(study.rows, controls, names, alpha=0.05)
+        assert [len(block) for block in blocks] == [1, 2, 3]
+        ids = ["", *study.metrics, *study.methods]
+        for line, id in zip([line for block in blocks for line in block], ids, strict=True):
+            rows = [r for r in study.rows if id in ("", r["metric"], r["method"])]
+            share = line.real["mann_whitney"]
+            assert (share.hits, share.n) == (sum(r["significant"] for r in rows), len(rows))
+            share = line.real["wilcoxon"]
+            assert share.hits == sum(r["wilcoxon_p"] <= 0.05 for r in rows)
+            control = line.controls["mann_whitney", "across_rows"]
+            assert control.n_permutations == 100 * len(rows)
+            assert control.rate == 0.05
+
+    def test_drawn_shares_and_intervals(self, study, names):
+        rows = [{**row, "p": math.nan} if i < 6 else row for i, row in enumerate(study.rows)]
+        blocks = significance_lines(rows, [], names, alpha=0.05)
+        with house_style():
+            wide, narrow = (significance_figure(blocks, width, alpha=0.05) for width in (6.9, 3.3))
+        assert [a.get_title(loc="left") for a in wide.axes] == ["Mann–Whitney U", "signed rank"]
+        assert len(narrow.axes) == 1
+        dots = [line for line in narrow.axes[0].lines if line.get_marker() == "o"]
+        hits = sum(row["p"] <= 0.05 for row in rows)
+        assert dots[0].get_xdata()[0] == pytest.approx(100 * hits / 30)
+        spans = [tuple(x.get_xdata()) for x in narrow.axes[0].lines if len(x.get_xdata()) == 2]
+        low, high = binomtest(hits, 30).proportion_ci(0.95, method="exact")
+        assert any(span == pytest.approx((100 * low, 100 * high)) for span in spans)
+        labels = [t.get_text() for t in narrow.legends[0].get_texts()]
+        assert labels == ["groups as they are", "α = 0.05"]
+
+    @given(st.integers(0, 200), st.integers(0, 200), st.floats(0.5, 0.999))
+    def test_exact_interval(self, hits, more, confidence):
+        n = hits + more
+        found = exact_interval(hits, n, confidence)
+        if not n:
+            assert all(math.isnan(end) for end in found)
+            return
+        expected = binomtest(hits, n).proportion_ci(confidence, method="exact")
+        assert found == pytest.approx((expected.low, expected.high), abs=1e-8)
+
+
+class TestBias:
+    def row(self, quantity, value, group="", group_b="", class_name="", model="m", flags=()):
+        return {"quantity": quantity, "group": group, "group_b": group_b, "class_name": class_name,
+                "value": value, "model": model, "flags": list(flags)}  # fmt: skip
+
+    def test_values_of_every_seed_and_their_mean(self, names):
+        rows = [self.row("accuracy", v, "a") for v in (0.5, 0.7)]
+        rows += [self.row("accuracy", 0.9, "b"), self.row("accuracy", math.nan, "b")]
+        rows += [self.row("accuracy", 0.6, "")]
+        rows += [self.row("apd", 0.1, "a", "b", flags=["collapsed"])]
+        declared = Declared("x", ("a", "b"), ("no", "yes"))
+        with house_style():
+            figure = bias_figure(rows, declared, ["m"], 6.9, names)
+        accuracy, apd = figure.axes
+        marks = {line.get_marker(): line for line in accuracy.lines}
+        assert marks["o"].get_xdata()[0] == pytest.approx(0.6)
+        assert marks["s"].get_xdata()[0] == 0.9
+        ticks = sorted(x.get_xdata()[0] for x in accuracy.lines if x.get_marker() == "|")
+        assert ticks == [0.5, 0.7, 0.9]
+        assert [x.get_marker() for x in apd.lines if x.get_marker() in "x|"] == ["x"]
+        labels = [t.get_text() for t in figure.legends[0].get_texts()]
+        assert labels == ["a", "b", "one seed", "predicts one class"]
+
+    def test_only_what_is_defined_has_a_panel(self, names):
+        rows = [self.row("accuracy", 0.5, "a"), self.row("tpr", math.nan, "a", "", "yes"),
+                self.row("tnr", 0.5, "a", "", "yes"), self.row("tnr", 0.5, "a", "", "no"),
+                self.row("apd_unpaired", 0.1, "a", "b")]  # fmt: skip
+        declared = Declared("x", ("a", "b"), ("no", "yes"))
+        with house_style():
+            figure = bias_figure(rows, declared, ["m"], 6.9, names)
+        titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
+        assert titles == ["Accuracy", "True negative rate,", "Average prediction"]
+
+
+class TestStyle:
+    def test_nothing_is_said_by_colour_alone(self):
+        for pair in ((GROUP_COLOURS, GROUP_HATCHES), (SERIES_COLOURS, MARKERS)):
+            assert all(len(set(kinds)) == len(kinds) == 8 for kinds in pair)
+
+    def test_colours_are_those_of_okabe_and_ito(self):
+        published = {(0, 0, 0), (230, 159, 0), (86, 180, 233), (0, 158, 115), (240, 228, 66),
+                     (0, 114, 178), (213, 94, 0), (204, 121, 167)}  # fmt: skip
+        for colours in (GROUP_COLOURS, SERIES_COLOURS):
+            found = {tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in colours}
+            assert found == published
+
+    @given(st.tuples(*[st.floats(0, 1)] * 3))
+    def test_text_on_colours_has_contrast(self, colour):
+        """At least 4.5 to 1 (WCAG 2.2, 1.4.3), computed apart from the code."""
+
+        def luminance(rgb):
+            channels = [c / 12.92 if c <= 0.04045 else math.pow((c + 0.055) / 1.055, 2.4)
+                        for c in rgb]  # fmt: skip
+            return float(np.dot(channels, (0.2126, 0.7152, 0.0722)))
+
+        ink = luminance((0, 0, 0) if ink_on((*colour, 1.0)) == "#000000" else (1, 1, 1))
+        high, low = sorted((ink, luminance(colour)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+    def test_names_from_outside_are_no_formulas(self, table, names):
+        odd = r"$\frac$ <b> & {x}_y^2"
+        cells = {(odd, *key[1:]): cell for key, cell in table.cells.items() if key[0] == "model_0"}
+        strange = dataclasses.replace(table, models=[odd], group_a="$a$", cells=cells)
+        with house_style():
+            figure = disparity_figure(strange, 3.3, names)
+            figure.draw_without_rendering()
+        assert figure.axes[0].get_title(loc="left") == odd
+
+    @given(st.text("abc_ ×↑", max_size=60), st.integers(4, 30))
+    def test_folded_names_keep_their_letters(self, text, width):
+        found = fitted(text, width)
+        assert re.sub(r"\s", "", found) == re.sub(r"\s", "", text)
+
+    def test_folding(self):
+        assert fitted("Integrated gradients × input", 20) == "Integrated gradients\n×\xa0input"
+        assert fitted("Soft comprehensiveness ↑", 20) == "Soft\ncomprehensiveness\xa0↑"
+        assert fitted("integrated_gradients_x_input", 20) == "integrated_\ngradients_x_input"
+
+    def test_names_of_what_is_not_registered(self):
+        assert registered_names("metric", "gini") == "Gini index ↑"
+        assert registered_names("metric", "my_own") == "my_own"
+        assert registered_names("method", "lime") == "LIME"
+        assert registered_names("model", "lime") == "lime"
+        assert registered_names("dataset", "pairs_all") != ""

@@ -1,0 +1,311 @@
+"""The page in a browser: it runs without errors or requests, by mouse and by keyboard."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+import re
+import shutil
+
+import pytest
+from report.synthetic import HOSTILE, config, make_study, options_of
+from support import need
+
+from exparity import read_results
+from exparity.stages.report import report
+
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
+SETTINGS = config(datasets=2, models=2, seeds=2, methods=3, metrics=3)
+KEY = ["dataset", "model", "method", "metric"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("page") / "results"
+    make_study(folder, SETTINGS, pairs=12)
+    report(folder, folder / "report" / "index.html", options_of(SETTINGS))
+    return folder
+
+
+@pytest.fixture(scope="module")
+def embedded(results):
+    """The data inside the page, by section."""
+    source = (results / "report" / "index.html").read_text(encoding="utf-8")
+    blocks = re.findall(
+        r'<script type="application/json" id="data-(\w+)">(.*?)</script>', source, re.DOTALL
+    )
+    return {name: json.loads(text) for name, text in blocks}
+
+
+class TestData:
+    """Every number that scripts show is the artefact's."""
+
+    def test_tests(self, results, embedded):
+        found = read_results(results, "disparity")
+        cells, tests = embedded["disparity"]["cells"], embedded["disparity"]["tests"]
+        tables = embedded["disparity"]["tables"]
+        compared = 0
+        for i, start in enumerate(cells["start"][:-1]):
+            ids = {
+                "dataset": tables[cells["table"][i]]["dataset"],
+                **{k: cells[k][i] for k in KEY[1:]},
+            }
+            rows = found[(found[list(ids)] == list(ids.values())).all(axis=1)]
+            numbers = range(start, cells["start"][i + 1])
+            assert len(rows) == len(numbers) == 2
+            for t, (_, row) in zip(numbers, rows.sort_values("seed").iterrows(), strict=True):
+                for name, column in tests.items():
+                    value = list(row[name]) if name == "flags" else row[name]
+                    if isinstance(value, float) and math.isnan(value):
+                        assert column[t] is None
+                    else:
+                        assert column[t] == value, (ids, name)
+                    compared += 1
+        assert compared == len(found) * len(tests)
+
+    def test_distributions(self, results, embedded):
+        scores = read_results(results, "scores")
+        data = embedded["distributions"]
+        items = iter(data["items"])
+        for dataset, model in data["pairs"]:
+            for method in data["methods"]:
+                for metric in data["metrics"]:
+                    for seed in data["seeds"]:
+                        ids = dict(zip(KEY, (dataset, model, method, metric), strict=True))
+                        rows = scores[(scores[KEY] == list(ids.values())).all(axis=1)]
+                        rows = rows[rows["seed"] == seed]
+                        low, high, groups = next(items)
+                        assert (low, high) == (rows["score"].min(), rows["score"].max())
+                        for group, (n, five, density) in zip(
+                            data["groups"][dataset], groups, strict=True
+                        ):
+                            of_group = rows.loc[rows["group"] == group, "score"]
+                            assert n == len(of_group) == 12
+                            wanted = of_group.quantile([0, 0.25, 0.5, 0.75, 1])
+                            assert five == pytest.approx(list(wanted), abs=1e-12)
+                            assert len(density) == data["points"]
+                            assert max(density) <= 99
+                        assert max(max(density) for _, _, density in groups) == 99
+        assert next(items, None) is None
+
+    def test_explanations(self, results, embedded):
+        explained = read_results(results, "explanations").set_index(
+            ["dataset", "model", "seed", "method", "example_id"]
+        )
+        scores = read_results(results, "scores").set_index(
+            ["dataset", "model", "seed", "method", "metric", "example_id"]
+        )
+        seen = 0
+        for sample in embedded["explanations"]["samples"]:
+            assert len(sample["sets"]) == 12  # fewer than the sample may have
+            for member in (m for members in sample["sets"] for m in members):
+                place = (sample["dataset"], sample["model"], 0)
+                for m, method in enumerate(sample["methods"]):
+                    row = explained.loc[(*place, method, member["id"])]
+                    assert member["tokens"] == list(row["tokens"])
+                    assert member["attributions"][m] == pytest.approx(list(row["scores"]), rel=1e-7)
+                    for k, metric in enumerate(sample["metrics"]):
+                        key = (*place, method, metric, member["id"])
+                        assert member["scores"][m][k] == scores.loc[key, "score"]
+                        seen += 1
+        assert seen == 4 * 12 * 2 * 9
+
+    def test_markup_in_a_text_stays_data(self, results, embedded):
+        source = (results / "report" / "index.html").read_text(encoding="utf-8")
+        assert HOSTILE not in source
+        words = {
+            word
+            for sample in embedded["explanations"]["samples"]
+            for members in sample["sets"]
+            for member in members
+            for word in member["words"]
+        }
+        assert HOSTILE in words
+
+
+@pytest.fixture(scope="module")
+def browser():
+    need(importlib.util.find_spec("playwright") is not None, "playwright")
+    need(CHROMIUM is not None, "chromium")
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser, results):
+    """Open the page in a window of its own; afterwards, nothing was said and nothing asked for."""
+    opened = []
+
+    def open_in(width=1280, scheme="light"):
+        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+        page = context.new_page()
+        noise, requests = [], []
+        page.on("console", lambda message: noise.append(message.text))
+        page.on("pageerror", lambda error: noise.append(str(error)))
+        page.on("request", lambda request: requests.append(request.url))
+        url = (results / "report" / "index.html").as_uri()
+        page.goto(url)
+        page.wait_for_function("document.documentElement.dataset.ready")
+        opened.append((context, noise, requests, url))
+        return page
+
+    yield open_in
+    for context, noise, requests, url in opened:
+        context.close()
+        assert noise == []
+        assert requests == [url]
+
+
+def drawn(page, id):
+    page.locator(f"#{id}").scroll_into_view_if_needed()
+    page.wait_for_selector(f"#{id}[data-drawn] svg")
+    return page.locator(f"#{id} svg path").count()
+
+
+def visible_cells(page):
+    return page.locator("td[data-cell]:visible").count()
+
+
+class TestBrowser:
+    def test_every_plot_is_drawn(self, open_page):
+        page = open_page()
+        for id in ("chart-rates", "chart-distributions", "chart-cost"):
+            assert drawn(page, id) > 5
+
+    def test_filters_and_corrections(self, open_page, embedded):
+        page = open_page()
+        assert visible_cells(page) == 36
+        form = page.locator("#disparity-filters")
+        form.get_by_label("Dataset").select_option("data_1")
+        form.get_by_label("Metric").select_option("sufficiency")
+        assert visible_cells(page) == 6
+        assert page.locator("#disparity-shown").inner_text() == "6 of 36 cells"
+        form.get_by_text("Reset").click()
+        page.wait_for_function(
+            "document.querySelector('#disparity-shown').textContent == '36 of 36 cells'"
+        )
+        for name, label in (("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("raw", "Raw")):
+            form.get_by_text(label, exact=True).click()
+            counts = page.locator("td[data-cell] .count").all_inner_texts()
+            assert [int(x) for x in counts] == [
+                cell[0] for cell in embedded["disparity"]["cells"][name]
+            ]
+
+    def test_colour_by_quality_turns_metrics_where_less_is_better(self, open_page, embedded):
+        page = open_page()
+        cells = embedded["disparity"]["cells"]
+        page.get_by_text("Better quality").click()
+        for i, (metric, (_, _, direction, _)) in enumerate(
+            zip(cells["metric"], cells["raw"], strict=True)
+        ):
+            side = -direction if metric == "sufficiency" else direction
+            classes = page.locator(f"td[data-cell='{i}']").get_attribute("class").split()
+            assert [c for c in classes if c in "ab"] == [{1: "a", -1: "b"}[side]]
+
+    def test_a_click_shows_the_tests_of_a_cell(self, open_page, embedded):
+        page = open_page()
+        page.locator("td[data-cell='4']").click()
+        dialog = page.locator("#cell-dialog")
+        tests = embedded["disparity"]["tests"]
+        assert dialog.is_visible()
+        rows = dialog.get_by_role("region", name="Tests").locator("tbody tr").all_inner_texts()
+        assert [row.split("\t")[0] for row in rows] == ["0", "1"]
+        first = embedded["disparity"]["cells"]["start"][4]
+        for k, row in enumerate(rows):
+            shown = [float(x.replace("−", "-")) for x in row.split("\t")[1:3]]
+            wanted = [tests["U"][first + k], tests["p"][first + k]]
+            assert shown == pytest.approx(wanted, rel=5e-4)
+        assert drawn(page, "chart-effects") > 3
+        assert drawn(page, "chart-cell") > 3
+        page.get_by_label("Close").click()
+        assert not dialog.is_visible()
+
+    def test_the_table_by_keyboard(self, open_page):
+        page = open_page()
+        page.locator("td[data-cell='0']").focus()
+        for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowLeft", "End"):
+            page.keyboard.press(key)
+        focused = "document.activeElement.dataset.cell"
+        assert page.evaluate(focused) == "8"  # third row of three columns, its end
+        assert page.locator("td[data-cell][tabindex='0']").count() == 1
+        page.keyboard.press("Enter")
+        assert page.locator("#cell-dialog").is_visible()
+        page.keyboard.press("Escape")
+        assert not page.locator("#cell-dialog").is_visible()
+        assert page.evaluate(focused) == "8"
+
+    def test_the_skip_link_comes_first(self, open_page):
+        page = open_page()
+        page.keyboard.press("Tab")
+        assert page.evaluate("document.activeElement.textContent") == "Skip to content"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+
+    def test_explanations_are_sorted_searched_and_escaped(self, open_page):
+        page = open_page()
+        titles = page.locator(".example > h3 span").all_inner_texts()
+        gaps = [float(t.rsplit(" ", 1)[1].replace("−", "-")) for t in titles]
+        assert len(gaps) == 8
+        assert gaps == sorted(gaps, reverse=True)
+        page.locator("#explanations-more").click()
+        assert page.locator(".example").count() == 12
+        page.get_by_label("Search").fill("script")
+        assert page.locator(".example").count() == 1
+        texts = page.locator(".example .text").all_inner_texts()
+        assert len(texts) == 4  # two members, two methods
+        assert all(HOSTILE in text for text in texts)
+        assert page.locator(".example script").count() == 0
+        pieces = page.locator(".example .text").first.locator(".token").all_inner_texts()
+        assert pieces[2:4] == ["unhurr", "iedly"]
+        assert page.locator(".example .text").first.locator(".rationale").all_inner_texts() == [
+            "He"
+        ]
+
+    def test_distributions_follow_the_choice(self, open_page, embedded):
+        page = open_page()
+        form = page.locator("#distribution-filters")
+        form.get_by_label("Metric").select_option("sufficiency")
+        form.get_by_label("Seed").select_option("1")
+        page.get_by_text("The same as numbers").click()
+        shown = page.locator("#distributions-table tbody tr").first.inner_text().split("\t")
+        five = embedded["distributions"]["items"][1 * 2 + 1][2][0][1]
+        assert shown[:3] == ["Gradient", "male", "12"]
+        assert [float(x.replace("−", "-")) for x in shown[3:]] == pytest.approx(five, rel=5e-4)
+
+    def test_colours_can_be_chosen(self, open_page):
+        page = open_page()
+        background = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(background)
+        page.get_by_text("Dark", exact=True).click()
+        assert page.evaluate(background) != light
+
+    @pytest.mark.parametrize("width", [1280, 390])
+    @pytest.mark.parametrize("scheme", ["light", "dark"])
+    def test_no_serious_accessibility_fault_and_no_sideways_scrolling(
+        self, open_page, width, scheme
+    ):
+        need(importlib.util.find_spec("axe_playwright_python") is not None, "axe-playwright-python")
+        from axe_playwright_python.sync_playwright import Axe
+
+        page = open_page(width, scheme)
+        drawn(page, "chart-distributions")
+        axe = Axe()
+        found = axe.run(page).response["violations"]
+        page.locator("td[data-cell='0']").click()
+        found += axe.run(page).response["violations"]
+        bad = [
+            (v["id"], [node["html"][:200] for node in v["nodes"][:3]])
+            for v in found
+            if v["impact"] in ("serious", "critical")
+        ]
+        assert bad == []
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+    def test_it_prints(self, open_page):
+        page = open_page()
+        assert page.pdf()[:5] == b"%PDF-"

@@ -1,0 +1,194 @@
+"""What sections are made from: distributions, the sample, cost, formulas, embedded data."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from importlib.resources import files
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+from support import need
+
+from exparity.report.exports import Export
+from exparity.report.provenance import Origin, cost_by_part, cost_by_stage, versions
+from exparity.report.render import embedded_json
+from exparity.report.sample import choose_sets
+from exparity.report.scores import POINTS, distribution
+from exparity.report.sections import SECTIONS
+from exparity.report.sections.definitions import prose, source_html, to_html
+
+
+class TestDistribution:
+    def test_five_numbers_by_hand(self):
+        scores = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 10.0, np.nan, np.inf])
+        groups = np.array(["a"] * 5 + ["b", "a", "b"])
+        found = distribution(scores, groups, ("a", "b"))
+        assert (found.low, found.high) == (1.0, 10.0)
+        assert found.groups["a"].numbers == (1.0, 2.0, 3.0, 4.0, 5.0)
+        assert found.groups["b"].numbers == (10.0,) * 5
+        assert [found.groups[g].n for g in "ab"] == [5, 1]
+
+    def test_the_density_is_that_of_a_naive_sum(self):
+        rng = np.random.default_rng(0)
+        values = {"a": rng.normal(size=200), "b": rng.normal(1, 2, size=150)}
+        scores = np.concatenate([*values.values()])
+        groups = np.repeat(["a", "b"], [200, 150])
+        found = distribution(scores, groups, ("a", "b"))
+        naive = {}
+        for group, part in values.items():
+            iqr = np.quantile(part, 0.75) - np.quantile(part, 0.25)
+            width = 0.9 * min(part.std(), iqr / 1.34) * len(part) ** -0.2
+            width = max(width, (scores.max() - scores.min()) / POINTS)
+            naive[group] = [
+                sum(math.exp(-(((x - v) / width) ** 2) / 2) for v in part) / width / len(part)
+                for x in np.linspace(scores.min(), scores.max(), POINTS)
+            ]
+        top = max(max(heights) for heights in naive.values())
+        for group, heights in naive.items():
+            wanted = [99 * height / top for height in heights]
+            assert found.groups[group].density == pytest.approx(wanted, abs=1.5)
+
+    def test_equal_scores_have_no_density(self):
+        found = distribution(np.ones(4), np.array(["a", "a", "b", "b"]), ("a", "b"))
+        assert found.groups["a"].density == ()
+
+    def test_nothing_defined_is_none(self):
+        assert distribution(np.array([np.nan]), np.array(["a"]), ("a", "b")) is None
+
+
+class TestSample:
+    def sets(self, n):
+        return {f"set {i:02d}": [f"{i}-a", f"{i}-b"] for i in range(n)}
+
+    def test_half_are_the_largest_disparities_and_half_are_spread(self):
+        sets = self.sets(20)
+        values = {("m", "k"): {f"{i}-{g}": i * (g == "a") for i in range(20) for g in "ab"}}
+        explained = {"m": {id for ids in sets.values() for id in ids}}
+        chosen = choose_sets(sets, explained, values, 6)
+        assert chosen[:3] == ["set 19", "set 18", "set 17"]
+        assert chosen[3:] == ["set 16", "set 08", "set 00"]
+
+    def test_sets_that_every_method_explained_come_first(self):
+        sets = self.sets(10)
+        everything = {id for ids in sets.values() for id in ids}
+        few = {"2-a", "2-b", "5-a", "5-b", "7-a"}
+        chosen = choose_sets(sets, {"m": everything, "few": few}, {}, 2)
+        assert set(chosen) == {"set 02", "set 05"}
+
+    def test_never_more_than_asked_for_nor_twice(self):
+        for limit in range(1, 12):
+            chosen = choose_sets(self.sets(8), {}, {}, limit)
+            assert len(chosen) == len(set(chosen)) <= min(limit, 8)
+
+    def test_undefined_scores_do_not_count(self):
+        sets = self.sets(3)
+        values = {("m", "k"): {"0-a": 9.0, "0-b": math.nan, "1-a": 1.0, "1-b": 0.0, "2-a": 0.0,
+                               "2-b": 0.0}}  # fmt: skip
+        assert choose_sets(sets, {}, values, 1) == ["set 01"]
+
+
+def origin(artefact, stage, seconds, device="cpu", method="", metric="", seed=0):
+    facts = {
+        "wall_seconds": seconds, "device": device, "version": "1", "commit": "c", "packages": {}
+    }  # fmt: skip
+    return Origin(artefact, ("d", "m", seed, method, metric), stage, facts)
+
+
+class TestCost:
+    def test_jobs_count_once_and_gpu_time_is_that_of_gpus(self, tmp_path):
+        origins = [
+            origin("history", "finetune", 100.0, "cuda:0"),
+            origin("predictions", "finetune", 3.0, "cuda:0"),
+            origin("explanations", "explain", 50.0, "cuda:0", "lime"),
+            origin("explanations", "explain", 20.0, "cpu", "gradient"),
+            origin("explanations", "explain", 5.0, "cpu", "gradient", seed=1),
+        ]
+        folder = tmp_path / "benchmarks" / "explain" / "d"
+        folder.mkdir(parents=True)
+        (folder / "a.tsv").write_text("s\th:m:s\tmax_rss\n60.5\t0:01:00\t900.0\n")
+        (folder / "b.tsv").write_text("s\th:m:s\tmax_rss\n30.0\t0:00:30\t-\n")
+        finetune, explain = cost_by_stage(origins, tmp_path)
+        assert (finetune.jobs, finetune.seconds, finetune.gpu_seconds) == (1, 100.0, 100.0)
+        assert finetune.job_seconds is None
+        assert (explain.jobs, explain.seconds, explain.gpu_seconds) == (3, 75.0, 50.0)
+        assert (explain.job_seconds, explain.peak_mb) == (90.5, 900.0)
+        assert explain.gpu_hours == 50 / 3600
+        parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(origins)}
+        assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0)}
+
+    def test_versions_are_counted(self):
+        found = versions([origin("scores", "evaluate", 1.0)] * 3)
+        assert found["exparity"] == [("1", 3)]
+
+
+class TestDefinitions:
+    def test_prose_ends_where_sections_start(self):
+        assert prose("One.\n\n    Two.\n\n    Args:\n        x: no.") == "One.\n\nTwo."
+
+    def test_text_is_escaped_and_code_is_marked(self):
+        assert to_html("a < b ``x<y``") == "<p>a &lt; b <code>x&lt;y</code></p>"
+
+    def test_formulas_are_mathml(self):
+        need(find_spec("latex2mathml") is not None, "latex2mathml")
+        found = to_html(r"Half: :math:`\frac{1}{2}` of it")
+        assert re.search(r"Half: <math.*<mfrac>.*</math> of it", found)
+
+    def test_markup_in_a_formula_is_escaped(self):
+        assert "<script>" not in to_html(r"Odd: :math:`<script> \notacommand{`")
+
+    def test_sources_are_links(self):
+        found = source_html("A & B 2020, doi:10.1/x.y, section 4.2")
+        assert found == (
+            'A &amp; B 2020, <a href="https://doi.org/10.1/x.y" rel="noreferrer">doi:10.1/x.y</a>'
+            ", section 4.2"
+        )
+
+
+class TestEmbeddedData:
+    def test_numbers_come_back_exactly(self):
+        values = [0.1 + 0.2, 1e-300, 2**53 - 1, -0.0, 1 / 3]
+        assert json.loads(embedded_json(values)) == values
+
+    def test_what_json_has_no_word_for(self):
+        found = embedded_json({"a": math.nan, "b": (math.inf, -math.inf)})
+        assert json.loads(found) == {"a": None, "b": ["inf", "-inf"]}
+
+    @pytest.mark.parametrize("text", ["</script>", "<!--", "<script>"])
+    def test_nothing_ends_the_element(self, text):
+        assert "<" not in embedded_json([text])
+        assert json.loads(embedded_json([text])) == [text]
+
+
+class TestExport:
+    def test_three_forms_of_one_table(self):
+        import pyarrow as pa
+
+        schema = pa.schema([("name", pa.string()), ("x", pa.float64()), ("yes", pa.bool_())])
+        rows = [{"name": "a_b & c", "x": 1 / 3, "yes": True}, {"name": "d", "x": math.nan}]
+        export = Export("t", "A table", schema, rows)
+        assert export.as_csv() == f"name,x,yes\na_b & c,{1 / 3!r},true\nd,,\n"
+        assert r"a\_b \& c & 0.3333 & true \\" in export.as_latex()
+        assert r"\begin{tabular}{lrl}" in export.as_latex()
+        assert export.as_table().column("x")[0].as_py() == 1 / 3
+
+
+def test_every_section_has_a_template_and_its_script():
+    assets = files("exparity.report") / "assets"
+    templates = files("exparity.report") / "templates" / "sections"
+    assert len({section.id for section in SECTIONS}) == len(SECTIONS)
+    for section in SECTIONS:
+        assert (templates / f"{section.id}.html.j2").is_file()
+        assert section.script is None or (assets / section.script).is_file()
+
+
+def test_vendored_scripts_are_those_that_are_listed():
+    vendor = files("exparity.report") / "assets" / "vendor"
+    listed = dict(
+        re.findall(r"\| `(\S+\.js)` \|.*?`([0-9a-f]{64})`", (vendor / "README.md").read_text())
+    )
+    present = {f.name: f.read_bytes() for f in vendor.iterdir() if f.name.endswith(".js")}
+    assert {n: hashlib.sha256(b).hexdigest() for n, b in present.items()} == listed

@@ -1,0 +1,128 @@
+"""Bias of datasets: by hand, beside loops, and the published numbers on the published data."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.feature_extraction.text import TfidfVectorizer
+from support import need
+
+from exparity import InputError
+from exparity.data import DATASETS, load_dataset
+from exparity.data.files import DataSource
+from exparity.stats.dataset_bias import cooccurrence, word_associations
+
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+TERMS = {"m": [["he"], ["him", "his"]], "f": [["she"], ["her"]]}
+TEXTS = [
+    ("He", "gave", "him", "his", "hat", "."),  # two forms beside gave, hat and the stop: 6
+    ("He", "sleeps", "and", "he", "dreams"),  # a form counts once: 3
+    ("The", "dog", "barks"),  # none: 0
+    ("She", "gave", "him", "her", "hat", "."),  # him is a term, and not of her group: 2 · 3
+]
+GROUPS = ["m", "m", "m", "f"]
+
+
+def test_by_hand():
+    m, f = cooccurrence(TEXTS, GROUPS, ("m", "f"), TERMS)
+    assert (m.group, m.n_texts, m.count) == ("m", 2, 9)
+    assert (f.group, f.n_texts, f.count) == ("f", 1, 6)
+    assert (m.share, f.share) == (9 / 15, 6 / 15)
+
+
+def test_equals_the_sums_of_the_definition():
+    rng = np.random.default_rng(0)
+    vocabulary = ["he", "him", "his", "she", "her", "dog", "cat", "runs"]
+    texts = [tuple(rng.choice(vocabulary, size=rng.integers(1, 9))) for _ in range(60)]
+    groups = rng.choice(["m", "f"], size=60).tolist()
+    found = {one.group: one.count for one in cooccurrence(texts, groups, ("m", "f"), TERMS)}
+    terms = {word for forms in TERMS.values() for form in forms for word in form}
+    expected = {"m": 0, "f": 0}
+    for text, group in zip(texts, groups, strict=True):
+        for form in TERMS[group]:
+            for word in text:
+                if word not in terms and any(term in text for term in form):
+                    expected[group] += 1
+    assert found == expected
+
+
+def test_no_cooccurrence_has_no_share():
+    assert all(math.isnan(one.share) for one in cooccurrence([("a",)], ["m"], ("m", "f"), TERMS))
+
+
+@pytest.mark.parametrize(
+    ("terms", "message"),
+    [
+        ({**TERMS, "man": [["he"]]}, "no group 'man'; known: f, m"),
+        ({"m": [["he"]]}, "no terms for group 'f'"),
+    ],
+)
+def test_terms_that_do_not_fit_are_refused(terms, message):
+    with pytest.raises(InputError, match=message):
+        cooccurrence(TEXTS, GROUPS, ("m", "f"), terms)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("variant", ["all", "subj"])
+def test_published_bias_of_geco(repository, variant):
+    """0.499 and 0.476: within 0.001, on both splits together."""
+    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
+    id = f"geco_{variant}"
+    rows = load_dataset(id, DataSource(REAL, download=False))
+    facts = DATASETS.get(id).facts
+    found = cooccurrence(
+        [row.words for row in rows], [row.group for row in rows], facts.groups, facts.group_terms
+    )
+    path = repository / "src/exparity/resources/published/gecobench2024_dataset.csv"
+    printed = {
+        (row["dataset"], row["quantity"]): float(row["value"])
+        for row in csv.DictReader(path.read_text().splitlines())
+    }
+    share = {one.group: one.share for one in found}["female"]
+    assert share == pytest.approx(printed[id, "bias_c"], abs=0.001)
+
+
+# Words and classes
+
+LABELS = [1, 1, 0, 0]
+
+
+def test_correlations_equal_numpys_on_dense_values():
+    dense = TfidfVectorizer(analyzer=lambda words: [w.lower() for w in words])
+    values = dense.fit_transform(TEXTS).toarray()
+    found = word_associations(TEXTS, LABELS, 2)
+    assert len(found) == 2 * values.shape[1]
+    for one in found:
+        column = values[:, dense.vocabulary_[one.word]]
+        members = [label == one.class_index for label in LABELS]
+        assert one.correlation == pytest.approx(np.corrcoef(column, members)[0, 1])
+        assert one.n_texts == (column > 0).sum()
+        assert math.isnan(one.rationale_share)
+
+
+def test_the_strongest_words_come_first_class_by_class():
+    found = word_associations(TEXTS, LABELS, 2)
+    for c in (0, 1):
+        sizes = [abs(one.correlation) for one in found if one.class_index == c]
+        assert sizes == sorted(sizes, reverse=True)
+    assert [one.class_index for one in found] == sorted(one.class_index for one in found)
+
+
+def test_shares_of_marked_occurrences():
+    marks = [(1, 0, 1, 1, 0, 0), (1, 0, 0, 0, 0), None, (1, 0, 1, 1, 0, 0)]
+    found = {one.word: one.rationale_share for one in word_associations(TEXTS, LABELS, 2, marks)}
+    assert found["he"] == pytest.approx(2 / 3)
+    assert (found["him"], found["hat"]) == (1.0, 0.0)
+    assert math.isnan(found["dog"])
+
+
+def test_a_word_that_never_varies_has_no_correlation():
+    found = word_associations([("a",), ("a",)], [0, 1], 2)
+    assert all(math.isnan(one.correlation) for one in found)

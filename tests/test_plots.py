@@ -1,0 +1,201 @@
+"""Figures for notebooks: what they draw, where, and what they refuse."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+import exparity
+from exparity import Explanation, InputError, compare_groups
+
+RNG = np.random.default_rng(0)
+GROUPS = ["male", "female"] * 40
+PLAIN = Explanation("a b", 0, tokens=["a", "b"], scores=[1.0, -2.0])
+
+
+def rows_of(seeds=(0,), models=("m",), dataset="d"):
+    return [
+        {
+            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric,
+            **vars(compare_groups(RNG.normal(size=80), GROUPS, resamples=100)),
+        }
+        for model in models
+        for seed in seeds
+        for method in ("lime", "mine")
+        for metric in ("gini", "sparsity")
+    ]  # fmt: skip
+
+
+def texts(axes):
+    return [t.get_text() for t in axes.texts]
+
+
+class TestExplanations:
+    def test_bars_are_scores(self):
+        found = Explanation(
+            "x a b c", 2, tokens=["[CLS]", "a", "##b", "c"], scores=[5.0, 1.0, -2.0, math.nan],
+            special_mask=[1, 0, 0, 0], word_ids=[-1, 0, 0, 1], rationale=[0, 1],
+        )  # fmt: skip
+        (axes,) = exparity.plot_explanation(found).axes
+        bars = {round(p.get_x() + p.get_width() / 2): p for p in axes.patches}
+        assert {x: p.get_height() for x, p in bars.items()} == {0: 5.0, 1: 1.0, 2: -2.0, 3: 0.0}
+        assert len({bars[i].get_facecolor() for i in range(3)}) == 3
+        assert bars[2].get_hatch()
+        assert not bars[1].get_hatch()
+        labels = axes.get_xticklabels()
+        assert [t.get_text() for t in labels] == ["[CLS]", "a", "b", "c"]
+        assert [t.get_fontweight() for t in labels] == ["normal"] * 3 + ["bold"]
+        assert axes.get_title(loc="left") == "target 2"
+
+    def test_several_share_a_scale(self):
+        figure = exparity.plot_explanation([PLAIN, PLAIN, PLAIN])
+        limits = {axes.get_ylim() for axes in figure.axes}
+        assert len(figure.axes) == 3
+        assert len(limits) == 1
+
+    def test_none_is_refused(self):
+        with pytest.raises(InputError, match="no explanation"):
+            exparity.plot_explanation([])
+
+
+class TestDistributions:
+    def test_a_place_per_name_in_order(self):
+        values = {"lime": RNG.normal(size=80), "my own": RNG.normal(size=80)}
+        figure = exparity.plot_distributions(values, GROUPS, label="Gini")
+        (axes,) = figure.axes
+        assert [t.get_text() for t in axes.get_xticklabels()] == ["LIME", "my own"]
+        assert axes.get_ylabel() == "Gini"
+        assert [t.get_text() for t in axes.get_legend().get_texts()] == ["male", "female"]
+
+    def test_medians_are_drawn_left_and_right(self):
+        values = np.where(np.array(GROUPS) == "male", 1.0, 3.0) + RNG.normal(size=80) / 100
+        (axes,) = exparity.plot_distributions(values, GROUPS).axes
+        heavy = [line for line in axes.lines if line.get_linewidth() == 1.2]
+        found = sorted((np.mean(line.get_xdata()), line.get_ydata()[0]) for line in heavy)
+        assert len(found) == 2
+        assert found[0][0] < 0 < found[1][0]
+        for (_, median), group in zip(found, ("male", "female"), strict=True):
+            assert median == np.median(values[np.array(GROUPS) == group])
+
+    def test_groups_by_name(self):
+        figure = exparity.plot_distributions(
+            {"a": [1.0, 2.0], "b": [1.0, 2.0, 3.0]},
+            {"a": ["x", "y"], "b": ["x", "y", "z"]},
+            order=("x", "y", "z"),
+        )
+        assert len(figure.axes[0].get_legend().get_texts()) == 3
+
+    def test_undefined_and_constant_scores(self):
+        values = [math.nan] * 40 + [1.0] * 40
+        figure = exparity.plot_distributions(values, GROUPS)
+        assert figure.axes[0].lines
+
+    def test_on_a_logarithmic_axis(self):
+        figure = exparity.plot_distributions(np.exp(RNG.normal(size=80) * 4), GROUPS, log=True)
+        figure.draw_without_rendering()
+        assert figure.axes[0].get_yscale() == "log"
+        assert not any("$" in t.get_text() for t in figure.axes[0].get_yticklabels())
+
+    @pytest.mark.parametrize(
+        ("values", "groups", "message"),
+        [
+            ({}, GROUPS, "no scores"),
+            ([1.0], GROUPS, r"shape \(1,\), but there are 80"),
+            ({"a": [1.0]}, {"b": ["male"]}, "'a' have no groups"),
+            ([1.0, 2.0], ["male", "old"], "'old' is no group"),
+        ],
+    )
+    def test_bad_input(self, values, groups, message):
+        with pytest.raises(InputError, match=message):
+            exparity.plot_distributions(values, groups)
+
+    def test_log_needs_positive_scores(self):
+        with pytest.raises(InputError, match="'a' are not all positive"):
+            exparity.plot_distributions({"a": [0.0, 1.0]}, ["male", "female"], log=True)
+
+
+class TestTests:
+    def test_cells_of_a_data_frame(self):
+        rows = rows_of(seeds=(0, 1, 2))
+        figure = exparity.plot_disparity(pd.DataFrame(rows))
+        axes = figure.axes[0]
+        counts = [t for t in texts(axes) if "/" in t]
+        assert len(counts) == 4
+        cells = {}
+        for row in rows:
+            cells.setdefault((row["method"], row["metric"]), []).append(row)
+        expected = [f"{sum(r['significant'] for r in found)}/3" for found in cells.values()]
+        assert counts == expected
+        assert [t.get_text() for t in axes.get_yticklabels()] == ["LIME", "mine"]
+        assert [t.get_text() for t in axes.get_xticklabels()] == ["Gini index ↑", "Sparsity ↓"]
+
+    def test_rows_by_hand_need_no_ids(self):
+        found = compare_groups([1.0, 2.0, 3.0, 4.0], GROUPS[:4])
+        figure = exparity.plot_disparity([{"method": "m", "metric": "k", **vars(found)}])
+        assert "0/1*" in texts(figure.axes[0])  # no interval: flagged
+
+    def test_effects_have_a_panel_per_metric(self):
+        figure = exparity.plot_effects(rows_of(models=("a", "b")))
+        titles = [axes.get_title(loc="left").replace("\xa0", " ") for axes in figure.axes]
+        assert titles == ["Gini index ↑", "Sparsity ↓"]
+
+    @pytest.mark.parametrize("plot", [exparity.plot_disparity, exparity.plot_effects])
+    def test_bad_input(self, plot):
+        with pytest.raises(InputError, match="no tests"):
+            plot([])
+        with pytest.raises(InputError, match="test 0: has no 'p'"):
+            plot([{"method": "m", "metric": "k", "group_a": "a", "group_b": "b"}])
+        with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
+            plot(rows_of() + rows_of(dataset="e"))
+
+
+class TestWhere:
+    def test_into_axes_of_the_callers_own(self):
+        figure = Figure()
+        axes = figure.subplots(3)
+        found = [
+            exparity.plot_explanation(PLAIN, ax=axes[0]),
+            exparity.plot_distributions(RNG.normal(size=80), GROUPS, ax=axes[1]),
+            exparity.plot_disparity(rows_of(), ax=axes[2]),
+        ]
+        assert all(f is figure for f in found)
+        assert all(a.has_data() or a.patches for a in axes)
+
+    def test_axes_hold_one(self):
+        axes = Figure().subplots()
+        with pytest.raises(InputError, match="one of explanations, not 2"):
+            exparity.plot_explanation([PLAIN, PLAIN], ax=axes)
+        with pytest.raises(InputError, match="one of models, not 2"):
+            exparity.plot_disparity(rows_of(models=("a", "b")), ax=axes)
+
+    def test_a_notebook_shows_what_a_cell_returns(self):
+        figure = exparity.plot_explanation(PLAIN, width=2)
+        data, metadata = figure._repr_mimebundle_()
+        assert data["image/png"].startswith(b"\x89PNG")
+        assert metadata["image/png"]["width"] == 260
+
+    def test_settings_and_pyplot_stay_as_they_are(self):
+        from matplotlib import pyplot
+
+        before = dict(matplotlib.rcParams)
+        exparity.plot_explanation(PLAIN)
+        assert dict(matplotlib.rcParams) == before
+        assert not pyplot.get_fignums()
+
+    def test_nothing_heavy_loads_before_the_first_figure(self):
+        code = (
+            "import sys, exparity; exparity.plot_disparity, exparity.Explanation\n"
+            "heavy = {'matplotlib', 'torch', 'pandas', 'transformers'} & set(sys.modules)\n"
+            "sys.exit(f'imported: {heavy}' if heavy else 0)"
+        )
+        run = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False
+        )
+        assert run.returncode == 0, run.stderr

@@ -43,7 +43,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         force=True,
     )
     logging.captureWarnings(True)
-    for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock"):
+    for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock", "fontTools"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
     if argv is None:
         _spare_pandas()

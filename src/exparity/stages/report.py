@@ -16,6 +16,7 @@ from exparity.report.figures import write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.published import STUDIES, Comparison, compare_results, write_comparison
 from exparity.report.render import render_page
+from exparity.stages._joblock import job_lock
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +35,13 @@ def report(results: Path, page: Path, options: Mapping[str, Any], *, figures: bo
     Raises:
         InputError: an artefact of the grid is missing or damaged.
     """
+    # The job of a killed run may still be at it, in the same folders.
+    with job_lock(page.with_name(".lock")):
+        _write(results, page, options, figures=figures)
+        page.with_name(".lock").unlink(missing_ok=True)
+
+
+def _write(results: Path, page: Path, options: Mapping[str, Any], *, figures: bool) -> None:
     start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)

@@ -51,6 +51,7 @@ TINY = {
     "methods": {"gradient": {}, "integrated_gradients_x_input": {"n_steps": 3}},
     "metrics": {"comprehensiveness": {}, "gini": {}},
     "statistics": {"resamples": 200},
+    "report": {"figures": False},
 }
 N_METHODS = len(TINY["methods"])
 N_METRICS = len(TINY["metrics"])

@@ -40,6 +40,7 @@ CONFIG = {
     "metrics": {name: {} for name in METRICS},
     "seeds": list(SEEDS),
     "statistics": {"threshold": 0.3, "alpha": 0.04},
+    "report": {"figures": False},
 }  # fmt: skip
 
 # What the seeds of one cell found: (significant, d) of each. By hand: the count, the mean d over
@@ -549,6 +550,18 @@ def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):
     assert Page(source).table("first, sex")[0][0][0] == "<b>bert&_%"
     latex = (tmp_path / "report" / "tables" / "disparity_first_male_female.tex").read_text()
     assert "\n<b>bert\\&\\_\\%" in latex
+
+
+def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path):
+    shutil.copytree(study, tmp_path, dirs_exist_ok=True)
+    page, folder = tmp_path / "report" / "index.html", tmp_path / "report" / "figures"
+    assert not list(folder.iterdir())
+    assert "disparity_first_male_female_1col" not in page.read_text()
+    report(tmp_path, page, {**options, "report": {"figures": True}})
+    assert (folder / "disparity_first_male_female_1col.svg").is_file()
+    assert "disparity_first_male_female_1col" in page.read_text()
+    report(tmp_path, page, options)  # nothing is left that the new page does not show
+    assert not list(folder.iterdir())
 
 
 class TestProblems:

@@ -303,6 +303,7 @@ class Experiment:
                 "study": self.config["study"],
                 "statistics": self.config["statistics"],
                 "controls": self.config["controls"],
+                "report": self.config["report"],
                 "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
                 "digest": digests.report(),
             }

@@ -12,7 +12,7 @@ from typing import Any
 from exparity.artifacts import atomic_path, write_artefact
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
-from exparity.report.figures import write_figures
+from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.published import STUDIES, Comparison, compare_results, write_comparison
 from exparity.report.render import render_page
@@ -21,7 +21,7 @@ from exparity.stages._joblock import job_lock
 log = logging.getLogger(__name__)
 
 
-def report(results: Path, page: Path, options: Mapping[str, Any], *, figures: bool = True) -> None:
+def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     """Write the page, and ``disparity.parquet``, ``tables/`` and ``figures/`` beside it.
 
     Where the grid, or part of it, was published, ``published/`` holds the comparison as tables.
@@ -30,18 +30,20 @@ def report(results: Path, page: Path, options: Mapping[str, Any], *, figures: bo
         results: folder of all results.
         page: the HTML file.
         options: what :meth:`exparity.config.Experiment.report_options` returns.
-        figures: whether to draw figures for papers, which takes most of the time.
 
     Raises:
         InputError: an artefact of the grid is missing or damaged.
     """
     # The job of a killed run may still be at it, in the same folders.
-    with job_lock(page.with_name(".lock")):
-        _write(results, page, options, figures=figures)
-        page.with_name(".lock").unlink(missing_ok=True)
+    lock = results / ".report.lock"
+    with job_lock(lock):
+        try:
+            _write(results, page, options)
+        finally:
+            lock.unlink(missing_ok=True)
 
 
-def _write(results: Path, page: Path, options: Mapping[str, Any], *, figures: bool) -> None:
+def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)
@@ -58,8 +60,11 @@ def _write(results: Path, page: Path, options: Mapping[str, Any], *, figures: bo
     if published is not None:
         write_comparison(published, page.with_name("published"))
     write_tables(context.exports, page.parent, {"version": version("exparity")})
-    if figures:  # before the page, which links them
+    # Before the page, which links them.
+    if options["report"]["figures"]:
         write_figures(study, context.tables, results, page.with_name("figures"))
+    else:
+        leave_out_figures(page.with_name("figures"))
     with atomic_path(page) as temporary:
         temporary.write_text(render_page(context), encoding="utf-8")
     _say(study)

@@ -105,6 +105,12 @@ def write_figures(
     return drawn
 
 
+def leave_out_figures(folder: Path) -> None:
+    """Leave an empty folder: figures of an earlier report would show other numbers than its page."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+
+
 def _figures(study: Study, tables: Sequence[Table], results: Path) -> Iterator[tuple[Drawn, Draw]]:
     """Yield each figure and how to draw it at a width."""
     yield _significance(study, results)

@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
+# Tests on all cores, files as a whole (tests/conftest.py puts the longest first).
+WORKERS ?= -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint format bench lock clean
@@ -23,10 +25,10 @@ demo: $(STAMP)  ## run the default experiment on embedded data; names the report
 	@echo "Done. Open the report: $(CURDIR)/results/report/index.html"
 
 test: $(STAMP)  ## run all tests
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS)
 
 test-fast: $(STAMP)  ## run all tests but those that run whole workflows
-	$(BIN)/python -m pytest -m "not workflow"
+	$(BIN)/python -m pytest $(WORKERS) -m "not workflow"
 
 lint: $(STAMP)  ## check style, types, spelling and the workflow
 	$(BIN)/ruff check .

@@ -36,13 +36,24 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slurm: runs on a SLURM that the tests start themselves")
 
 
+@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in its own hook
 def pytest_collection_modifyitems(config, items):
+    for item in items:
+        # A file's tests share fixtures; those that need SLURM share a cluster, one on a machine.
+        group = "slurm" if "slurm" in item.keywords else item.nodeid.partition("::")[0]
+        item.add_marker(pytest.mark.xdist_group(group))
+    # Whole workflows take longest: begun last, they would leave the other workers without work.
+    items.sort(key=_urgency)
     if config.getoption("--costly"):
         return
     skip = pytest.mark.skip(reason="costly: run with --costly")
     for item in items:
         if "costly" in item.keywords:
             item.add_marker(skip)
+
+
+def _urgency(item) -> int:
+    return next((i for i, mark in enumerate(("slurm", "workflow")) if mark in item.keywords), 2)
 
 
 @pytest.fixture(scope="session")

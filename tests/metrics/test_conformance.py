@@ -174,7 +174,7 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
             scorers[2] = lambda e, i: 1 / (1e-3 + np.abs(oracle(e, i)))
     means = []
     for scorer in scorers:
-        found = exparity.evaluate(classifier, make(classifier, texts, scorer, targets), metric)
+        found = evaluate(classifier, make(classifier, texts, scorer, targets), metric)
         means.append(np.nanmean(found))
     best, middle, worst = means if facts.direction == "higher" else [-m for m in means]
     assert best > middle > worst, dict(zip(["oracle", "random", "inverted"], means, strict=True))

@@ -366,6 +366,13 @@ class TestDistributions:
         assert found.at[0] >= defined[0] - 1e-6
         assert found.at[-1] <= defined[-1] + 1e-6
 
+    @pytest.mark.parametrize("scale", [1e-150, 1e150])
+    def test_shapes_do_not_depend_on_the_unit(self, scale):
+        values = np.random.default_rng(0).normal(size=50)
+        plain, scaled = spread_of(values), spread_of(values * scale)
+        assert scaled.at / scale == pytest.approx(plain.at)
+        assert scaled.density == pytest.approx(plain.density)
+
     def test_on_a_logarithmic_axis_shapes_are_those_of_logarithms(self):
         logs = np.random.default_rng(0).normal(size=200)
         plain, log = spread_of(logs), spread_of(10**logs, log=True)

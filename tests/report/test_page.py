@@ -16,7 +16,10 @@ from exparity import read_results
 from exparity.stages.report import report
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-SETTINGS = config(datasets=2, models=2, seeds=2, methods=3, metrics=3)
+SETTINGS = {
+    **config(datasets=2, models=2, seeds=2, methods=3, metrics=3),
+    "report": {"figures": False},  # tests/report/test_figures.py has them
+}
 KEY = ["dataset", "model", "method", "metric"]
 
 

@@ -106,7 +106,7 @@ def write_figures(
 
 
 def leave_out_figures(folder: Path) -> None:
-    """Leave an empty folder: figures of an earlier report would show other numbers than its page."""
+    """Leave an empty folder: earlier figures show other numbers than the page of this report."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
 

@@ -64,6 +64,10 @@ def wants_log(values: FloatArray, upper_bound: float) -> bool:
     return bool(top > LOG_FROM * median)
 
 
+_EQUAL = 1e-9
+"""Scores that differ by no more than this share of the range between the tails are equal."""
+
+
 def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
     """Sum up scores, those left out that are NaN or infinite; None if none is left.
 
@@ -93,13 +97,14 @@ def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spr
     if len(kept) < 3:
         kept = defined
     spread = float(kept.std(ddof=1)) if len(kept) > 1 else 0.0
-    if spread == 0:
+    if spread <= _EQUAL * (end - start):
         at, density = np.array([kept[0], kept[0]]), np.ones(2)
     else:
         at, step = np.linspace(start, end, _POINTS, retstep=True)
         # No narrower than a step, or values between two points would be nowhere.
         width = max(len(kept) ** -0.2, float(step) / spread)
-        density = GaussianKDE(kept, width).evaluate(at)
+        # In units of their spread: the square of a tiny or a huge one is no number.
+        density = GaussianKDE((kept - start) / spread, width).evaluate((at - start) / spread)
     return Spread(len(defined), low, (q1, median, q3), high, at, density / density.max())
 
 

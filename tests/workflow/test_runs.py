@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 import pyarrow.parquet as pq
 import pytest
 from support import N_METHODS, N_METRICS, TINY, cpu_seconds
@@ -52,6 +54,15 @@ def test_files_carry_their_provenance(baseline):
 def test_a_second_run_has_nothing_to_do(finished):
     assert finished.plan() == {}
     assert "Nothing to be done" in finished.snakemake().stderr
+
+
+def test_jobs_are_chosen_when_one_has_ended_and_not_otherwise(finished):
+    """Snakemake's default limit of jobs a second makes more and more rounds of scheduling."""
+    for folder in ("scores", "tests", "report"):
+        shutil.rmtree(finished.results / folder)
+    jobs = sum(finished.plan().values())
+    rounds = finished.snakemake("--verbose").stderr.count("Resources before job selection")
+    assert jobs / 2 <= rounds <= jobs + 2
 
 
 def test_adding_a_metric_adds_its_own_jobs_only(finished):

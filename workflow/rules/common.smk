@@ -42,6 +42,12 @@ wildcard_constraints:
 onstart:
     hold()
     cancel_leftovers()
+    limiter = workflow.scheduler.job_rate_limiter
+    # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another one a
+    # second later, and every job that ends begins such a chain: after some hundred jobs the rounds take
+    # a whole core. Nothing here starts jobs that fast. A limit that was asked for is kept.
+    if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
+        workflow.scheduler.job_rate_limiter = None
 
 
 def get_final_output():

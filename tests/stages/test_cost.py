@@ -10,6 +10,7 @@ from exparity import cli
 from exparity.artifacts import read_artefact
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
+from exparity.engine.device import resolve_device
 from exparity.models._state import StateFolder
 from exparity.stages.cost import cost, summary
 from exparity.stages.finetune import finetune_cell
@@ -112,7 +113,7 @@ def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkey
         given = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]["parameters"]
         finetune_cell(
             cell / "data.parquet", output, tmp_path / "p.parquet", model=given["model"],
-            training=given["training"], model_id="mine", seed=5, device="cpu",
+            training=given["training"], model_id="mine", seed=5, device="auto",
         )  # fmt: skip
 
     save = StateFolder.save
@@ -132,6 +133,7 @@ def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkey
     assert len(seconds) == 3
     assert facts["work_seconds"] == pytest.approx(sum(seconds), abs=0.001)
     assert facts["earlier_seconds"] == pytest.approx(sum(seconds[:2]), abs=0.001)
+    assert facts["device"] == str(resolve_device("auto"))  # not what was asked for: GPU hours
     whole = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]
     assert whole["earlier_seconds"] == 0
     assert whole["work_seconds"] > 0

@@ -59,6 +59,7 @@ def finetune_cell(
     Raises:
         InputError: bad data, model or training.
     """
+    from exparity.engine.device import resolve_device
     from exparity.models.checkpoints import quiet_transformers
     from exparity.models.training import finetune
 
@@ -99,7 +100,7 @@ def finetune_cell(
             ids,
             stage="finetune",
             parameters=parameters,
-            device=device,
+            device=str(resolve_device(device)),
             seconds=time.monotonic() - start,
             extra={
                 "work_seconds": round(sum(record.seconds for record in trained.history), 3),

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.stats.exact import exact_interval
+
 NAN = float("nan")
 
 
@@ -62,15 +64,13 @@ def control_rates(
 def _rate(
     scheme: str, test: str, rows: Sequence[Mapping[str, Any]], confidence: float
 ) -> ControlRate:
-    from scipy.stats import binomtest
-
     tested = [row for row in rows if row["n_permutations"]]
     total = sum(row["n_permutations"] for row in tested)
     significant = sum(row["n_significant"] for row in tested)
     rate, low, high = NAN, NAN, NAN
     if total:
-        interval = binomtest(significant, total).proportion_ci(confidence, method="exact")
-        rate, low, high = significant / total, float(interval.low), float(interval.high)
+        rate = significant / total
+        low, high = exact_interval(significant, total, confidence)
     return ControlRate(
         scheme=scheme,
         test=test,

@@ -13,6 +13,7 @@ from exparity.report.gather import Study
 from exparity.report.provenance import Origin, versions
 from exparity.report.sections.section import Content, Section
 from exparity.stats.control import ControlRate
+from exparity.stats.exact import exact_interval
 
 TESTS = {
     "mann_whitney": "Mann–Whitney U",
@@ -51,10 +52,7 @@ class Rate:
 
 def rate(name: str, hits: int, n: int, control: ControlRate | None = None) -> Rate:
     """Return a share with a 95 % interval, as if tests were independent."""
-    from scipy.stats import binomtest
-
-    interval = binomtest(hits, n).proportion_ci(0.95, method="exact")
-    return Rate(name, hits, n, float(interval.low), float(interval.high), control)
+    return Rate(name, hits, n, *exact_interval(hits, n), control)
 
 
 def headline_rates(study: Study) -> list[Rate]:

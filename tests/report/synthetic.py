@@ -75,7 +75,7 @@ def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
 
 
 def _example(i: int, group: str) -> dict:
-    words = [["He", "She"][group == "female"], "sails", "unhurriedly", f"to-{i}", "."]
+    words = [["He", "She"][group == "female"], "sails", "without haste", f"to-{i}", "."]
     words += [HOSTILE] if i == 0 else []
     return {
         "example_id": f"{i:04d}-{group}", "match_id": f"{i:04d}", "split": "test",
@@ -85,10 +85,10 @@ def _example(i: int, group: str) -> dict:
 
 
 def _tokens(example: dict) -> tuple[list[str], list[int]]:
-    """Return tokens and the word of each; the third word is two pieces."""
+    """Return tokens and the word of each; the third word, which holds a blank, is three pieces."""
     tokens, words = ["[CLS]"], [-1]
     for w, word in enumerate(example["words"]):
-        pieces = [word[:6], f"##{word[6:]}"] if w == 2 else [word.lower()]
+        pieces = [word[:4], f"##{word[4:7]}", word[8:]] if w == 2 else [word.lower()]
         tokens += pieces
         words += [w] * len(pieces)
     return [*tokens, "[SEP]"], [*words, -1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from exparity.artefact_schemas import ANALYSES
 from exparity.report.gather import Study
 
 Ids = tuple[str, str, int, str, str]
@@ -18,18 +19,18 @@ def artefact_paths(results: Path, study: Study, artefact: str) -> Iterator[tuple
         results: folder of all results.
         study: the grid.
         artefact: ``data``, ``history``, ``predictions``, ``bias``, ``controls``,
-            ``explanations``, ``scores`` or ``tests``.
+            ``explanations``, ``scores``, ``tests``, or that of an analysis.
     """
-    if artefact == "data":
+    if artefact in ("data", "dataset_bias"):
         for dataset in study.datasets:
-            yield (dataset, "", 0, "", ""), results / "data" / f"{dataset}.parquet"
+            yield (dataset, "", 0, "", ""), results / artefact / f"{dataset}.parquet"
         return
     for dataset, model in study.pairs:
         for seed in study.seeds:
             cell = Path(dataset) / model / str(seed)
             if artefact == "history":
                 yield (dataset, model, seed, "", ""), results / "models" / cell / "history.parquet"
-            elif artefact in ("predictions", "bias", "controls"):
+            elif artefact in ("predictions", "bias", "controls", *ANALYSES.values()):
                 path = (results / artefact / cell).with_suffix(".parquet")
                 yield (dataset, model, seed, "", ""), path
             else:

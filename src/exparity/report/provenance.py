@@ -13,13 +13,14 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from exparity.artefact_schemas import ANALYSES
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
 
-STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "control", "bias")
+STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "control", "bias", *ANALYSES)
 """Stages in the order in which they run."""
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests", "controls",
-              "bias")  # fmt: skip
+              "bias", *ANALYSES.values())  # fmt: skip
 
 
 @dataclass(frozen=True)

@@ -87,10 +87,22 @@ sections.push(() => {
     member.word_ids.forEach((word, t) => word >= 0 && pieces.set(word, [...(pieces.get(word) || []), t]));
     return make("p", { class: "text" }, member.words.flatMap((word, w) => {
       const tokens = pieces.get(w) || [];
-      const inner = tokens.length > 1 ? tokens.map((t) => token(member, attributions, t, top, plain(member.tokens[t])))
+      const inner = tokens.length > 1 ? spaced(word, tokens.map((t) => plain(member.tokens[t]))).map((piece, i) => [piece.blank, token(member, attributions, tokens[i], top, piece.text)]).flat()
         : tokens.length ? [token(member, attributions, tokens[0], top, word)] : [make("span", { class: "absent", title: "cut off, or part of the word before" }, word)];
       return [make("span", { class: marked.has(w) ? "word rationale" : "word" }, inner), " "];
     }));
+  }
+
+  /** Pieces of a word, and the blank before each that has one: "French person" is one word. */
+  function spaced(word, texts) {
+    const whole = word.toLowerCase();
+    let end = 0;
+    return texts.map((text) => {
+      const start = whole.indexOf(text.toLowerCase(), end);
+      const blank = start > end && !whole.slice(end, start).trim() ? " " : "";
+      if (start >= 0) end = start + text.length;
+      return { text, blank };
+    });
   }
 
   function token(member, attributions, t, top, text) {

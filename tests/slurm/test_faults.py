@@ -19,7 +19,8 @@ from slurm.conftest import ClusterCheckout, kill
 from support import need
 from workflow.test_kills import tables
 
-pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
+# The first test waits for all faults, beside whatever else runs.
+pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
 PART = 4
 
 

@@ -77,7 +77,7 @@ class ClusterCheckout(Checkout):
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
         return [key for line in lines if line.startswith("evaluate ") for key in line.split()[1:]]
 
-    def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 400) -> None:
+    def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 900) -> None:
         deadline = time.monotonic() + seconds
         while not holds():
             assert time.monotonic() < deadline, f"not within {seconds:.0f} s: {what}\n{self.said}"

@@ -48,7 +48,7 @@ def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
 
 
 def finish(checkout: ClusterCheckout, run: subprocess.Popen[bytes]) -> Outcome:
-    return Outcome(checkout, run.wait(timeout=400))
+    return Outcome(checkout, run.wait(timeout=900))
 
 
 def cancelled(checkout: ClusterCheckout) -> Outcome:
@@ -102,7 +102,7 @@ def disk_full(checkout: ClusterCheckout) -> Outcome:
         run = checkout.start()
         wait_for_parts(checkout)
         fill(filler)
-        assert run.wait(timeout=400) == 1
+        assert run.wait(timeout=900) == 1
         filler.unlink()
         outcome = finish(checkout, checkout.start())
         # Everything is read from the disk while it is there.

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, IntArray
 
 
 def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -18,6 +18,20 @@ def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
     for index, row in enumerate(rows):
         stacked[index, : len(row)] = row
     return stacked
+
+
+def descending(values: FloatArray, mask: BoolArray) -> IntArray:
+    """Return the places under a mask by falling value, of equal ones the later first.
+
+    Args:
+        values: (t,) what to order by.
+        mask: (t,) True for the m places that count.
+
+    Returns:
+        (m,) indices into ``values``.
+    """
+    places = np.flatnonzero(mask)
+    return places[np.argsort(values[places], kind="stable")[::-1]]
 
 
 def row_sums(values: FloatArray) -> FloatArray:

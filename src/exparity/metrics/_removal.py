@@ -13,6 +13,7 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray
 from exparity.metrics import MetricBatch
+from exparity.metrics._arrays import descending
 
 BasedOn = Literal["fraction", "threshold"]
 TENTHS = tuple(j / 10 for j in range(1, 11))
@@ -41,9 +42,8 @@ def top_sets(
     Returns:
         (t,) bool arrays, True for taken tokens, one per remaining step.
     """
-    content_idx = np.flatnonzero(content_mask)
-    ranked = content_idx[np.argsort(scores[content_idx], kind="stable")[::-1]]
-    positive = int((scores[content_idx] > 0).sum()) if only_positive else len(ranked)
+    ranked = descending(scores, content_mask)
+    positive = int((scores[ranked] > 0).sum()) if only_positive else len(ranked)
     steps: list[BoolArray] = []
     previous = 0
     for threshold in thresholds:
@@ -51,7 +51,7 @@ def top_sets(
             # The nudge keeps 0.3 · 10 from becoming 2.
             size = min(int(threshold * len(ranked) + 1e-9), positive)
         else:
-            size = min(int((scores[content_idx] > threshold).sum()), positive)
+            size = min(int((scores[ranked] > threshold).sum()), positive)
         if size and size != previous:
             taken = np.zeros(len(scores), dtype=bool)
             taken[ranked[:size]] = True

@@ -9,6 +9,7 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.metrics import MetricBatch, metric
+from exparity.metrics._arrays import descending
 from exparity.metrics._ascent import Ascent
 
 if TYPE_CHECKING:
@@ -103,8 +104,7 @@ def _searches(batch: MetricBatch, max_tokens: int) -> tuple[IntArray, list[BoolA
     for index, (scores, mask) in enumerate(zip(batch.scores, batch.content_masks, strict=True)):
         if not np.isfinite(scores).all():
             continue
-        content_idx = np.flatnonzero(mask)
-        ranked = content_idx[np.argsort(np.abs(scores[content_idx]), kind="stable")[::-1]]
+        ranked = descending(np.abs(scores), mask)
         for size in range(1, min(max_tokens, len(ranked)) + 1):
             taken = np.zeros(len(scores), dtype=bool)
             taken[ranked[:size]] = True

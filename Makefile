@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 # Tests on all cores, files as a whole (tests/conftest.py puts the longest first).
-WORKERS ?= -n logical --maxprocesses 4 --dist loadgroup --no-loadscope-reorder
+WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-fast lint format bench lock clean

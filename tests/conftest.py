@@ -36,12 +36,23 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slurm: runs on a SLURM that the tests start themselves")
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the groups in its own hook
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Give a worker a file as a whole, whose tests share fixtures, and all of SLURM to one.
+
+    Marks for --dist loadgroup do nothing with pytest 9.2, whose ids pytest-xdist 3.8 cannot change.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    class Files(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            # There is one cluster on a machine.
+            return "slurm" if nodeid.startswith("tests/slurm/") else super()._split_scope(nodeid)
+
+    return Files(config, log)
+
+
 def pytest_collection_modifyitems(config, items):
-    for item in items:
-        # A file's tests share fixtures; those that need SLURM share a cluster, one on a machine.
-        group = "slurm" if "slurm" in item.keywords else item.nodeid.partition("::")[0]
-        item.add_marker(pytest.mark.xdist_group(group))
     # Whole workflows take longest: begun last, they would leave the other workers without work.
     items.sort(key=_urgency)
     if config.getoption("--costly"):

@@ -205,7 +205,7 @@ class TestPage:
 
     def test_rates_and_claims(self, equal):
         text = " ".join(re.sub(r"<[^>]+>", " ", page(equal)).split())
-        assert "1008 of our cells stand beside 1008 of 1008 published ones" in text
+        assert "1,008 of our cells stand beside 1,008 of 1,008 published ones" in text
         assert "100.0 % (1008 of 1008; 99.6 to 100.0 %)" in text
         assert (
             "share of combinations with a significant gap (5) 72.4 % 69.7 % does not hold" in text

@@ -22,14 +22,21 @@ def _module_file(dotted: str) -> Path | None:
     return None
 
 
+@cache
+def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the import statements of a source, wherever in it."""
+    nodes = ast.walk(ast.parse(source))
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+
+
 def _imported(path: Path) -> list[str]:
-    """Return the dotted names of ``exparity`` modules that a file imports, wherever in it."""
+    """Return the dotted names of ``exparity`` modules that a file imports."""
     names = []
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity."):
-            names += [str(node.module)] + [f"{node.module}.{alias.name}" for alias in node.names]
-        elif isinstance(node, ast.Import):
+    for node in _imports(path.read_bytes()):
+        if isinstance(node, ast.Import):
             names += [a.name for a in node.names if a.name.startswith("exparity.")]
+        elif (node.module or "").startswith("exparity."):
+            names += [str(node.module)] + [f"{node.module}.{alias.name}" for alias in node.names]
     return names
 
 
@@ -44,7 +51,7 @@ def _definition(dotted: str) -> Path | None:
         return file
     package, _, name = dotted.rpartition(".")
     init = _module_file(package)
-    for node in ast.walk(ast.parse(init.read_bytes())) if init is not None else ():
+    for node in _imports(init.read_bytes()) if init is not None else ():
         if isinstance(node, ast.ImportFrom) and name in (a.asname or a.name for a in node.names):
             return _module_file(str(node.module))
     return None

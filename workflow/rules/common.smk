@@ -104,21 +104,6 @@ def get_controls():
     return get_cells(f"{RESULTS}/controls/{{dataset}}/{{model}}/{{seed}}.parquet")
 
 
-# How jobs share a machine or a cluster. No result depends on it.
-def gpu_slots(wildcards):
-    return EXPERIMENT.gpu_slots(wildcards.get("metric"))
-
-
-def evaluate_group(wildcards):
-    """Jobs that a cluster may run as one; None for shards, which are there to run side by side."""
-    sharded = "shard" in wildcards.keys()
-    return None if sharded else EXPERIMENT.evaluate_group(wildcards.metric)
-
-
-def evaluate_minutes(wildcards, attempt):
-    return EXPERIMENT.evaluate_minutes(wildcards.metric) * attempt
-
-
 def get_checkpoint(wildcards):
     """The checkpoint, for metrics that run the model."""
     if not EXPERIMENT.runs_model(wildcards.metric):
@@ -149,80 +134,3 @@ def get_evaluate_shards(wildcards):
         wildcards.metric,
     )
     return get_shards(SCORES_SHARD, wildcards, count)
-
-
-# Both take the input, so that Snakemake does not count them as what a result depends on.
-def gather_flags(wildcards, input):
-    return ["--gather", *input.shards] if input.shards else []
-
-
-def shard_flags(wildcards, input):
-    return ["--shard", f"{wildcards.shard}/{wildcards.shards}"]
-
-
-def prepare_options(wildcards):
-    return EXPERIMENT.prepare_options(wildcards.dataset)
-
-
-def finetune_options(wildcards):
-    return EXPERIMENT.finetune_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed)
-    )
-
-
-def explain_options(wildcards):
-    return EXPERIMENT.explain_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
-    )
-
-
-def evaluate_options(wildcards):
-    return EXPERIMENT.evaluate_options(
-        wildcards.dataset,
-        wildcards.model,
-        int(wildcards.seed),
-        wildcards.method,
-        wildcards.metric,
-    )
-
-
-def bias_options(wildcards):
-    return EXPERIMENT.bias_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed)
-    )
-
-
-def control_options(wildcards):
-    return EXPERIMENT.control_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed)
-    )
-
-
-def correctness_options(wildcards):
-    return EXPERIMENT.analyses.options(
-        "correctness", wildcards.dataset, wildcards.model
-    )
-
-
-def attribution_difference_options(wildcards):
-    return EXPERIMENT.analyses.options(
-        "attribution_difference", wildcards.dataset, wildcards.model
-    )
-
-
-def dataset_bias_options(wildcards):
-    return EXPERIMENT.analyses.options("dataset_bias", wildcards.dataset)
-
-
-def mlm_score_options(wildcards):
-    return EXPERIMENT.analyses.options("mlm_score", wildcards.dataset, wildcards.model)
-
-
-def test_options(wildcards):
-    return EXPERIMENT.test_options(
-        wildcards.dataset,
-        wildcards.model,
-        int(wildcards.seed),
-        wildcards.method,
-        wildcards.metric,
-    )

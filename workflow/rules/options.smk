@@ -1,0 +1,78 @@
+# What jobs are told, from the ids in the path of the file they make.
+
+
+# Both take the input, so that Snakemake does not count them as what a result depends on.
+def gather_flags(wildcards, input):
+    return ["--gather", *input.shards] if input.shards else []
+
+
+def shard_flags(wildcards, input):
+    return ["--shard", f"{wildcards.shard}/{wildcards.shards}"]
+
+
+def prepare_options(wildcards):
+    return EXPERIMENT.prepare_options(wildcards.dataset)
+
+
+def finetune_options(wildcards):
+    return EXPERIMENT.finetune_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed)
+    )
+
+
+def explain_options(wildcards):
+    return EXPERIMENT.explain_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
+    )
+
+
+def evaluate_options(wildcards):
+    return EXPERIMENT.evaluate_options(
+        wildcards.dataset,
+        wildcards.model,
+        int(wildcards.seed),
+        wildcards.method,
+        wildcards.metric,
+    )
+
+
+def bias_options(wildcards):
+    return EXPERIMENT.bias_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed)
+    )
+
+
+def control_options(wildcards):
+    return EXPERIMENT.control_options(
+        wildcards.dataset, wildcards.model, int(wildcards.seed)
+    )
+
+
+def correctness_options(wildcards):
+    return EXPERIMENT.analyses.options(
+        "correctness", wildcards.dataset, wildcards.model
+    )
+
+
+def attribution_difference_options(wildcards):
+    return EXPERIMENT.analyses.options(
+        "attribution_difference", wildcards.dataset, wildcards.model
+    )
+
+
+def dataset_bias_options(wildcards):
+    return EXPERIMENT.analyses.options("dataset_bias", wildcards.dataset)
+
+
+def mlm_score_options(wildcards):
+    return EXPERIMENT.analyses.options("mlm_score", wildcards.dataset, wildcards.model)
+
+
+def test_options(wildcards):
+    return EXPERIMENT.test_options(
+        wildcards.dataset,
+        wildcards.model,
+        int(wildcards.seed),
+        wildcards.method,
+        wildcards.metric,
+    )

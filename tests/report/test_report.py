@@ -378,8 +378,10 @@ class TestPage:
         ]  # fmt: skip
 
     def test_a_collapsed_model_is_named(self, page):
-        assert page.text.count("predicts one class for every test example;") == 1
-        assert "gpt on second, seed 2, predicts one class" in page.text
+        assert page.text.count("one class is predicted for every test example by") == 1
+        assert "On second, one class is predicted for every test example by gpt (seed 2);" in (
+            page.text
+        )
 
     def test_methods_and_metrics_are_explained(self, page, study):
         source = (study / "report" / "index.html").read_text(encoding="utf-8")

@@ -8,6 +8,7 @@ import math
 import re
 from importlib.resources import files
 from importlib.util import find_spec
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -20,6 +21,18 @@ from exparity.report.sample import choose_sets
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
+from exparity.report.sections.overview import collapsed_sentences
+
+
+def test_collapsed_classifiers_are_a_sentence_a_dataset():
+    runs = [("x", "m", 1, True), ("y", "m", 0, True), ("x", "m", 0, True), ("x", "n", 0, False),
+            ("x", "n", 1, True)]  # fmt: skip
+    accuracies = [SimpleNamespace(dataset=d, model=m, seed=s, collapsed=c) for d, m, s, c in runs]
+    first, second = collapsed_sentences(SimpleNamespace(accuracies=accuracies))
+    assert first.startswith(
+        "On x, one class is predicted for every test example by m (seeds 0, 1), n (seed 1); "
+    )
+    assert second.startswith("On y, one class is predicted for every test example by m (seed 0); ")
 
 
 class TestDistribution:

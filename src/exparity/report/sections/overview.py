@@ -116,14 +116,26 @@ def rates_by_metric(study: Study) -> list[dict[str, Any]]:
     return found
 
 
+def collapsed_sentences(study: Study) -> list[str]:
+    """Return a sentence a dataset about its classifiers that predict one class."""
+    seeds: dict[str, dict[str, list[int]]] = {}
+    for a in study.accuracies:
+        if a.collapsed:
+            seeds.setdefault(a.dataset, {}).setdefault(a.model, []).append(a.seed)
+    return [
+        f"On {dataset}, one class is predicted for every test example by "
+        + ", ".join(
+            f"{model} (seed{'s' if len(of) > 1 else ''} {', '.join(map(str, sorted(of)))})"
+            for model, of in models.items()
+        )
+        + "; their rows say nothing about explanations of a working classifier."
+        for dataset, models in seeds.items()
+    ]
+
+
 def _warnings(context: Context) -> list[str]:
     """Return what a reader must know before believing the numbers."""
-    found = [
-        f"{a.model} on {a.dataset}, seed {a.seed}, predicts one class for every test example; "
-        "its rows say nothing about explanations of a working classifier."
-        for a in context.study.accuracies
-        if a.collapsed
-    ]
+    found = collapsed_sentences(context.study)
     cut = Counter[str]()
     for origin in context.origins:
         if origin.artefact == "explanations" and origin.facts.get("n_truncated"):

@@ -150,8 +150,11 @@ class Experiment:
         Args:
             metric: what an evaluate job scores with; None for jobs that always run the model.
         """
-        here = shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
-        return int(here and (metric is None or self.runs_model(metric)))
+        return int(self._gpu_here and (metric is None or self.runs_model(metric)))
+
+    @cached_property
+    def _gpu_here(self) -> bool:
+        return shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
 
     def evaluate_group(self, metric: str) -> str:
         """Return the group of evaluate jobs that cost alike, for profiles to put together."""

@@ -73,9 +73,9 @@ class ClusterCheckout(Checkout):
         return (self.root / "run.log").read_text()
 
     def evaluated(self) -> list[str]:
-        """Return the examples that were evaluated, as often as they were."""
+        """Return the examples that were explained again for their score, as often as they were."""
         lines = self.calls.read_text().splitlines() if self.calls.exists() else []
-        return [key for line in lines if line.startswith("evaluate ") for key in line.split()[1:]]
+        return [key for line in lines for key in line.removeprefix("explain ").split()]
 
     def wait_until(self, holds: Callable[[], bool], what: str, seconds: float = 900) -> None:
         deadline = time.monotonic() + seconds
@@ -124,9 +124,10 @@ def small(cluster, repository, tmp_path_factory) -> Pair:
 
 @pytest.fixture(scope="session")
 def undisturbed(repository, tmp_path_factory) -> Checkout:
-    """A finished local run of a metric with eight parts."""
+    """A finished local run of sensitivity, in eight parts; each repeats a slow explanation once."""
     made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
-    add_slow(made, repository, methods={"gradient": {}}, metrics={"slow_drop": {}})
+    sensitivity = {"steps": 1, "radius": 5.0}  # so large that scores are more than rounding
+    add_slow(made, repository, methods={"slow": {}}, metrics={"sensitivity": sensitivity})
     made.snakemake()
     return made
 

@@ -1,7 +1,8 @@
 """What clusters do to runs. The same command ends with the undisturbed tables, and nothing that was
 finished is computed again.
 
-The runs evaluate one cell in eight parts. Most of their time they wait, so they share the cluster.
+The runs measure the sensitivity of one cell, in eight parts. Most of their time they wait, so they
+share the cluster.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class Outcome:
 
     @property
     def log(self) -> str:
-        found = list((self.checkout.results / "logs/evaluate").rglob("slow_drop.log"))
+        found = list((self.checkout.results / "logs/evaluate").rglob("sensitivity.log"))
         assert len(found) == 1
         return found[0].read_text()
 

@@ -37,7 +37,7 @@ def _call(stage, keys):
 def slow(batch: MethodBatch, *, factor: float = 1.0):
     """Noise around the target's probability."""
     _call("explain", batch.keys)
-    found = batch.classifier.probabilities(batch.token_ids)
+    found = batch.classifier.probabilities_from_embeddings(batch.rows)
     batch.flags.add("slow")
     return [
         factor * found[i, batch.targets[i]] + batch.generator(i).normal(size=length)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 
 import pytest
@@ -207,6 +207,21 @@ class TestCorrectness:
         ranks = {method: lines["c", method].rank for method in METHODS}
         assert ranks == {"pattern_variant": 1, "gradient_x_input": 2, "uniform_random": 3}
 
+    def test_the_best_methods_come_first(self, tmp_path):
+        means = {"c": {**MEANS, "uniform_random": 0.99}, "ola": {**MEANS, "uniform_random": 0.8}}
+        grid = Grid(tmp_path, ("c", "ola"), means).make()
+        (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        assert table.models == ["c", "ola"]
+        assert [method for method, _ in table.best_first] == [
+            "uniform_random", "pattern_variant", "gradient_x_input"
+        ]  # fmt: skip
+        _, of = table.best_first[0]
+        assert of["c"].levels["correct", ""].mean == pytest.approx(1.0)
+        assert of["ola"].levels["correct", ""].mean == pytest.approx(0.81)
+        page = rendered(grid)["correctness"]
+        assert 'class="n a s8">1.000' in page
+        assert 'class="n a s6">0.810' in page
+
     def claims(self, folder, means=None):
         grid = Grid(folder, means=means or {}).make()
         tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
@@ -214,6 +229,7 @@ class TestCorrectness:
             tables, SCHEMES, {"geco": "geco_all"}, {m: m for m in METHODS},
             {"mass": "mass_accuracy"},
         )  # fmt: skip
+        self.ours = {claim.text: claim.ours for claim in found}
         return {claim.text: claim.holds for claim in found}
 
     def test_published_statements(self, tmp_path):
@@ -221,6 +237,12 @@ class TestCorrectness:
         assert claims["ola_cea: pattern_variant and gradient_x_input are the two best methods"]
         assert claims["bert_c: no method reaches pattern_variant"]
         assert claims["bert_ce: no method is below uniform_random"]
+        assert self.ours["bert_c: no method reaches pattern_variant"] == (
+            "pattern_variant 0.610 > gradient_x_input 0.410"
+        )
+        assert self.ours["bert_c: no method is below uniform_random"] == (
+            "gradient_x_input 0.410 > uniform_random 0.210"
+        )
         assert not claims[
             "tuning the embeddings alone beats fixed embeddings and tuning all (mean over methods)"
         ]
@@ -266,6 +288,8 @@ def test_words_with_most_sets_are_shown(grid):
     assert together.mean_difference == pytest.approx(0.2)
     assert (together.significant, together.tested, together.n_sets) == (2, 2, 40)
     assert table.cells["c", "gradient_x_input", ("he", "she")].significant == 1
+    assert table.shade(together) == 8
+    assert table.shade(replace(together, mean_difference=-0.1)) == 4
     assert table.cells["c", "gradient_x_input", ("king", "queen")].tested == 0
 
 

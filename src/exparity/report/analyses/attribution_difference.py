@@ -55,6 +55,12 @@ class DifferenceTable:
     cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
     tested: int
 
+    def shade(self, found: Difference) -> int:
+        """Return how strong a difference is beside the strongest over all words, from 0 to 8."""
+        sizes = [abs(c.mean_difference or 0.0) for (*_, w), c in self.cells.items() if not any(w)]
+        strongest = max(sizes, default=0.0)
+        return round(8 * abs(found.mean_difference or 0.0) / strongest) if strongest else 0
+
 
 def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:
     """Average the attribution_differences artefact over seeds.

@@ -9,6 +9,7 @@ import re
 import shutil
 
 import pytest
+from report.analyses.made_up import Grid
 from report.synthetic import HOSTILE, config, make_study, options_of
 from support import need
 
@@ -27,7 +28,15 @@ KEY = ["dataset", "model", "method", "metric"]
 def results(tmp_path_factory):
     folder = tmp_path_factory.mktemp("page") / "results"
     make_study(folder, SETTINGS, pairs=12)
-    report(folder, folder / "report" / "index.html", options_of(SETTINGS))
+    analyses = Grid(
+        folder,
+        models=tuple(SETTINGS["models"]),
+        dataset="data_0",
+        methods=tuple(SETTINGS["methods"]),
+        metric="comprehensiveness",
+    ).make()
+    options = {**options_of(SETTINGS), "analyses": analyses.analyses}
+    report(folder, folder / "report" / "index.html", options)
     return folder
 
 
@@ -297,6 +306,8 @@ class TestBrowser:
         from axe_playwright_python.sync_playwright import Axe
 
         page = open_page(width, scheme)
+        for section in ("correctness", "attribution_difference", "dataset_bias", "mlm_score"):
+            assert page.locator(f"#{section} table:visible").count(), section
         drawn(page, "chart-distributions")
         axe = Axe()
         found = axe.run(page).response["violations"]

@@ -6,6 +6,9 @@ from functools import cache
 
 from markupsafe import Markup
 
+# The one is set as a product, the other has a sign that few fonts have.
+_BETTER = {r"\arg\min": r"\operatorname{arg\,min}", r"\setminus": r"\backslash"}
+
 
 @cache
 def mathml(tex: str) -> Markup:
@@ -20,6 +23,9 @@ def mathml(tex: str) -> Markup:
     try:
         from latex2mathml.converter import convert
 
-        return Markup(convert(tex.replace(r"\arg\min", r"\operatorname{arg\,min}")))
+        better = tex
+        for name, same in _BETTER.items():
+            better = better.replace(name, same)
+        return Markup(convert(better))
     except Exception:
         return Markup('<code class="tex">{}</code>').format(tex)

@@ -117,6 +117,7 @@ class TestSchema:
             ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
             ("gecobench.yaml", 5 * 2 * 5 * 10 * 9),
             ("gecobench-small.yaml", 5 * 2 * 1 * 10 * 2),
+            ("correctness.yaml", 3 * 2 * 5 * 8 * 4),
             ("paper-ci.yaml", 6 * 7),
         ],
     )

@@ -209,7 +209,7 @@ def test_a_large_grid_is_planned_in_time(checkout, record_property):
 def test_every_shipped_config_is_planned(checkout):
     expected = {
         "config": 84 * 2, "geco": 840, "paper": 5040, "paper-small": 2016, "gecobench": 4500,
-        "gecobench-small": 200,
+        "gecobench-small": 200, "correctness": 960,
     }  # fmt: skip
     checkout.config_path.unlink()
     for path in sorted((checkout.root / "config").glob("*.yaml")):

@@ -206,6 +206,16 @@ def test_mlm_scores_of_matched_sets(grid):
 
 
 class TestPage:
+    def test_rounding_noise_is_marked(self, grid):
+        context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
+        noisy = {"dataset": "geco", "model": "ola", "method": "gradient_x_input"}
+        context.study.rows.append({**noisy, "flags": ["rounding_noise"]})
+        values = correctness.SECTION.build(context).values
+        template = html_environment().get_template("sections/correctness.html.j2")
+        page = template.render(study=context.study, **values)
+        assert page.count("0.410*") == 1
+        assert "* the attributions are zero in exact arithmetic" in page
+
     def test_every_section_renders(self, grid):
         pages = rendered(grid)
         assert set(pages) == {section.id for section in SECTIONS}

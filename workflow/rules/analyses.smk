@@ -89,6 +89,7 @@ rule mlm_score:
     resources:
         mem_mb=8000,
         runtime=240,
+        gpu_slot=gpu_slots,
     params:
         options=mlm_score_options,
     message:

@@ -1,0 +1,62 @@
+"""On a machine with one GPU, jobs that run a model wait for each other."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import pairwise
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from workflow.conftest import Checkout, add_slow, copy_checkout
+
+pytestmark = pytest.mark.workflow
+
+
+class WithGpu(Checkout):
+    """A copy whose jobs find the program that every machine with a GPU of NVIDIA has."""
+
+    @property
+    def environment(self) -> dict[str, str]:
+        programs = self.root / "bin"
+        programs.mkdir(exist_ok=True)
+        program = programs / "nvidia-smi"
+        program.write_text("#!/bin/sh\n")
+        program.chmod(0o755)
+        path = os.pathsep.join([str(programs), os.environ["PATH"]])
+        return {**super().environment, "PATH": path, "SLOW_SECONDS": "0.3"}
+
+
+def span(path: Path) -> tuple[float, float]:
+    """Return when the job that made an artefact started and ended."""
+    started = pq.read_schema(path).metadata[b"exparity.started"]
+    return float(started), path.stat().st_mtime
+
+
+def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
+    made = WithGpu(copy_checkout(repository, tmp_path / "checkout").root)
+    add_slow(
+        made,
+        repository,
+        methods={"slow": {}, "again": {"use": "slow"}},
+        metrics={"slow_drop": {}, "gini": {}},
+    )
+    made.snakemake()
+    model_jobs = [
+        *made.results.glob("predictions/*/*/*.parquet"),
+        *made.results.glob("explanations/*/*/*/*.parquet"),
+        *made.results.glob("scores/*/*/*/*/slow_drop.parquet"),
+    ]
+    spans = sorted(span(path) for path in model_jobs)
+    assert len(spans) == 1 + 2 + 2
+    assert all(end <= start for (_, end), (start, _) in pairwise(spans))
+
+
+def test_every_rule_that_runs_a_model_takes_the_slot(repository):
+    text = "\n".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
+    rules = {rule.split(":")[0]: rule for rule in re.split(r"^(?:use )?rule ", text, flags=re.M)}
+    running = {name for name, rule in rules.items() if "envs/gpu.yaml" in rule}
+    assert running == {"finetune", "explain", "evaluate", "mlm_score"}
+    for name in running:
+        assert "gpu_slot=gpu_slots" in rules[name], name

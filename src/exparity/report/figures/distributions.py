@@ -96,14 +96,15 @@ def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spr
     kept = defined[(defined >= start) & (defined <= end)]
     if len(kept) < 3:
         kept = defined
-    spread = float(kept.std(ddof=1)) if len(kept) > 1 else 0.0
+    # In units of their range: the square of a tiny or a huge number is none.
+    unit = float(np.ptp(kept))
+    spread = unit and unit * float(((kept - kept[0]) / unit).std(ddof=1))
     if spread <= _EQUAL * (end - start):
         at, density = np.array([kept[0], kept[0]]), np.ones(2)
     else:
         at, step = np.linspace(start, end, _POINTS, retstep=True)
         # No narrower than a step, or values between two points would be nowhere.
         width = max(len(kept) ** -0.2, float(step) / spread)
-        # In units of their spread: the square of a tiny or a huge one is no number.
         density = GaussianKDE((kept - start) / spread, width).evaluate((at - start) / spread)
     return Spread(len(defined), low, (q1, median, q3), high, at, density / density.max())
 

@@ -411,7 +411,7 @@ def _add_costs(commands: Any, runs: Mapping[str, Run]) -> None:
     parser.add_argument(
         "--examples",
         type=_sample_size,
-        default=8,
+        default=20,
         metavar="N",
         help="examples of that run for a method or metric of many model passes",
     )

@@ -22,7 +22,7 @@ def probe(experiment, repository):
     """Return a function that makes an experiment and its probe."""
     schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
 
-    def make(least=8, **changes):
+    def make(least=20, **changes):
         made = experiment(**changes)
         config = probe_config(made, ExampleCounts(made), least)
         return made, Experiment.from_config(config, schema)
@@ -62,7 +62,7 @@ def test_methods_of_few_passes_get_more_examples(probe):
         methods={"gradient": {}, "integrated_gradients": {}, "lime": {}},
         metrics={"gini": {}},
     )
-    assert sizes(small, "explain") == {"gradient": 240, "integrated_gradients": 80, "lime": 8}
+    assert sizes(small, "explain") == {"gradient": 240, "integrated_gradients": 80, "lime": 20}
 
 
 def test_metrics_too_and_by_method_where_they_explain_again(probe):
@@ -80,9 +80,9 @@ def test_metrics_too_and_by_method_where_they_explain_again(probe):
     }
     assert options == {
         ("gradient", "comprehensiveness"): 200,
-        ("gradient", "sensitivity"): 8 * 500 // 12,
+        ("gradient", "sensitivity"): 20 * 200 // 12,
         ("integrated_gradients", "comprehensiveness"): 200,
-        ("integrated_gradients", "sensitivity"): 8,
+        ("integrated_gradients", "sensitivity"): 20,
     }
 
 
@@ -104,9 +104,9 @@ def test_never_more_than_the_experiment_has(probe):
 
 
 def test_matched_sets_stay_whole(probe, monkeypatch):
-    monkeypatch.setattr(ExampleCounts, "largest_set", lambda self: 12)
+    monkeypatch.setattr(ExampleCounts, "largest_set", lambda self: 30)
     _, small = probe(**BIG, methods={"lime": {}})
-    assert sizes(small, "explain") == {"lime": 12}
+    assert sizes(small, "explain") == {"lime": 30}
 
 
 def test_one_epoch_but_none_where_nothing_is_trained(probe):

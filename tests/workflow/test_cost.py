@@ -14,7 +14,7 @@ from exparity.costs.kinds import STAGES
 
 pytestmark = pytest.mark.workflow
 
-# LIME is measured on 8 of its 240 examples, the training on one of its 6 epochs.
+# LIME is measured on 20 of its 240 examples, the training on one of its 6 epochs.
 LARGER = {
     "datasets": {"pairs_all": {"n_pairs": 600}},
     "training": {"epochs": 6, "learning_rate": 0.003},

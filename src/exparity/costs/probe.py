@@ -17,7 +17,7 @@ FOLDER = "plan"
 
 # A method or metric of fewer model passes per example is measured on so many more of them: it
 # takes no longer then than one of these, and a few examples would tell more of its start.
-_PASSES = 500
+_PASSES = 200
 _MLM_PASSES = 30  # one a word
 
 

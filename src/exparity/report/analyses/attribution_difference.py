@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from exparity.report.analyses.reading import mean_and_sd
@@ -55,11 +56,17 @@ class DifferenceTable:
     cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
     tested: int
 
+    @cached_property
+    def strongest(self) -> float:
+        """The largest mean difference over all words of a model and method, without its sign."""
+        sizes = (abs(c.mean_difference or 0.0) for (*_, w), c in self.cells.items() if not any(w))
+        return max(sizes, default=0.0)
+
     def shade(self, found: Difference) -> int:
-        """Return how strong a difference is beside the strongest over all words, from 0 to 8."""
-        sizes = [abs(c.mean_difference or 0.0) for (*_, w), c in self.cells.items() if not any(w)]
-        strongest = max(sizes, default=0.0)
-        return round(8 * abs(found.mean_difference or 0.0) / strongest) if strongest else 0
+        """Return how strong a difference is beside the strongest, from 0 to 8."""
+        if not self.strongest:
+            return 0
+        return round(8 * abs(found.mean_difference or 0.0) / self.strongest)
 
 
 def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:

@@ -84,15 +84,19 @@ def _paths(parser: argparse.ArgumentParser, flag: str, text: str) -> None:
     parser.add_argument(f"--{flag}", type=Path, nargs="+", required=True, metavar="PATH", help=text)
 
 
-def _add_options(parser: argparse.ArgumentParser, kind: str) -> None:
-    parser.add_argument("--use", metavar="ID", help=f"registered {kind}; see `exparity list`")
+def _add_settings(parser: argparse.ArgumentParser, flag: str, text: str) -> None:
     parser.add_argument(
-        "--param",
+        f"--{flag}",
         action="append",
         type=_setting,
         metavar="KEY=VALUE",
-        help=f"option of the {kind}; repeat for several",
+        help=f"{text}; repeat for several",
     )
+
+
+def _add_options(parser: argparse.ArgumentParser, kind: str) -> None:
+    parser.add_argument("--use", metavar="ID", help=f"registered {kind}; see `exparity list`")
+    _add_settings(parser, "param", f"option of the {kind}")
     _add_json(parser)
     _add_plugins(parser)
 
@@ -198,13 +202,7 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     parser.add_argument("--model-id", metavar="ID", help="name of the model; by --output if unset")
     parser.add_argument("--seed", type=int, default=0, help="of weights, order and dropout")
     for block in ("model", "training"):
-        parser.add_argument(
-            f"--{block}",
-            action="append",
-            type=_setting,
-            metavar="KEY=VALUE",
-            help=f"entry of the config's {block} block; repeat for several",
-        )
+        _add_settings(parser, block, f"entry of the config's {block} block")
     _add_json(parser)
     _add_machine(parser)
 
@@ -255,13 +253,7 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     parser = _command(commands, "test", runs["test"], "compare the groups of one scores artefact")
     _path(parser, "scores", "the scores artefact")
     _path(parser, "output", "the tests artefact to write")
-    parser.add_argument(
-        "--param",
-        action="append",
-        type=_setting,
-        metavar="KEY=VALUE",
-        help="entry of the config's statistics block; repeat for several",
-    )
+    _add_settings(parser, "param", "entry of the config's statistics block")
     _add_json(parser)
 
     parser = _command(
@@ -270,34 +262,15 @@ def _add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     _path(parser, "data", "the data artefact, which declares groups and classes")
     _path(parser, "predictions", "the predictions artefact")
     _path(parser, "output", "the bias artefact to write")
-    parser.add_argument(
-        "--param",
-        action="append",
-        type=_setting,
-        metavar="KEY=VALUE",
-        help="confidence or resamples of the config's statistics block; repeat for several",
-    )
+    _add_settings(parser, "param", "confidence or resamples of the config's statistics block")
     _add_json(parser)
 
     parser = _command(
         commands, "control", runs["control"], "test the scores of one classifier, groups permuted"
     )
-    parser.add_argument(
-        "--scores",
-        type=Path,
-        nargs="+",
-        required=True,
-        metavar="PATH",
-        help="the scores artefacts of one dataset, model and seed",
-    )
+    _paths(parser, "scores", "the scores artefacts of one dataset, model and seed")
     _path(parser, "output", "the controls artefact to write")
-    parser.add_argument(
-        "--param",
-        action="append",
-        type=_setting,
-        metavar="KEY=VALUE",
-        help="alpha, repeats or schemes; repeat for several",
-    )
+    _add_settings(parser, "param", "alpha, repeats or schemes")
     _add_json(parser)
 
     parser = _command(commands, "report", runs["report"], "gather all tests into tables and a page")
@@ -329,13 +302,7 @@ def _add_analyses(commands: Any, runs: Mapping[str, Run]) -> None:
     _path(parser, "data", "the data artefact")
     _paths(parser, "explanations", "the explanations artefacts of one dataset, model and seed")
     _path(parser, "output", "the attribution_differences artefact to write")
-    parser.add_argument(
-        "--param",
-        action="append",
-        type=_setting,
-        metavar="KEY=VALUE",
-        help="attribution or min_sets; repeat for several",
-    )
+    _add_settings(parser, "param", "attribution or min_sets")
     _add_json(parser)
 
     name = "dataset-bias"

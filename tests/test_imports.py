@@ -32,6 +32,7 @@ LAYERS = [
     {"catalogue", "report"},
     {"stages", "config", "bench", "costs", "plots"},
     {"arguments"},
+    {"commands"},
     {"cli"},
 ]
 # The training loop asks the engine's device module where to run: it has no other home.

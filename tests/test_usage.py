@@ -38,7 +38,7 @@ def test_cpu_time_grows_with_work():
     start = time.process_time()
     while time.process_time() - start < 0.05:
         pass
-    assert usage.usage()["cpu_seconds"] >= before + 0.05
+    assert usage.usage()["cpu_seconds"] >= before + 0.05 - 0.002  # rounded, twice
 
 
 def test_where_there_is_no_proc(monkeypatch, tmp_path):

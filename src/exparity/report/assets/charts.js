@@ -32,11 +32,15 @@ const charts = (() => {
     drawn.get(node)?.view?.finalize();
     const view = new vega.View(runtime, { renderer: "svg", expr: vega.expressionInterpreter, hover: false });
     drawn.set(node, { spec: make_spec, view, width: node.clientWidth });
-    node.replaceChildren();
-    view.initialize(node);
+    delete node.dataset.drawn;
+    // The plot of before stays until this one is whole, so that nothing below it jumps.
+    const plot = make("div");
+    view.initialize(plot);
     await view.runAsync();
+    if (drawn.get(node).view !== view) return; // another choice was made meanwhile
     // A plot that has a label in words is one image to a screen reader.
-    if (node.getAttribute("role") === "img") node.querySelector("svg")?.setAttribute("aria-hidden", "true");
+    if (node.getAttribute("role") === "img") plot.querySelector("svg")?.setAttribute("aria-hidden", "true");
+    node.replaceChildren(plot);
     node.dataset.drawn = "yes";
   }
 

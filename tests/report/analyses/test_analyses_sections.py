@@ -216,6 +216,22 @@ class TestPage:
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page
 
+    def test_rounding_noise_has_no_strength(self, grid):
+        """Differences of rounding errors are marked, unshaded, and no measure for the others."""
+        rows = read_analysis(grid.folder, grid.options, "attribution_difference")
+        rows = [{**row, "model": model} for row in rows for model in ("c", "noisy")]
+        for row in rows:
+            row["mean_difference"] *= 100 if row["model"] == "noisy" else 1
+        noise = {("geco", "noisy", "gradient_x_input")}
+        (table,) = difference_tables(rows, 0.05, noise)
+        assert table.shade(table.cells["c", "gradient_x_input", ("", "")]) == 8
+        template = html_environment().get_template("sections/attribution_difference.html.j2")
+        values = {"differences": [table], "noise": noise, "meaning": "zero"}
+        page = template.render(study=study(grid), **values)
+        assert page.count("+20.000*") == 2 + len(table.words)
+        assert page.count('class="n a s8"') == 1
+        assert "* zero." in page
+
     def test_every_section_renders(self, grid):
         pages = rendered(grid)
         assert set(pages) == {section.id for section in SECTIONS}

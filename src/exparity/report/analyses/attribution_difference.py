@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -45,6 +45,7 @@ class DifferenceTable:
         words: the words with most matched sets that are tested, as (first, second).
         cells: by (model, method, word); the word ("", "") is all of them.
         tested: words that are tested in some run.
+        noise: (model, method) whose attributions are rounding errors.
     """
 
     dataset: str
@@ -55,11 +56,19 @@ class DifferenceTable:
     words: Sequence[tuple[str, str]]
     cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
     tested: int
+    noise: Set[tuple[str, str]] = frozenset()
 
     @cached_property
     def strongest(self) -> float:
-        """The largest mean difference over all words of a model and method, without its sign."""
-        sizes = (abs(c.mean_difference or 0.0) for (*_, w), c in self.cells.items() if not any(w))
+        """The largest mean difference over all words of a model and method, without its sign.
+
+        What comes from rounding errors may be larger than all that means something.
+        """
+        sizes = (
+            abs(found.mean_difference or 0.0)
+            for (model, method, word), found in self.cells.items()
+            if not any(word) and (model, method) not in self.noise
+        )
         return max(sizes, default=0.0)
 
     def shade(self, found: Difference) -> int:
@@ -69,21 +78,32 @@ class DifferenceTable:
         return round(8 * abs(found.mean_difference or 0.0) / self.strongest)
 
 
-def difference_tables(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[DifferenceTable]:
+def difference_tables(
+    rows: Sequence[Mapping[str, Any]],
+    alpha: float,
+    noise: Set[tuple[str, str, str]] = frozenset(),
+) -> list[DifferenceTable]:
     """Average the attribution_differences artefact over seeds.
 
     Args:
         rows: its rows.
         alpha: largest p-value that is significant.
+        noise: (dataset, model, method) whose attributions are rounding errors.
     """
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
-    return [_table(key, part, alpha) for key, part in grouped.items()]
+    noisy: dict[str, set[tuple[str, str]]] = defaultdict(set)
+    for dataset, model, method in noise:
+        noisy[dataset].add((model, method))
+    return [_table(key, part, alpha, noisy[key[0]]) for key, part in grouped.items()]
 
 
 def _table(
-    key: tuple[str, str, str], rows: Sequence[Mapping[str, Any]], alpha: float
+    key: tuple[str, str, str],
+    rows: Sequence[Mapping[str, Any]],
+    alpha: float,
+    noise: Set[tuple[str, str]],
 ) -> DifferenceTable:
     cells: dict[tuple[str, str, tuple[str, str]], list[Mapping[str, Any]]] = defaultdict(list)
     sizes: dict[tuple[str, str], int] = defaultdict(int)
@@ -100,6 +120,7 @@ def _table(
         words=words[:SHOWN_WORDS],
         cells={cell: _difference(part, alpha) for cell, part in cells.items()},
         tested=len(words),
+        noise=noise,
     )
 
 

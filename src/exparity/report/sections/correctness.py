@@ -14,10 +14,9 @@ from exparity.report.analyses.gecobench import (
 )
 from exparity.report.analyses.reading import mean_and_sd, read_analysis
 from exparity.report.context import Context
-from exparity.report.flags import meaning_of
+from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.sections.section import Content, Section
 
-_NOISE = "rounding_noise"
 _MEASURES = {
     "tpr": "True positive rate",
     "tnr": "True negative rate",
@@ -35,12 +34,8 @@ def _build(context: Context) -> Content | None:
     return Content(
         {
             "correctness": tables,
-            "noise": {
-                (row["dataset"], row["model"], row["method"])
-                for row in study.rows
-                if _NOISE in row["flags"]
-            },
-            "meaning": meaning_of(_NOISE),
+            "noise": noise_of(study.rows),
+            "meaning": meaning_of(ROUNDING_NOISE),
             "subsets": {"all": "all", "correct": "correct", "correct_sets": "sets all correct"},
             "claims": published_claims(
                 tables, schemes, study.datasets, study.methods, study.metrics

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import datetime
 import json
 import os
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exparity.config import Experiment, canonical, load_or_exit
+from exparity.config import Experiment, as_in_a_file, canonical, load_or_exit
 from exparity.errors import InputError
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.parameters import options_of
@@ -789,3 +790,25 @@ def test_an_unknown_scheme_is_refused():
     models = {"m": {"checkpoint": "someone/a-model", "scheme": "embeddings"}}
     with pytest.raises(InputError, match=r"models\.m\.scheme"):
         experiment(models=models)
+
+
+class TestCommandLine:
+    """What Snakemake leaves as text in lists and mappings is what a file would hold."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[0, 1, 2]", "{epochs: 2, learning_rate: 1.0e-3}", "{a: [true, null, 0.5, x]}", "[]",
+            "[1e-3, 2024-01-01, he said, '']", "word", "3",
+        ],
+    )  # fmt: skip
+    def test_same_as_in_a_file(self, text):
+        wanted = yaml.safe_load(text)
+        if isinstance(wanted, list):
+            wanted = [str(x) if isinstance(x, datetime.date) else x for x in wanted]
+        assert as_in_a_file(yaml.load(text, Loader=yaml.BaseLoader)) == wanted
+
+    def test_what_snakemake_has_typed_stays(self):
+        values = {"seeds": ["0", "1"], "title": "a: b", "download": False, "alpha": 0.1}
+        assert as_in_a_file(values) == {**values, "seeds": [0, 1]}
+        assert as_in_a_file(as_in_a_file(values)) == as_in_a_file(values)

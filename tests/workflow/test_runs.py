@@ -141,12 +141,16 @@ def test_controls_are_a_part_that_can_be_left_out(finished):
 
 
 def test_a_seed_adds_its_own_runs_only(finished):
-    finished.configure(seeds=[0, 1])
     cells = N_METHODS * N_METRICS
-    assert finished.plan() == {
+    expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
         "control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
+    # On the command line, and as Snakemake hands it on to a job of a cluster.
+    for seeds in ("[0, 1]", "['0', '1']"):
+        assert finished.plan("--config", f"seeds={seeds}", "training={epochs: 3}") == expected
+    finished.configure(seeds=[0, 1])
+    assert finished.plan() == expected
 
 
 def test_how_jobs_use_the_machine_redoes_nothing(finished):

@@ -2,12 +2,15 @@ import gc
 import os
 import re
 
-from exparity.config import load_or_exit
+from snakemake.utils import update_config
+
+from exparity.config import as_in_a_file, load_or_exit
 from exparity.errors import InputError
 from exparity.leftovers import cancel_leftovers
 from exparity.runlock import hold
 from exparity.stages.data_command import fetch
 
+update_config(config, as_in_a_file(workflow.config_settings.config))
 EXPERIMENT = load_or_exit(
     config, Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
 )

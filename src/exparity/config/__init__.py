@@ -4,7 +4,8 @@ Everything that a rule needs to know of the config is computed here, so that the
 logic and all of it can be tested without Snakemake.
 """
 
+from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
 from exparity.instances import canonical
 
-__all__ = ["Experiment", "canonical", "load_or_exit"]
+__all__ = ["Experiment", "as_in_a_file", "canonical", "load_or_exit"]

@@ -107,18 +107,19 @@ def test_kill_everything_repeatedly(checkout, baseline):
 
 def test_training_continues_after_the_last_epoch(checkout, baseline):
     """Killed between epochs: the log of the second job says where it went on."""
-    config = checkout.configure()
-    assert config["training"]["epochs"] == 3
-    run = checkout.start()
     state = checkout.results / "models/pairs_all/bert_tiny/0.state"
-    deadline = time.monotonic() + 120
-    while not (state / "epoch-0001").exists() and time.monotonic() < deadline:
-        assert run.poll() is None
-        time.sleep(0.002)
-    os.killpg(run.pid, signal.SIGKILL)
-    run.wait(timeout=60)
-    if not state.exists():
-        pytest.fail("the training ended before it could be killed")
+    for _ in range(5):  # an epoch is over in a moment, which a busy machine may miss
+        run = checkout.start()
+        deadline = time.monotonic() + 120
+        while not (state / "epoch-0001").exists() and time.monotonic() < deadline:
+            assert run.poll() is None
+            time.sleep(0.002)
+        os.killpg(run.pid, signal.SIGKILL)
+        run.wait(timeout=60)
+        if state.exists():
+            break
+        shutil.rmtree(checkout.results)
+    assert state.exists(), "the training ended before it could be killed, five times"
     checkout.snakemake()
     log = (checkout.results / "logs/finetune/pairs_all/bert_tiny/0.log").read_text()
     assert "continuing after epoch" in log

@@ -61,6 +61,23 @@ class TestTree:
         change(path if changed == "own" else tree / "metrics" / f"{changed}.py")
         assert fresh(path) != before
 
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "try:\n    {}\nexcept OSError:\n    pass", "try:\n    pass\nexcept OSError:\n    {}",
+            "try:\n    pass\nexcept OSError:\n    pass\nelse:\n    {}",
+            "try:\n    pass\nfinally:\n    {}", "if X:\n    pass\nelif Y:\n    {}",
+            "for x in y:\n    pass\nelse:\n    {}", "while True:\n    {}", "with x:\n    {}",
+            "match x:\n    case 1:\n        {}", "class A:\n    async def f(self):\n        {}",
+        ],
+    )  # fmt: skip
+    def test_an_import_counts_wherever_it_stands(self, tree, code):
+        path = tree / "metrics" / "own.py"
+        path.write_text(code.format("from exparity.metrics._shared import area") + "\n")
+        before = fresh(path)
+        change(tree / "metrics" / "_shared.py")
+        assert fresh(path) != before
+
     @pytest.mark.parametrize("changed", ["__init__", "_hidden", "alone", "lazy"])
     def test_keeps_when_public_modules_and_what_they_use_change(self, tree, changed):
         path = tree / "metrics" / "curve.py"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
@@ -25,8 +26,16 @@ def _module_file(dotted: str) -> Path | None:
 @cache
 def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """Return the import statements of a source, wherever in it."""
-    nodes = ast.walk(ast.parse(source))
-    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
+    found = _statements(ast.parse(source))
+    return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements below a node: an import is one, and most nodes belong to expressions."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from _statements(inner)
 
 
 def _imported(path: Path) -> list[str]:

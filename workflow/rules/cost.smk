@@ -19,7 +19,7 @@ rule cost:
         mem_mb=2000,
         runtime=30,
     params:
-        options=EXPERIMENT.cost_options(),
+        options=cost_options,
     message:
         "Gathering what the jobs took"
     shell:

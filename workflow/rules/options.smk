@@ -76,3 +76,13 @@ def test_options(wildcards):
         wildcards.method,
         wildcards.metric,
     )
+
+
+# Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no use
+# for what the report depends on.
+def cost_options(wildcards):
+    return EXPERIMENT.cost_options()
+
+
+def report_options(wildcards):
+    return EXPERIMENT.report_options()

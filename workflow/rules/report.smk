@@ -49,7 +49,7 @@ rule report:
         mem_mb=4000,
         runtime=30,
     params:
-        options=EXPERIMENT.report_options(),
+        options=report_options,
         statistics=EXPERIMENT.config["statistics"],
         seeds=EXPERIMENT.seeds,
     message:

@@ -127,7 +127,14 @@ def undisturbed(repository, tmp_path_factory) -> Checkout:
     """A finished local run of sensitivity, in eight parts; each repeats a slow explanation once."""
     made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
     sensitivity = {"steps": 1, "radius": 5.0}  # so large that scores are more than rounding
-    add_slow(made, repository, methods={"slow": {}}, metrics={"sensitivity": sensitivity})
+    without = {"permutation": {"repeats": 0}}
+    add_slow(
+        made,
+        repository,
+        methods={"slow": {}},
+        metrics={"sensitivity": sensitivity},
+        controls=without,
+    )
     made.snakemake()
     return made
 

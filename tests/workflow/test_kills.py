@@ -53,39 +53,31 @@ def tables(checkout) -> dict[str, bytes]:
     return found
 
 
-def prepare_for(stage: str, finished) -> None:
-    """Remove what a stage makes and all that follows, so that the next run begins with it."""
-    folders = ("data", "models", "explanations", "scores", "tests", "report")
-    for folder in folders[STAGES.index(stage) :]:
-        shutil.rmtree(finished.results / folder)
+def test_kill_a_job_of_each_stage(checkout, baseline):
+    """One run after the other, each of which loses a job of the next stage."""
+    for stage in STAGES:
+        run = checkout.start()
+        job = wait_for_job(checkout.root, stage, run)
+        if stage in ("finetune", "explain"):
+            time.sleep(1)  # into its work; the others are over by then
+        job.kill()
+        assert run.wait(timeout=300) != 0, stage
+    checkout.snakemake()
+    assert tables(checkout) == tables(baseline)
+    assert checkout.plan() == {}
 
 
-@pytest.mark.parametrize("stage", STAGES)
-def test_kill_a_job(finished, baseline, stage):
-    prepare_for(stage, finished)
-    run = finished.start()
-    job = wait_for_job(finished.root, stage, run)
-    if stage in ("finetune", "explain"):
-        time.sleep(1)  # into its work; the others are over by then
-    job.kill()
-    assert run.wait(timeout=300) != 0
-    finished.snakemake()
-    assert tables(finished) == tables(baseline)
-    assert finished.plan() == {}
-
-
-@pytest.mark.parametrize("stage", STAGES)
-def test_kill_snakemake(finished, baseline, stage):
+def test_kill_snakemake_at_each_stage(checkout, baseline):
     """Its jobs live on, and meet those of the next run."""
-    prepare_for(stage, finished)
-    run = finished.start()
-    wait_for_job(finished.root, stage, run)
-    run.kill()
-    run.wait(timeout=60)
-    finished.snakemake()
-    assert tables(finished) == tables(baseline)
-    assert finished.plan() == {}
-    left = [p.name for p in finished.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
+    for stage in STAGES:
+        run = checkout.start()
+        wait_for_job(checkout.root, stage, run)
+        run.kill()
+        run.wait(timeout=60)
+    checkout.snakemake()
+    assert tables(checkout) == tables(baseline)
+    assert checkout.plan() == {}
+    left = [p.name for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
     assert left == []
 
 

@@ -41,6 +41,7 @@ def test_own_table_and_own_checkpoint(checkout, readme_config, checkpoints):
     (dataset,), (model,) = config["datasets"].values(), config["models"].values()
     write_table(checkout.root / dataset["path"])
     model["checkpoint"] = checkpoints["roberta"]
+    config["report"] = {"figures": False}
     checkout.config_path.write_text(yaml.safe_dump(config))
     checkout.snakemake()
     disparity = exparity.read_results(checkout.results, "disparity")

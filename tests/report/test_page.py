@@ -292,6 +292,26 @@ class TestBrowser:
         assert shown[:3] == ["Gradient", "male", "12"]
         assert [float(x.replace("−", "-")) for x in shown[3:]] == pytest.approx(five, rel=5e-4)
 
+    def test_a_plot_stays_until_the_next_is_whole(self, open_page):
+        """Otherwise what stands below would jump, under a mouse that is about to click."""
+        page = open_page()
+        assert drawn(page, "chart-distributions") > 5
+        heights = page.evaluate(
+            """async () => {
+              const chart = document.getElementById("chart-distributions");
+              const choice = document.getElementById("distribution-filters").elements.metric;
+              const heights = [chart.offsetHeight];
+              choice.selectedIndex = 1;
+              choice.dispatchEvent(new Event("change", { bubbles: true }));
+              do {
+                heights.push(chart.offsetHeight);
+                await new Promise(requestAnimationFrame);
+              } while (!chart.dataset.drawn);
+              return [...heights, chart.offsetHeight];
+            }"""
+        )
+        assert min(heights) > max(heights) / 2, heights
+
     def test_colours_can_be_chosen(self, open_page):
         page = open_page()
         background = "getComputedStyle(document.body).backgroundColor"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,14 +23,7 @@ def add_show(commands: Any, runs: Mapping[str, Run]) -> None:
     parser = add_command(
         commands, "show", runs["show"], "print the headline and the disparity tables of results"
     )
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="?",
-        default=Path("results"),
-        metavar="RESULTS",
-        help="folder of results",
-    )
+    _add_results(parser, "folder of results")
     for kind in ("dataset", "model", "seed", "method", "metric"):
         parser.add_argument(
             f"--{kind}",
@@ -90,14 +84,7 @@ def add_others(commands: Any, runs: Mapping[str, Run]) -> None:
         runs["compare-published"],
         "lay results beside the numbers of a published study",
     )
-    parser.add_argument(
-        "results",
-        type=Path,
-        nargs="?",
-        default=Path("results"),
-        metavar="RESULTS",
-        help="folder of results, with its report",
-    )
+    _add_results(parser, "folder of results, with its report")
     parser.add_argument("--study", default="dhaini2025", metavar="ID", help="the study")
     parser.add_argument(
         "--map",
@@ -135,3 +122,15 @@ def add_others(commands: Any, runs: Mapping[str, Run]) -> None:
     )
     add_path(parser, "output", "folder for a Parquet file a part", required=False)
     add_machine(parser)
+
+
+def _add_results(parser: argparse.ArgumentParser, text: str) -> None:
+    """Add the folder of results that a command reads."""
+    parser.add_argument(
+        "results",
+        type=Path,
+        nargs="?",
+        default=Path("results"),
+        metavar="RESULTS",
+        help=text,
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 
 from exparity.arguments.flags import Run
-from exparity.commands.given import set_threads, settings_of
+from exparity.commands.given import block_of, completed, set_threads
 from exparity.errors import InputError
 
 
@@ -16,30 +16,28 @@ def _correctness(arguments: argparse.Namespace) -> None:
 
 
 def _attribution_difference(arguments: argparse.Namespace) -> None:
-    from exparity.parameters import complete, options_of
     from exparity.stages.attribution_difference import attribution_difference_cell
 
-    known = options_of(attribution_difference_cell)
-    given = {**settings_of(arguments), **dict(arguments.param or [])}
+    given = block_of(arguments, "settings", arguments.param)
     attribution_difference_cell(
         arguments.data,
         arguments.explanations,
         arguments.output,
-        **complete(known, given, "analyses.attribution_difference"),
+        **completed(attribution_difference_cell, given, "analyses.attribution_difference"),
     )
 
 
 def _dataset_bias(arguments: argparse.Namespace) -> None:
     from exparity.stages.dataset_bias import measure_dataset_bias
 
-    terms = arguments.terms or settings_of(arguments).get("terms")
+    terms = arguments.terms or block_of(arguments, "settings").get("terms")
     measure_dataset_bias(arguments.data, arguments.output, terms=terms)
 
 
 def _mlm_score(arguments: argparse.Namespace) -> None:
     flags = ("original", "revision", "max_examples")
     given = {flag: getattr(arguments, flag) for flag in flags}
-    settings = settings_of(arguments) | {k: v for k, v in given.items() if v is not None}
+    settings = block_of(arguments, "settings") | {k: v for k, v in given.items() if v is not None}
     if "original" not in settings:
         raise InputError("name the masked language model: `--original NAME`")
     set_threads(arguments)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from exparity.errors import InputError, did_you_mean
@@ -39,6 +39,23 @@ def with_use(options: dict[str, Any], kind: str, known: Sequence[str]) -> dict[s
     return {"params": {}, **options}
 
 
-def settings_of(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the settings of an analysis from ``--options``."""
-    return dict((arguments.options or {}).get("settings", {}))
+def block_of(
+    arguments: argparse.Namespace, name: str, flags: Iterable[tuple[str, Any]] | None = None
+) -> dict[str, Any]:
+    """Return a block of ``--options``, with the ``KEY=VALUE`` flags that were given on top."""
+    return {**(arguments.options or {}).get(name, {}), **dict(flags or [])}
+
+
+def completed(function: Callable[..., Any], given: dict[str, Any], where: str) -> dict[str, Any]:
+    """Check what was given of a function's options and fill in its defaults, all but the seed.
+
+    Args:
+        function: whose options they are. A seed follows from the cell.
+        given: what the user set.
+        where: how an error names the place.
+    """
+    from exparity.parameters import complete, options_of
+
+    known = options_of(function)
+    known.pop("seed", None)
+    return complete(known, given, where)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from exparity.arguments.flags import Run
-from exparity.commands.given import merged, set_threads, with_use
+from exparity.commands.given import block_of, completed, merged, set_threads, with_use
 from exparity.errors import ExparityError
 from exparity.stages._stop import stoppable
 
@@ -32,9 +32,8 @@ def _prepare(arguments: argparse.Namespace) -> None:
 
 
 def _finetune(arguments: argparse.Namespace) -> None:
-    options = dict(arguments.options or {})
-    model = {**options.get("model", {}), **dict(arguments.model or [])}
-    training = {**options.get("training", {}), **dict(arguments.training or [])}
+    model = block_of(arguments, "model", arguments.model)
+    training = block_of(arguments, "training", arguments.training)
     processes = training.get("processes", 1)
     if processes > 1 and "LOCAL_RANK" not in os.environ:
         if _LAUNCHED in os.environ:
@@ -52,7 +51,7 @@ def _finetune(arguments: argparse.Namespace) -> None:
         training=training,
         model_id=arguments.model_id or arguments.output.parent.name,
         seed=arguments.seed,
-        digest=options.get("digest", ""),
+        digest=(arguments.options or {}).get("digest", ""),
         device=arguments.device,
         token_budget=arguments.token_budget,
     )
@@ -139,41 +138,29 @@ def _gather_to(output: Path, shards: Sequence[Path]) -> None:
 
 
 def _test(arguments: argparse.Namespace) -> None:
-    from exparity.parameters import complete, options_of
     from exparity.stages.test import test_cell
     from exparity.stats import compare_groups
 
-    known = options_of(compare_groups)
-    del known["seed"]  # follows from the cell
-    given = {**(arguments.options or {}).get("statistics", {}), **dict(arguments.param or [])}
-    test_cell(arguments.scores, arguments.output, statistics=complete(known, given, "statistics"))
+    given = block_of(arguments, "statistics", arguments.param)
+    statistics = completed(compare_groups, given, "statistics")
+    test_cell(arguments.scores, arguments.output, statistics=statistics)
 
 
 def _bias(arguments: argparse.Namespace) -> None:
-    from exparity.parameters import complete, options_of
     from exparity.stages.bias import bias_cell
     from exparity.stats.model_bias import model_bias
 
-    known = options_of(model_bias)
-    del known["seed"]  # follows from the cell
-    given = {**(arguments.options or {}).get("statistics", {}), **dict(arguments.param or [])}
-    bias_cell(
-        arguments.data,
-        arguments.predictions,
-        arguments.output,
-        statistics=complete(known, given, "statistics"),
-    )
+    given = block_of(arguments, "statistics", arguments.param)
+    statistics = completed(model_bias, given, "statistics")
+    bias_cell(arguments.data, arguments.predictions, arguments.output, statistics=statistics)
 
 
 def _control(arguments: argparse.Namespace) -> None:
-    from exparity.parameters import complete, options_of
     from exparity.stages.control import control_cells
     from exparity.stats import permutation_control
 
-    known = options_of(permutation_control)
-    del known["seed"]  # follows from the cells
-    given = {**(arguments.options or {}).get("controls", {}), **dict(arguments.param or [])}
-    controls = complete(known, given, "controls.permutation")
+    given = block_of(arguments, "controls", arguments.param)
+    controls = completed(permutation_control, given, "controls.permutation")
     control_cells(arguments.scores, arguments.output, controls=controls)
 
 

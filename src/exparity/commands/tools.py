@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import argparse
 import logging
-import os
 from collections.abc import Callable
 from pathlib import Path
 
-from exparity.arguments.flags import Run
+from exparity.arguments.flags import Run, default_of
 from exparity.commands.given import set_threads
 from exparity.errors import InputError
 
@@ -37,7 +36,7 @@ def _data(arguments: argparse.Namespace) -> None:
     if arguments.configfile:
         experiment = data_command.read_experiment(arguments.configfile)
     configured = experiment.config["data_dir"] if experiment else None
-    folder = arguments.data_dir or configured or os.environ.get("EXPARITY_DATA_DIR", "data")
+    folder = arguments.data_dir or configured or default_of("DATA_DIR", "data")
     if names is None or arguments.ids:
         run: Callable[..., None] = getattr(data_command, f"{arguments.action}_data")
         run(DataSource(Path(folder), download=fetch), arguments.ids, experiment)

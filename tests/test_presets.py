@@ -247,7 +247,7 @@ class TestWhatTheConfigSetsWins:
         settings = training_of(found, "first", "gpt2")
         assert (settings["warmup_share"], settings["warmup_steps"]) == (0.2, None)
 
-    @settings(deadline=None, max_examples=40)
+    @settings(max_examples=40)
     @given(
         study=st.sampled_from(STUDIES),
         chosen=st.sets(st.sampled_from(["epochs", "batch_size", "learning_rate", "warmup_steps"])),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hypothesis import assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from exparity.costs.estimate import LEVELS, Estimator, Line, Point, fit
@@ -68,7 +68,6 @@ class TestFit:
         assert fit([Point(0, 1.0, 1.0), Point(4, 1.0, 3.0)]) == Line(2.0, 0.5)
 
     @pytest.mark.property
-    @settings(deadline=None)
     @given(
         st.lists(
             st.tuples(st.integers(0, 5000), st.floats(0, 100), st.floats(0, 1e5)),
@@ -139,7 +138,6 @@ class TestCost:
         assert estimate([job(seconds=None)]).cost is None
 
     @pytest.mark.property
-    @settings(deadline=None)
     @given(st.lists(st.tuples(st.integers(1, 900), st.floats(0.1, 9e4), st.floats(0, 1))))
     def test_estimates_of_finished_jobs_add_up_to_what_they_took(self, rows):
         assume(rows)

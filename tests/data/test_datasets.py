@@ -11,7 +11,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.artifacts import read_artefact, write_artefact
@@ -187,7 +187,6 @@ def ids(examples):
 @pytest.mark.property
 class TestSample:
     @given(populations(), st.integers(0, 30))
-    @settings(deadline=None)
     def test_size_whole_sets_and_order(self, examples, size):
         found = sample(examples, size)
         assert len(found) <= size
@@ -199,7 +198,6 @@ class TestSample:
             assert members <= chosen or not members & chosen
 
     @given(populations(), st.integers(0, 30), st.randoms(use_true_random=False))
-    @settings(deadline=None)
     def test_sets_do_not_depend_on_the_order(self, examples, size, random):
         examples = [e for e in examples if e.match_id is not None]
         mixed = list(examples)
@@ -207,13 +205,11 @@ class TestSample:
         assert set(ids(sample(mixed, size))) == set(ids(sample(examples, size)))
 
     @given(populations(), st.integers(0, 30), st.integers(0, 30))
-    @settings(deadline=None)
     def test_a_larger_sample_holds_the_smaller(self, examples, one, two):
         small, large = sorted((one, two))
         assert set(ids(sample(examples, small))) <= set(ids(sample(examples, large)))
 
     @given(st.integers(0, 20), st.integers(0, 20), st.integers(0, 40))
-    @settings(deadline=None)
     def test_singles_are_balanced_as_far_as_groups_reach(self, males, females, size):
         examples = [example(f"m{i}") for i in range(males)]
         examples += [example(f"f{i}", group="female") for i in range(females)]
@@ -223,7 +219,6 @@ class TestSample:
         assert many[0] - few[0] <= 1 or few[0] == few[1]
 
     @given(st.integers(1, 10), st.integers(0, 10), st.randoms(use_true_random=False))
-    @settings(deadline=None)
     def test_whole_rounds_of_singles_do_not_depend_on_the_order(self, each, rounds, random):
         examples = [example(f"m{i}") for i in range(each)]
         examples += [example(f"f{i}", group="female") for i in range(each)]
@@ -232,7 +227,6 @@ class TestSample:
         assert set(ids(sample(mixed, 2 * rounds))) == set(ids(sample(examples, 2 * rounds)))
 
     @given(st.integers(1, 15), st.integers(0, 30))
-    @settings(deadline=None)
     def test_pairs_are_balanced(self, pairs, size):
         examples = [
             example(f"{i}-{group}", match_id=str(i), group=group)

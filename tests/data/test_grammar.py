@@ -370,7 +370,7 @@ def test_seeds_differ() -> None:
     assert splits[0] != splits[1]
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     variant=st.sampled_from(VARIANTS),
     n_pairs=st.integers(1, 150),

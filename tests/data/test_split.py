@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from fractions import Fraction
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.data._split import split_examples
@@ -49,7 +49,6 @@ def sets(draw):
 @pytest.mark.property
 class TestQuotas:
     @given(rows(), SHARES)
-    @settings(deadline=None)
     def test_every_stratum_is_rounded_down_or_up_and_the_total_is_nearest(self, examples, share):
         found = split_examples(examples, test_share=share)
         exact = Fraction(str(share))
@@ -61,7 +60,6 @@ class TestQuotas:
             assert math.floor(exact * n) <= tests[stratum] <= math.ceil(exact * n), stratum
 
     @given(rows(), SHARES)
-    @settings(deadline=None)
     def test_classes_and_groups_keep_their_shares_within_two(self, examples, share):
         found = split_examples(examples, test_share=share)
         for fact in ("label", "group"):
@@ -71,7 +69,6 @@ class TestQuotas:
                 assert abs(tests[value] - share * n) < 2, (fact, value)
 
     @given(st.integers(2, 40), SHARES)
-    @settings(deadline=None)
     def test_of_pairs_the_nearest_number_is_taken(self, pairs, share):
         examples = [
             example(f"{i}{group}", label, group, str(i))
@@ -87,7 +84,6 @@ class TestQuotas:
 @pytest.mark.property
 class TestInvariance:
     @given(sets(), SHARES, st.integers(0, 5))
-    @settings(deadline=None)
     def test_matched_sets_stay_whole_and_nothing_else_changes(self, examples, share, seed):
         found = split_examples(examples, test_share=share, seed=seed)
         assert [e.example_id for e in found] == [e.example_id for e in examples]
@@ -100,7 +96,6 @@ class TestInvariance:
         assert all(e.split == "train" for e in examples)  # the input is as it was
 
     @given(sets(), SHARES, st.randoms(use_true_random=False))
-    @settings(deadline=None)
     def test_the_order_of_rows_does_not_matter(self, examples, share, random):
         mixed = list(examples)
         random.shuffle(mixed)

@@ -52,9 +52,7 @@ def test_embeddings_route_equals_ids_route(classifier, sentences):
     )
 
 
-@settings(
-    max_examples=15, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_order_and_budget_do_not_matter(classifier, sentences, data):
     ids = ids_of(classifier, sentences)

@@ -46,9 +46,7 @@ def test_ids_are_those_of_the_tokenizer(classifier):
     assert classifier.encode([text])[0].token_ids.tolist() == expected
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.lists(
         st.text(

@@ -107,7 +107,7 @@ def test_nothing_is_left_behind_after_an_error(classifiers):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("name", ["relu", "gelu", "gelu_new", "tanh", "silu"])
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.floats(-4, 4, width=32), st.sampled_from([0.0, 1e-7, 1e-4, 0.5, -3.0]))
 def test_mean_slope(name, a, gap):
     """The quotient where points differ, however little; the derivative where they are the same."""

@@ -67,7 +67,7 @@ def test_scores_of_elementwise_networks_are_complete(classifiers, name):
     """Σ s = f(x) − f(x′), whatever the activation is and however it is called."""
     tokenizer = classifiers["bert"].tokenizer
 
-    @settings(max_examples=5, deadline=None)
+    @settings(max_examples=5)
     @given(st.integers(0, 999))
     def check(seed):
         classifier = toy(Layers(ACTIVATIONS[name]), tokenizer, seed)

@@ -66,7 +66,7 @@ def test_alone_and_together_bit_for_bit(classifier, method, one_thread):
 
     before = classifier.token_budget
 
-    @settings(max_examples=3, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=3, suppress_health_check=list(HealthCheck))
     @given(st.permutations(range(len(TEXTS))), st.integers(1, len(TEXTS)), st.integers(1, 300))
     def check(order, shard, budget):
         classifier.token_budget = budget

@@ -92,7 +92,7 @@ def test_drawn_coalitions_come_close(classifiers):
 
 
 @pytest.mark.property
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=12)
 @given(st.integers(4, 80), st.integers(0, 99))
 def test_scores_sum_to_the_change_however_few_the_samples(classifiers, n_samples, seed):
     classifier = classifiers["bert"]
@@ -105,7 +105,7 @@ def test_scores_sum_to_the_change_however_few_the_samples(classifiers, n_samples
 
 
 @pytest.mark.property
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.integers(2, 40), st.integers(0, 80), st.integers(0, 99))
 def test_additive_games_are_recovered_from_enough_coalitions(n_players, more, seed):
     """Each player is worth what it adds, as soon as coalitions span the players."""

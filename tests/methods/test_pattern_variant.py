@@ -50,7 +50,7 @@ WORDS = ["she", "he", "She", "sings", ".", "waiter", "don't"]
 
 
 @pytest.mark.reference
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.integers(0, 2)),

@@ -67,7 +67,7 @@ def check_invariance(classifier, explanations, metric, examples):
     assert np.array(alone).tobytes() == expected.tobytes()
     before = classifier.token_budget
 
-    @settings(max_examples=examples, deadline=None, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(st.permutations(range(len(TEXTS))), st.integers(1, len(TEXTS)), st.integers(1, 300))
     def check(order, shard, budget):
         classifier.token_budget = budget
@@ -134,7 +134,7 @@ def test_only_stochastic_metrics_depend_on_the_seed(classifiers, metric):
 
 @pytest.mark.property
 @pytest.mark.parametrize("metric", ["gini", "sparsity"])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(data=st.data())
 def test_order_of_tokens_does_not_matter(metric, data):
     scores = data.draw(st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=9))

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 from engine.exact import ExactModel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import exparity
@@ -92,7 +92,6 @@ def test_sizes_by_hand():
 
 
 @pytest.mark.property
-@settings(deadline=None)
 @given(
     st.lists(st.floats(-1, 1, width=32), min_size=6, max_size=6),
     st.lists(st.floats(-(2.0**100), 2.0**100, width=32), min_size=6, max_size=6),

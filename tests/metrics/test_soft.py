@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from engine.exact import ExactModel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import exparity
@@ -75,7 +75,6 @@ def test_keep_probabilities_by_hand():
 
 
 @pytest.mark.property
-@settings(deadline=None)
 @given(
     st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=2, max_size=9),
     st.floats(1e-3, 1e3),

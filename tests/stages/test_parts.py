@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.artifacts import read_artefact, read_parquet
@@ -145,7 +145,6 @@ def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, m
     passes=st.sampled_from([1, 62, 500, 4000]),
     shards=st.integers(1, 40),
 )
-@settings(deadline=None)
 @pytest.mark.property
 def test_shards_share_out_all_examples(examples, passes, shards):
     sizes = shard_sizes(examples, passes, shards)

@@ -58,7 +58,7 @@ def test_without_sets_there_is_no_subset_of_them(sets):
 
 
 @pytest.mark.property
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.data())
 def test_equals_the_loop(data):
     n = data.draw(st.integers(1, 12))

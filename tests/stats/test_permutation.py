@@ -37,7 +37,7 @@ class TestShuffled:
         st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 4)), min_size=1, max_size=20),
         st.integers(0, 2**32),
     )
-    @settings(deadline=None, max_examples=100)
+    @settings(max_examples=100)
     def test_labels_stay_in_their_block(self, rows, seed):
         codes, blocks = (np.array(column) for column in zip(*rows, strict=True))
         found = shuffled(codes, blocks, 5, np.random.default_rng(seed))

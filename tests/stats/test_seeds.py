@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.stats import combine_p, summarise_seeds
@@ -66,12 +66,10 @@ class TestSummary:
 
 class TestCombined:
     @given(st.floats(1e-12, 0.98), st.integers(1, 6))
-    @settings(deadline=None)
     def test_equal_p_values_give_that_p_value(self, p, n):
         assert combine_p([p] * n) == pytest.approx(p, rel=1e-9)
 
     @given(st.lists(st.floats(1e-15, 1), min_size=1, max_size=8))
-    @settings(deadline=None)
     def test_is_at_least_the_smallest(self, p):
         # The mean of cotangents is at most the largest.
         assert min(*p, 0.99) * 0.999 <= combine_p(p) <= 1

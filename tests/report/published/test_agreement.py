@@ -165,7 +165,7 @@ class TestRates:
         ]
         assert [(c.n, c.rho) for c in correlations([])] == [(0, None)]
 
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
     def test_properties(self, decisions):
         found = agreements(matches_of(decisions))
@@ -202,7 +202,7 @@ def naive_spearman(pairs):
 
 
 class TestCorrelation:
-    @settings(max_examples=50, deadline=None)
+    @settings(max_examples=50)
     @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=0, max_size=20))
     def test_naive(self, pairs):
         pairs = [(a / 2, float(b)) for a, b in pairs]

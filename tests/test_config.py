@@ -448,13 +448,19 @@ class TestGrid:
             download=False,
             plugins=["json", "csv"],
         ).environment
-        assert str(Path(sys.executable).parent) in found.pop("PATH").split(os.pathsep)
+        found.pop("PATH")
         assert found == {
             "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "HF_HUB_OFFLINE": "1",
             "EXPARITY_DEVICE": "cuda:1",
             "EXPARITY_SHORTCUTS": "1",
             "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
         }  # fmt: skip
+
+    def test_their_programs_come_before_all_others_and_once(self, monkeypatch):
+        own = str(Path(sys.executable).parent)
+        monkeypatch.setenv("PATH", os.pathsep.join(["/other", own, "/usr/bin"]))
+        path = experiment().environment["PATH"]
+        assert path.split(os.pathsep) == [own, "/other", "/usr/bin"]
 
 
 def training_of(found, dataset, model, seed):

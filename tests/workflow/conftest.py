@@ -41,8 +41,15 @@ class Checkout:
 
     @property
     def environment(self) -> dict[str, str]:
-        # The copy's own source, not the installed one.
-        return {**os.environ, "PYTHONPATH": str(self.root / "src"), "HF_HUB_OFFLINE": "1"}
+        # The copy's own source, not the installed one; a program that is not ours comes first.
+        path = os.pathsep.join([str(self.decoy.parent), os.environ["PATH"]])
+        source = str(self.root / "src")
+        return {**os.environ, "PATH": path, "PYTHONPATH": source, "HF_HUB_OFFLINE": "1"}
+
+    @property
+    def decoy(self) -> Path:
+        """Another program called exparity."""
+        return self.root / "decoy" / "exparity"
 
     def snakemake(self, *flags: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
         run = subprocess.run(
@@ -97,6 +104,9 @@ def copy_checkout(repository: Path, target: Path) -> Checkout:
             shutil.copy(source, target / name)
     checkout = Checkout(target)
     checkout.configure()
+    checkout.decoy.parent.mkdir()
+    checkout.decoy.write_text('#!/bin/sh\ntouch "$0.ran"\nexit 1\n')
+    checkout.decoy.chmod(0o755)
     return checkout
 
 

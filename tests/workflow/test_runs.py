@@ -44,6 +44,12 @@ def test_a_run_fills_every_artefact(baseline):
     assert [p.removesuffix(".log") for p in logs] == benchmarks
 
 
+def test_jobs_run_the_exparity_of_snakemakes_python(baseline):
+    """Another one, first on the path, would have failed them."""
+    assert baseline.environment["PATH"].startswith(str(baseline.decoy.parent))
+    assert [path.name for path in baseline.decoy.parent.iterdir()] == ["exparity"]
+
+
 def test_files_carry_their_provenance(baseline):
     path = next((baseline.results / "scores").rglob("gini.parquet"))
     metadata = pq.read_schema(path).metadata

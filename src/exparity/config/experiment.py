@@ -89,12 +89,15 @@ class Experiment:
         """Return the environment variables of jobs.
 
         They hold defaults of the command line that say how a job uses the machine and where raw
-        files lie. The path is extended so that jobs find the exparity of the Python that runs
-        Snakemake, also where its environment is not activated.
+        files lie. The programs of the Python that runs Snakemake come first on the path, so that
+        jobs run its exparity and no other; a rule's conda environment is activated later, within
+        the job, and so comes before them.
         """
         engine = self.config["engine"]
+        programs = str(Path(sys.executable).parent)
+        others = os.environ.get("PATH", os.defpath).split(os.pathsep)
         return {
-            "PATH": os.pathsep.join([os.environ.get("PATH", ""), str(Path(sys.executable).parent)]),
+            "PATH": os.pathsep.join([programs, *(path for path in others if path != programs)]),
             "EXPARITY_DATA_DIR": str(self.config["data_dir"]),
             "EXPARITY_DOWNLOAD": "1" if self.may_download else "0",
             **({} if self.may_download else {"HF_HUB_OFFLINE": "1"}),

@@ -1,4 +1,4 @@
-"""One run at a time in a folder, without stale locks.
+"""One run at a time in a folder and in its results, without stale locks.
 
 The kernel drops the lock when its process ends, however it ends, so that a killed run can be
 started again at once. Snakemake's own lock files outlive a kill and need ``--unlock``.
@@ -13,29 +13,39 @@ import os
 import socket
 import sys
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 _held: list[IO[str]] = []
 
 
-def hold(folder: Path = Path(".snakemake")) -> None:
-    """Take the folder's lock for the rest of this process, or say who has it and exit with 2."""
-    folder.mkdir(parents=True, exist_ok=True)
-    path = folder / "exparity.lock"
-    file = path.open("a+", encoding="utf-8")
+def hold(path: Path, what: str) -> None:
+    """Lock a file for the rest of this process, or say who has it and exit with 2.
+
+    The lock is on the file and not on its name, so that links to its folder lead to the same lock.
+
+    Args:
+        path: the file; its folder is made if need be.
+        what: what it stands for, as the message has it.
+    """
+    owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": _user()}
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("a+", encoding="utf-8")
+        _held.append(file)
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.truncate(0)
+        file.write(json.dumps(owner))
+        file.flush()
     except BlockingIOError:
         file.seek(0)
-        print(f"exparity: {_who(file.read())}; wait for it or stop it", file=sys.stderr)
-        file.close()
-        raise SystemExit(2) from None
-    file.seek(0)
-    file.truncate()
-    owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": _user()}
-    file.write(json.dumps(owner))
-    file.flush()
-    _held.append(file)
+        _give_up(f"another run is using {what}{_owner(file.read())}; wait for it or stop it")
+    except OSError as error:
+        _give_up(f"{path}: cannot be locked: {error.strerror}")
+
+
+def _give_up(reason: str) -> NoReturn:
+    print(f"exparity: {reason}", file=sys.stderr)
+    raise SystemExit(2)
 
 
 def _user() -> str:
@@ -45,12 +55,9 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _who(text: str) -> str:
+def _owner(text: str) -> str:
     try:
         owner = json.loads(text)
-    except json.JSONDecodeError:
-        return "another run is using this folder"
-    return (
-        f"another run is using this folder (process {owner['pid']} of {owner['user']} on "
-        f"{owner['host']})"
-    )
+    except json.JSONDecodeError:  # it has not written yet
+        return ""
+    return f" (process {owner['pid']} of {owner['user']} on {owner['host']})"

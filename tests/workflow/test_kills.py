@@ -119,12 +119,19 @@ def test_training_continues_after_the_last_epoch(checkout, baseline):
     assert tables(checkout) == tables(baseline)
 
 
-def test_two_runs_in_one_folder(checkout):
+def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):
+    """The second is refused, also from elsewhere, through a link to the results."""
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (elsewhere / "results").symlink_to(checkout.results)
     run = checkout.start()
     try:
         wait_for_job(checkout.root, "finetune", run)
         second = checkout.snakemake(check=2)
         assert f"another run is using this folder (process {run.pid}" in second.stderr
+        second = checkout.snakemake("--directory", str(elsewhere), check=2)
+        line = f"another run is using the results folder results (process {run.pid}"
+        assert line in second.stderr
         assert run.wait(timeout=300) == 0
     finally:
         if run.poll() is None:

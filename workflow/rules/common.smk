@@ -43,7 +43,9 @@ wildcard_constraints:
 
 
 onstart:
-    hold()
+    # Snakemake's own records lie in the one, and runs from elsewhere may share the other.
+    hold(Path(".snakemake", "exparity.lock"), "this folder")
+    hold(Path(RESULTS, ".exparity.lock"), f"the results folder {RESULTS}")
     cancel_leftovers()
     limiter = workflow.scheduler.job_rate_limiter
     # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another one a

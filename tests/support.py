@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import random
 import resource
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +27,19 @@ def cpu_seconds() -> float:
     """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def rotten(path: Path, flips: int) -> Iterator[str]:
+    """Flip one bit of a file at a time, anywhere and in its last bytes; it is whole again after."""
+    whole = path.read_bytes()
+    draw = random.Random(path.name)
+    bits = range(8 * len(whole))
+    for bit in draw.sample(bits, flips - 16) + draw.sample(bits[-1000:], 16):
+        content = bytearray(whole)
+        content[bit // 8] ^= 1 << bit % 8
+        path.write_bytes(content)
+        yield f"{path.name}: bit {bit} of {bits.stop}"
+    path.write_bytes(whole)
 
 
 def marked(text: str) -> tuple[int, ...]:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.dataset
 import pyarrow.parquet as pq
 import pytest
+from support import rotten
 
 from exparity import read_results
 from exparity.artefact_schemas import ARTEFACTS, schema_of
@@ -341,6 +342,29 @@ class TestRefusedOnWrite:
             InputError, match="unknown artefact 'q'; known: attribution_differences, bias"
         ):
             write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
+
+
+@pytest.mark.contract
+class TestRot:
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_every_flipped_bit_is_found(self, artefact, tmp_path):
+        path = tmp_path / f"{artefact}.parquet"
+        write(path, artefact)
+        before = read_artefact(path, artefact)
+        for flip in rotten(path, 60):
+            with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
+                pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
+        assert read_artefact(path, artefact) == before
+
+    def test_a_block_that_was_lost(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores")
+        whole = path.read_bytes()
+        for first in range(0, len(whole), 100):
+            lost = whole[first : first + 512]
+            path.write_bytes(whole[:first] + bytes(len(lost)) + whole[first + 512 :])
+            with pytest.raises(InputError, match="not a readable Parquet file"):
+                read_artefact(path, "scores")
 
 
 @pytest.mark.contract

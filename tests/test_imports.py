@@ -22,6 +22,7 @@ LAYERS = [
         "resources",
         "usage",
         "markup",
+        "seal",
     },
     {"parameters", "artefact_schemas"},
     {"registry", "artifacts", "schema"},

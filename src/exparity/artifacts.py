@@ -21,10 +21,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from exparity.artefact_schemas import PATTERNS, check_schema, layout_of, schema_of
 from exparity.errors import InputError
+from exparity.seal import open_sealed, read_metadata, write_sealed
 from exparity.usage import usage
 
 if TYPE_CHECKING:
@@ -218,37 +218,36 @@ def write_table(
 def _start_of(path: Path) -> float:
     """Return when the job that wrote an artefact started; 0 if there is none to read."""
     try:
-        metadata = pq.read_schema(path).metadata or {}
+        metadata = read_metadata(path).metadata or {}
         return float(metadata.get(f"{_METADATA_PREFIX}started".encode(), 0))
-    except (pa.ArrowException, OSError, ValueError):
+    except ValueError:
         return 0.0
 
 
 def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
-    """Write a table with facts as its only metadata, atomically."""
+    """Write a table with facts as its only metadata, atomically and with a seal."""
     metadata = {
         _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
         for key, value in facts.items()
     }
     with atomic_path(path) as temporary:
-        pq.write_table(table.replace_schema_metadata(metadata), temporary, compression="zstd")
+        write_sealed(table.replace_schema_metadata(metadata), temporary)
 
 
 def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     """Read what :func:`save_parquet` wrote: the table and the facts.
 
     Raises:
-        ArrowInvalid: it is not whole.
-        OSError: it cannot be read.
+        InputError: it cannot be read or is damaged.
     """
-    # One file, not a dataset: folder names are not columns here.
-    with pq.ParquetFile(path) as file:
-        table = file.read()
-    metadata = {
-        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
-        for key, value in (table.schema.metadata or {}).items()
-        if key.decode().startswith(_METADATA_PREFIX)
-    }
+    with open_sealed(path) as file:
+        # Threads cost more than they save where there is little to read.
+        table = file.read(use_threads=path.stat().st_size > 1 << 20)
+        metadata = {
+            key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+            for key, value in (table.schema.metadata or {}).items()
+            if key.decode().startswith(_METADATA_PREFIX)
+        }
     return table, metadata
 
 
@@ -267,12 +266,7 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     """
     if not path.is_file():
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
-    try:
-        table, metadata = read_parquet(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable Parquet file ({error}); delete it and run again"
-        ) from error
+    table, metadata = read_parquet(path)
     check_schema(path, artefact, table.schema)
     return table.select(schema_of(artefact).names), metadata
 

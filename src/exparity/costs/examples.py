@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow.parquet as pq
-
-from exparity.costs.footers import UNREADABLE, read_footer
+from exparity.costs.footers import read_footer
 from exparity.costs.kinds import dataset_text
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
+from exparity.errors import InputError
 from exparity.interface import Example
+from exparity.seal import open_sealed
 
 if TYPE_CHECKING:
     from exparity.config import Experiment
@@ -77,10 +77,11 @@ class ExampleCounts:
         wanted = json.loads(self._experiment.prepare_options(dataset))
         try:
             found = dataset_text(read_footer(path).parameters)
-        except UNREADABLE:
+        except InputError:
             found = ""
         if found == prepared_from(self._experiment, dataset):
-            rows = pq.read_table(path, columns=list(_COLUMNS)).to_pylist()
+            with open_sealed(path) as file:
+                rows = file.read(columns=list(_COLUMNS)).to_pylist()
             return [Example(words=("",), label=0, **row) for row in rows]
         return load_dataset(wanted["use"], self._source, wanted["params"])
 

@@ -12,8 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from exparity.artefact_schemas import ANALYSES
 from exparity.costs import kinds
 from exparity.costs.footers import (
@@ -28,6 +26,7 @@ from exparity.costs.footers import (
 )
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
+from exparity.seal import open_sealed
 
 _IDS = ("dataset", "model", "seed", "method", "metric")
 
@@ -129,7 +128,7 @@ class _Reader:
             kinds.finetune_kind(history.parameters, self._dataset(path)),
             self._benchmark(f"finetune/{path}"),
             None if train is None else train * history.rows,
-            self._epoch_seconds(folder / "history.parquet"),
+            float(sum(_column(folder / "history.parquet", "seconds"))),
             history.number("earlier_seconds"),
         )
         yield replace(job, bytes=footer.size + size_of(folder), data_bytes=0)
@@ -198,11 +197,8 @@ class _Reader:
         dataset = path.split("/")[0]
         if dataset not in self.data:
             return None
-        rows = pq.read_table(self.folder / "data" / f"{dataset}.parquet", columns=["split"])
-        return int(rows.column("split").to_pylist().count("train"))
-
-    def _epoch_seconds(self, history: Path) -> float:
-        return float(sum(pq.read_table(history, columns=["seconds"])["seconds"].to_pylist()))
+        splits = _column(self.folder / "data" / f"{dataset}.parquet", "split")
+        return splits.count("train")
 
     def _footers(self, artefact: str) -> dict[str, Footer]:
         found = {}
@@ -228,7 +224,14 @@ class _Reader:
             return Benchmark()
 
     def _say(self, path: Path, error: BaseException) -> None:
-        self.odd.append(f"{path}: {str(error).splitlines()[0] or type(error).__name__}")
+        reason = str(error).splitlines()[0] or type(error).__name__
+        self.odd.append(f"{path}: {reason.removeprefix(f'{path}: ')}")
+
+
+def _column(path: Path, name: str) -> list[Any]:
+    with open_sealed(path) as file:
+        values: list[Any] = file.read(columns=[name])[name].to_pylist()
+    return values
 
 
 def _job(

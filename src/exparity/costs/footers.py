@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
+from exparity.errors import InputError
+from exparity.seal import read_metadata
 
 _PREFIX = "exparity."
 _TAIL = 8  # length of the footer and the closing magic bytes
-UNREADABLE = (pa.ArrowException, OSError, ValueError)
+UNREADABLE = (OSError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -54,14 +54,12 @@ def read_footer(path: Path) -> Footer:
     """Read the footer of an artefact.
 
     Raises:
-        ValueError: it is a Parquet file, but not one of exparity.
-        ArrowException: it is not whole.
-        OSError: it cannot be read.
+        InputError: it cannot be read, is damaged, or was not written by exparity.
     """
-    found = pq.read_metadata(path)
+    found = read_metadata(path)
     raw = found.metadata or {}
     if f"{_PREFIX}parameters".encode() not in raw:
-        raise ValueError("not written by exparity")
+        raise InputError(f"{path}: not written by exparity")
     size = path.stat().st_size
     return Footer(found.num_rows, size, max(0, size - found.serialized_size - _TAIL), raw)
 

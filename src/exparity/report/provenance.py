@@ -10,12 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from exparity.artefact_schemas import ANALYSES
+from exparity.errors import InputError
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
+from exparity.seal import read_metadata
 
 STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "control", "bias", *ANALYSES)
 """Stages in the order in which they run."""
@@ -80,8 +79,8 @@ def _metadata(
         return
     for ids, path in artefact_paths(results, study, artefact):
         try:
-            yield ids, pq.read_metadata(path).metadata or {}
-        except (pa.ArrowException, OSError):
+            yield ids, read_metadata(path).metadata or {}
+        except InputError:
             continue  # what the report needs of it has been checked elsewhere
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from exparity.artifacts import read_artefact
 from exparity.report.gather import Study
 from exparity.report.scores import Scores
+from exparity.seal import open_sealed
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800
@@ -203,7 +203,7 @@ def choose_sets(
 
 
 def _ids(path: Path) -> list[str]:
-    with pq.ParquetFile(path) as file:
+    with open_sealed(path) as file:
         found: list[str] = file.read(columns=["example_id"], use_threads=False)[0].to_pylist()
     return found
 

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from exparity.artefact_schemas import check_schema
-from exparity.errors import InputError
 from exparity.interface import FloatArray
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
+from exparity.seal import open_sealed
 
 log = logging.getLogger(__name__)
 
@@ -106,16 +105,11 @@ def read_scores(results: Path, study: Study, keep_seeds: Sequence[int] = ()) -> 
 
 
 def _read(path: Path, columns: Sequence[str]) -> tuple[pa.Table, Mapping[bytes, bytes]]:
-    try:
-        with pq.ParquetFile(path) as file:
-            schema = file.schema_arrow
-            check_schema(path, "scores", schema)
-            # These files are small: threads would cost more than they save.
-            return file.read(columns=list(columns), use_threads=False), schema.metadata or {}
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable Parquet file ({error}); delete it and run again"
-        ) from error
+    with open_sealed(path) as file:
+        schema = file.schema_arrow
+        check_schema(path, "scores", schema)
+        # These files are small: threads would cost more than they save.
+        return file.read(columns=list(columns), use_threads=False), schema.metadata or {}
 
 
 def distribution(

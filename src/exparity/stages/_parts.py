@@ -34,7 +34,6 @@ log = logging.getLogger(__name__)
 
 _PASSES = 16000
 _CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
-UNREADABLE = (pa.ArrowException, OSError, ValueError)
 
 
 def chunk_size(passes: int) -> int:
@@ -206,7 +205,7 @@ class Parts:
             facts: dict[str, Any] = {}
             try:
                 facts = read_parquet(path)[1]
-            except UNREADABLE:
+            except InputError:
                 damaged += 1
             else:
                 at = positions.get(path)
@@ -310,6 +309,6 @@ def _held(folder: Path | None) -> Iterator[bool]:
 def _written(output: Path, provenance: Mapping[str, Any]) -> bool:
     try:
         facts = read_parquet(output)[1]
-    except UNREADABLE:
+    except InputError:
         return False
     return all(facts.get(name) == value for name, value in provenance.items())

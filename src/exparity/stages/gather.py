@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from exparity.artifacts import join_tables, read_artefact, read_parquet, write_table
 from exparity.errors import InputError
-from exparity.stages._parts import UNREADABLE, Shard
+from exparity.stages._parts import Shard
 
 _KINDS = ("explanations", "scores")
 _SAME = {
@@ -82,7 +82,7 @@ def _kind(path: Path) -> str:
     """Return which artefact a file is, so that it can be read as such."""
     try:
         kind = str(read_parquet(path)[1].get("artefact"))
-    except UNREADABLE:
+    except InputError:
         return _KINDS[0]  # reading it as an artefact says what is wrong
     if kind not in _KINDS:
         raise InputError(f"{path}: is no shard of explanations or scores")

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from exparity.artefact_schemas import check_schema
 from exparity.artifacts import read_artefact, read_tables
 from exparity.errors import InputError, did_you_mean
 from exparity.report.terminal import Shown, Terminal, render
+from exparity.seal import open_sealed
 
 IDS = ("dataset", "model", "seed", "method", "metric")
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
@@ -93,14 +93,9 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
 
 def _columns(path: Path) -> pa.Table:
     """Return what is needed of one file of tests; a run has thousands."""
-    try:
-        with pq.ParquetFile(path) as file:
-            check_schema(path, "tests", file.schema_arrow)
-            return file.read(columns=list(_COLUMNS), use_threads=False).replace_schema_metadata()
-    except (pa.ArrowInvalid, OSError) as error:
-        raise InputError(
-            f"{path}: not a readable Parquet file ({error}); delete it and run again"
-        ) from error
+    with open_sealed(path) as file:
+        check_schema(path, "tests", file.schema_arrow)
+        return file.read(columns=list(_COLUMNS), use_threads=False).replace_schema_metadata()
 
 
 def _tests(results: Path) -> list[Path]:

@@ -8,9 +8,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.artifacts import read_parquet
+from exparity.errors import InputError
 from exparity.models.catalogue import KNOWN_MODELS
 from exparity.report.published.study import SCRATCH, PublishedStudy
 
@@ -69,7 +68,7 @@ def model_sources(results: Path, trained: Iterable[tuple[str, str, int]]) -> dic
         records.setdefault(model, [])
         try:
             records[model].append(read_parquet(path)[1]["parameters"])
-        except (pa.ArrowInvalid, OSError, KeyError):
+        except (InputError, KeyError):
             continue
         if sizes.get(model) is None:
             sizes[model] = _parameters(results / "models" / dataset / model / str(seed))

@@ -1,0 +1,118 @@
+"""Parquet files with a seal: digests of all their bytes, so that a flipped bit is found.
+
+Parquet's own checksums cover the pages, but neither their headers nor the footer. The seal lies
+between the last page and the footer, in bytes that readers of Parquet skip::
+
+    pages | mark | SHA-256 of the pages | SHA-256 of that and the footer | mark | footer
+
+The second digest stands for the whole file, and the end of the file is enough to check it against
+the footer. Of the marks one is enough to know that there is a seal, so that damage to it is found.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import sha256
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from exparity.errors import InputError
+
+_MARK = b"\x8fsealed\x8f"
+_SIZE = 2 * len(_MARK) + 2 * sha256().digest_size
+_TAIL = 8  # the footer's length and Parquet's own mark
+_ALTERED = "its bytes are not those that were written"
+
+
+def write_sealed(table: pa.Table, path: Path) -> None:
+    """Write a table, compressed, with checksums of its pages and a seal."""
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
+    content = memoryview(sink.getvalue())
+    end = len(content) - _footer_size(content)
+    with path.open("wb") as file:
+        file.write(content[:end])
+        file.write(_seal(sha256(content[:end]).digest(), content[end:]))
+        file.write(content[end:])
+
+
+@contextmanager
+def open_sealed(path: Path) -> Iterator[pq.ParquetFile]:
+    """Open a Parquet file to read from it; of one without a seal, page checksums are verified.
+
+    Raises:
+        InputError: it cannot be read or is damaged, as found here or in the block.
+    """
+    with _damage(path):
+        content = memoryview(path.read_bytes())  # mapped, a bad sector would kill the process
+        size = _footer_size(content)
+        seal, footer = content[-size - _SIZE : -size], content[-size:]
+        sealed = _is_seal(seal)
+        if sealed and seal != _seal(sha256(content[: -size - _SIZE]).digest(), footer):
+            raise pa.ArrowInvalid(_ALTERED)
+        buffer = pa.BufferReader(content)
+        with pq.ParquetFile(buffer, page_checksum_verification=not sealed) as file:
+            yield file
+
+
+def read_metadata(path: Path) -> pq.FileMetaData:
+    """Read and verify the footer of a Parquet file, and nothing else of it.
+
+    Raises:
+        InputError: it cannot be read or is damaged.
+    """
+    with _damage(path):
+        seal, footer = _end_of(path)
+        if _is_seal(seal) and seal != _seal(seal[len(_MARK) : -len(_MARK) - 32], footer):
+            raise pa.ArrowInvalid(_ALTERED)
+        return pq.read_metadata(pa.BufferReader(footer))
+
+
+def file_digest(path: Path) -> str | None:
+    """Return the digest of a file's bytes that its seal holds, unverified; None without a seal.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    seal, _ = _end_of(path)
+    return seal[: -len(_MARK)][-32:].hex() if _is_seal(seal) else None
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except InputError:
+        raise
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(
+            f"{path}: not a readable Parquet file ({reason}); delete it and run again"
+        ) from error
+
+
+def _footer_size(content: bytes | memoryview) -> int:
+    return int.from_bytes(content[-_TAIL:-4], "little") + _TAIL
+
+
+def _seal(pages: bytes, footer: bytes | memoryview) -> bytes:
+    """Return the seal of a file from its pages' digest and its footer."""
+    return b"".join((_MARK, pages, sha256(pages + footer).digest(), _MARK))
+
+
+def _is_seal(seal: bytes | memoryview) -> bool:
+    return _MARK in (bytes(seal[: len(_MARK)]), bytes(seal[-len(_MARK) :]))
+
+
+def _end_of(path: Path) -> tuple[bytes, bytes]:
+    """Return the seal, or what is in its place, and the footer."""
+    with path.open("rb", buffering=0) as file:
+        length = os.fstat(file.fileno()).st_size
+        size = _footer_size(os.pread(file.fileno(), _TAIL, max(0, length - _TAIL)))
+        size = min(size, length)  # which a damaged one exceeds
+        end = os.pread(file.fileno(), _SIZE + size, max(0, length - size - _SIZE))
+    return end[:-size], end[-size:]

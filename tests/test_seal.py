@@ -1,0 +1,103 @@
+"""The seal of Parquet files: others read them, and what has none is read as before."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from support import rotten
+
+from exparity.errors import InputError
+from exparity.seal import file_digest, open_sealed, read_metadata, write_sealed
+
+TABLE = pa.table(
+    {"n": [1, 2, 3], "words": [["a"], [], ["b", "c"]]}, metadata={"exparity.seed": "3"}
+)
+EMPTY = TABLE.slice(0, 0)
+
+
+@pytest.fixture
+def path(tmp_path):
+    write_sealed(TABLE, tmp_path / "t.parquet")
+    return tmp_path / "t.parquet"
+
+
+def read(path):
+    with open_sealed(path) as file:
+        return file.read()
+
+
+@pytest.mark.contract
+class TestOthersRead:
+    @pytest.mark.parametrize("table", [TABLE, EMPTY])
+    def test_what_was_written(self, table, tmp_path):
+        path = tmp_path / "t.parquet"
+        write_sealed(table, path)
+        assert read(path).equals(table)
+        assert pq.read_table(path).equals(table)
+        assert read(path).schema.metadata == table.schema.metadata
+        assert pyarrow.dataset.dataset(path).to_table().equals(table)
+        assert pd.read_parquet(path)["n"].tolist() == table["n"].to_pylist()
+
+    def test_what_they_write_from_it_has_no_seal(self, path):
+        pq.write_table(pq.read_table(path).slice(1), path)
+        assert read(path)["n"].to_pylist() == [2, 3]
+        assert file_digest(path) is None
+
+
+@pytest.mark.contract
+class TestWithoutASeal:
+    def test_pages_are_verified_where_they_have_checksums(self, tmp_path):
+        path = tmp_path / "t.parquet"
+        table = pa.table({"n": list(range(9000))})
+        pq.write_table(table, path, write_page_checksum=True, use_dictionary=False)
+        assert read(path).equals(table)
+        content = bytearray(path.read_bytes())
+        content[len(content) // 2] ^= 1
+        path.write_bytes(content)
+        with pytest.raises(InputError, match=r"t\.parquet: .*CRC checksum verification failed"):
+            read(path)
+
+    @pytest.mark.parametrize("content", [b"", b"PAR1", b"\xff" * 300, b"\xff" * 8])
+    def test_no_parquet_at_all(self, content, tmp_path):
+        path = tmp_path / "t.parquet"
+        path.write_bytes(content)
+        assert file_digest(path) is None
+        for reader in (read, read_metadata):
+            with pytest.raises(InputError, match=r"t\.parquet: not a readable Parquet file"):
+                reader(path)
+
+
+@pytest.mark.contract
+class TestDigests:
+    def test_are_those_of_pages_and_footer(self, path):
+        content = path.read_bytes()
+        footer = int.from_bytes(content[-8:-4], "little") + 8
+        pages, seal, footer = (
+            content[: -footer - 80],
+            content[-footer - 80 : -footer],
+            content[-footer:],
+        )
+        assert seal[8:40] == sha256(pages).digest()
+        assert seal[40:72] == sha256(seal[8:40] + footer).digest()
+        assert file_digest(path) == seal[40:72].hex()
+
+    def test_same_content_same_digest(self, path, tmp_path):
+        for name, table in (("same", TABLE), ("other", TABLE.slice(1)), ("empty", EMPTY)):
+            write_sealed(table, tmp_path / name)
+            assert (file_digest(tmp_path / name) == file_digest(path)) == (name == "same")
+
+    def test_a_footer_is_verified_without_the_pages(self, path):
+        whole = path.read_bytes()
+        path.write_bytes(b"\0" * 60 + whole[60:])
+        assert read_metadata(path).metadata[b"exparity.seed"] == b"3"
+        end = int.from_bytes(whole[-8:-4], "little") + 8 + 80
+        path.write_bytes(whole[-end:])  # and these alone
+        assert read_metadata(path).num_rows == 3
+        for flip in rotten(path, 100):
+            with pytest.raises(InputError, match="delete it and run again"):
+                pytest.fail(f"{flip}: {read_metadata(path)}")

@@ -2,16 +2,21 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
+from exparity.config import check_or_exit
+
 min_version("9.20")
 
 
 report: "workflow/report/workflow.rst"
 
 
+DEFAULT_CONFIG = Path(workflow.basedir) / "config" / "config.yaml"
+check_or_exit(workflow.overwrite_configfiles or [DEFAULT_CONFIG])
+
 # A config file given on the command line is whole in itself; it is not merged into the default.
 if not workflow.overwrite_configfiles:
 
-    configfile: Path(workflow.basedir) / "config" / "config.yaml"
+    configfile: DEFAULT_CONFIG
 
 
 include: "workflow/rules/common.smk"

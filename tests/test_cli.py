@@ -236,7 +236,10 @@ class TestPrepare:
             (["--use", "pair_all"], ["unknown dataset 'pair_all'", "did you mean 'pairs_all'"]),
             (["--use", "pairs_all", "--param", "pairs=3"], ["unknown option 'pairs'", "n_pairs"]),
             (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: 'many' is not of type"]),
-            (["--use", "pairs_all", "--param", "n_pairs=-1"], ["dataset pairs_all: "]),
+            (
+                ["--use", "pairs_all", "--param", "n_pairs=-1"],
+                ["pairs_all.n_pairs: -1 is out"],
+            ),
         ],
     )
     def test_bad_options(self, arguments, parts, run, tmp_path):

@@ -16,7 +16,7 @@ import yaml
 from exparity.config import Experiment, as_in_a_file, canonical, load_or_exit
 from exparity.errors import InputError
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.parameters import options_of
+from exparity.parameters import options_of, violation
 from exparity.schema import read_schema
 from exparity.stats import compare_groups
 
@@ -177,6 +177,10 @@ class TestSchema:
             del described["training"], described["datasets"], described["use"]
         fields = {f.name: f for f in dataclasses.fields(spec)}
         assert set(described) == set(fields)
+        for name, option in options_of(spec).items():
+            for value in ("x", 0, -1, 0.0, 1.0, 10**13, 1e7, {"a": -1}, {"a": 0.5}):
+                wanted = violation(described[name], value)
+                assert (violation(option.schema, value) is None) == (wanted is None), (name, value)
         for name, field in fields.items():
             default = (
                 field.default_factory() if field.default is dataclasses.MISSING else field.default
@@ -216,6 +220,36 @@ REFUSED = [
     ({"datasets": {}}, "config: datasets: .*non-empty"),
     ({"seeds": [0.0]}, r"config: seeds\[0\]: 0.0"),
     ({"training": {"epochs": 5.0}}, "config: training.epochs: 5.0"),
+    ({"seeds": [2**63]}, r"config: seeds\[0\]: 9223372036854775808 is out of range \(at least 0"),
+    ({"training": {"learning_rate": float("nan")}}, "training.learning_rate: nan is not a finite"),
+    ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: inf is not a finite"),
+    ({"training": {"learning_rate": 1e12}}, "1000000000000.0 is out of range .above 0 and at most"),
+    ({"training": {"weight_decay": -1}}, "training.weight_decay: -1 is out of range .at least 0"),
+    ({"training": {"warmup_steps": -1}}, "training.warmup_steps: -1 is out of range .at least 0"),
+    ({"training": {"batch_size": 10**12}}, "training.batch_size: 1000000000000 is out of range"),
+    ({"training": {"epochs": 10**12}}, "training.epochs: 1000000000000 is out of range"),
+    ({"models": {"m": {"init": "scratch", "architecture": "bert", "vocab_size": 10**12}}},
+     "models.m.vocab_size: 1000000000000 is out of range .at least 300 and at most 1048576"),
+    *(({"models": {"m": {"init": "scratch", "architecture": "bert", "size": {"hidden_size": n}}}},
+       f"models.m.*size.hidden_size: {n} is") for n in (0, -8, 10**12, float("nan"))),
+    ({"statistics": {"resamples": 10**12}}, "statistics.resamples: 1000000000000 is out of range"),
+    ({"statistics": {"threshold": float("nan")}}, "statistics.threshold: nan is not a finite"),
+    ({"methods": {"gradient": {"shards": 10**9}}}, "gradient.shards: 1000000000 is out of range"),
+    ({"methods": {"lime": {"num_samples": -5}}}, "methods.lime.num_samples: -5 is out of range"),
+    ({"methods": {"lime": {"ridge": float("inf")}}}, "methods.lime.ridge: inf is not a finite"),
+    ({"metrics": {"sufficiency": {"thresholds": [1, 2]}}}, r"thresholds\[1\]: 2 is out"),
+    ({"datasets": {"pairs_all": {"test_share": 1.5}}}, "pairs_all.test_share: 1.5 is out of range"),
+    ({"results": "-rf"}, "config: results: '-rf' is refused: use at most 200"),
+    ({"results": "a\n"}, r"config: results: 'a\\n' holds the character '\\n'; remove it"),
+    ({"results": "r" * 300}, "config: results: 'r*... is refused: use at most 200"),
+    ({"title": "\x1b[31mred"}, r"config: title: .* holds the character '\\x1b'"),
+    ({"title": "half \ud800"}, r"config: title: .* holds the character '\\ud800'"),
+    ({"title": "t" * 300}, "config: title: 't*... is refused: use at most 200 characters"),
+    ({"data_dir": ""}, "config: data_dir: ''"),
+    ({"methods": {"gradient\n": {"use": "gradient"}}}, r"config: methods: 'gradient\\n' holds"),
+    ({"methods": {"g" * 300: {"use": "gradient"}}}, "config: methods: 'g*...' is not an id: .* 64"),
+    ({"plugins": ["a:b.py"]}, r"config: plugins\[0\]: 'a:b.py' is refused: a path cannot hold ':'"),
+    ({"title": datetime.date(2024, 1, 1)}, "config: title: .* is no value of a config"),
     ({"results": "a\n/../../x"}, "config: results"),
     ({"results": "a{b}"}, "config: results"),
     (
@@ -341,6 +375,12 @@ class TestRefused:
             "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
         )
 
+    def test_a_config_that_holds_itself(self):
+        endless = {**SMALL}
+        endless["training"] = endless
+        with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
+            Experiment.from_config(endless, SCHEMA)
+
     def test_a_good_config_is_loaded(self):
         assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
 
@@ -405,7 +445,7 @@ class TestGrid:
         options = {id: json.loads(found.prepare_options(id))["params"] for id in datasets}
         assert options["race"]["groups"] == ["Caucasian", "Hispanic"]
         assert options["both"]["groups"] is None
-        with pytest.raises(InputError, match=r"datasets\.compas\.groups: \['male', 1\]"):
+        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: 1 is not"):
             experiment(datasets={"compas": {"groups": ["male", 1]}})
 
     def test_a_table_of_ones_own_is_an_input(self, tmp_path):

@@ -16,6 +16,7 @@ LAYERS = [
         "errors",
         "interface",
         "seeding",
+        "strict",
         "digest",
         "progress",
         "runlock",

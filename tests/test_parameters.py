@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+import re
+from typing import Annotated, Any, Literal
 
 import pytest
 
 from exparity.errors import InputError
+from exparity.interface import Range, Share
 from exparity.parameters import complete, options_of
 
 
@@ -22,6 +24,8 @@ def tunable(
     steps: tuple[float, ...] = (0.1, 0.2),
     words: list[str] = ("one",),
     limit: int | None = None,
+    some: Annotated[int, Range(at_least=1, at_most=9)] = 2,
+    shares: list[Share] = (0.5,),
 ) -> None:
     """Something with one option of every kind."""
 
@@ -32,13 +36,14 @@ OPTIONS = options_of(tunable)
 class TestOptionsOf:
     def test_keyword_only_arguments_are_the_options(self):
         assert list(OPTIONS) == [
-            "count", "share", "name", "strict", "mode", "steps", "words", "limit"
+            "count", "share", "name", "strict", "mode", "steps", "words", "limit", "some",
+            "shares",
         ]  # fmt: skip
 
     def test_defaults_are_json_values(self):
         assert {name: option.default for name, option in OPTIONS.items()} == {
             "count": 3, "share": 0.5, "name": "x", "strict": True, "mode": "a",
-            "steps": [0.1, 0.2], "words": ["one"], "limit": None,
+            "steps": [0.1, 0.2], "words": ["one"], "limit": None, "some": 2, "shares": [0.5],
         }  # fmt: skip
 
     def test_annotations_become_json_schemas(self):
@@ -50,7 +55,13 @@ class TestOptionsOf:
             "mode": {"enum": ["a", "b"]},
             "steps": {"type": "array", "items": {"type": "number"}, "minItems": 1},
             "words": {"type": "array", "items": {"type": "string"}, "minItems": 1},
-            "limit": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+            "limit": {"type": ["integer", "null"]},
+            "some": {"type": "integer", "minimum": 1, "maximum": 9},
+            "shares": {
+                "type": "array",
+                "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                "minItems": 1,
+            },
         }
 
     def test_a_function_without_options(self):
@@ -80,8 +91,8 @@ class TestComplete:
         found = complete(OPTIONS, {"mode": "b", "limit": 7}, "here")
         assert list(found) == sorted(OPTIONS)
         assert found == {
-            "count": 3, "limit": 7, "mode": "b", "name": "x", "share": 0.5, "steps": [0.1, 0.2],
-            "strict": True, "words": ["one"],
+            "count": 3, "limit": 7, "mode": "b", "name": "x", "share": 0.5, "shares": [0.5],
+            "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
         }  # fmt: skip
 
     def test_values_are_left_as_they_were(self):
@@ -106,12 +117,31 @@ class TestComplete:
             ("count", "3"), ("count", 2.5), ("count", True), ("count", None), ("count", [1]),
             ("share", "half"), ("share", None), ("share", False), ("name", 1), ("strict", 1),
             ("strict", "yes"), ("mode", "c"), ("mode", None), ("steps", 0.5), ("steps", []),
-            ("steps", ["a"]), ("words", "a"), ("words", [1]), ("limit", "none"), ("limit", 1.5),
+            ("words", "a"), ("limit", "none"), ("limit", 1.5),
         ],
     )  # fmt: skip
     def test_bad_values_are_refused_by_name(self, name, value):
         with pytest.raises(InputError, match=rf"^methods.mine.{name}: "):
             complete(OPTIONS, {name: value}, "methods.mine")
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("some", 0, "some: 0 is out of range (at least 1 and at most 9)"),
+            ("some", 10**30, "is out of range (at least 1 and at most 9)"),
+            ("shares", [0.5, 1], "shares[1]: 1 is out of range (above 0 and below 1)"),
+            ("share", float("nan"), "share: nan is not a finite number"),
+            ("share", float("-inf"), "share: -inf is not a finite number"),
+            ("shares", [float("inf")], "shares[0]: inf is not a finite number"),
+            ("steps", ["a"], "steps[0]: 'a' is not of type 'number'"),
+            ("words", [1], "words[0]: 1 is not of type 'string'"),
+            ("mode", "c" * 10_000, "... is not one of ['a', 'b']"),
+        ],
+    )
+    def test_the_value_and_what_it_may_be_are_named(self, name, value, message):
+        with pytest.raises(InputError, match=rf"^methods.mine.*{re.escape(message)}$") as refused:
+            complete(OPTIONS, {name: value}, "methods.mine")
+        assert len(str(refused.value)) < 200
 
     def test_unknown_option_with_a_near_name(self):
         with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):

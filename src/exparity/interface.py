@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,22 @@ from exparity.errors import InputError
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Range:
+    """What a number may be: ``Annotated[int, Range(at_least=1)]`` in the signature of an option."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+
+Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]
+Positive = Annotated[float, Range(above=0, at_most=1_000_000)]
+NotNegative = Annotated[float, Range(at_least=0, at_most=1_000_000)]
+Share = Annotated[float, Range(above=0, below=1)]
 
 SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""

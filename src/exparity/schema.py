@@ -8,6 +8,9 @@ from typing import Any
 
 from exparity.errors import InputError, did_you_mean
 
+MAX_ID = 64
+"""Longest id in the config, of which names of files are made."""
+
 
 def read_schema(path: Path) -> dict[str, Any]:
     """Read a JSON schema written in YAML."""
@@ -25,11 +28,9 @@ def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     Raises:
         InputError: the most telling violation, as one line that names the key.
     """
-    from jsonschema.exceptions import best_match
+    from exparity.parameters import reason, violation
 
-    from exparity.parameters import validator
-
-    error = best_match(validator(schema).iter_errors(config))
+    error = violation(schema, config)
     if error is None:
         return
     place = ""
@@ -42,9 +43,12 @@ def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
                 full = f"{place}.{key}" if place else key
                 raise InputError(f"config: unknown key '{full}'; {did_you_mean(key, known)}")
     if "propertyNames" in error.absolute_schema_path:
-        message = f"'{error.instance}' is not an id: use lower-case letters, digits and underscores"
+        id = error.instance if len(error.instance) <= MAX_ID else f"{error.instance[:MAX_ID]}..."
+        message = (
+            f"'{id}' is not an id: use lower-case letters, digits and underscores, at most {MAX_ID}"
+        )
     else:
-        message = error.message
+        message = reason(error)
     raise InputError(f"config: {place}: {message}" if place else f"config: {message}")
 
 

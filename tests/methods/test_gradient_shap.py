@@ -99,7 +99,10 @@ def test_baselines_hold_no_special_token(classifiers, monkeypatch):
 
 @pytest.mark.parametrize(
     ("options", "message"),
-    [({"n_samples": 0}, "n_samples must be at least 1"), ({"baselines": "zero"}, "not one of")],
+    [
+        ({"n_samples": 0}, "n_samples: 0 is out of range"),
+        ({"baselines": "zero"}, "not one of"),
+    ],
 )
 def test_bad_options_are_named(classifiers, options, message):
     with pytest.raises(InputError, match=message):

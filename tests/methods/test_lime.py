@@ -142,10 +142,10 @@ def test_seeds_matter(classifiers):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"num_samples": 1}, "num_samples must be at least 2"),
-        ({"max_samples": 1}, "max_samples must be at least 2"),
-        ({"ridge": -1.0}, "ridge must not be negative"),
-        ({"kernel_width": 0.0}, "kernel_width must be positive"),
+        ({"num_samples": 1}, r"num_samples: \d+ is out of range \(at least 2"),
+        ({"max_samples": 1}, r"max_samples: \d+ is out of range \(at least 2"),
+        ({"ridge": -1.0}, "ridge: -1.0 is out of range"),
+        ({"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
         ({"sampling": "dense"}, "is not one of"),
     ],
 )

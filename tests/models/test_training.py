@@ -242,7 +242,7 @@ def test_models_that_cannot_be_built_are_named(data, tmp_path, spec, message):
 @pytest.mark.parametrize(
     ("kind", "values", "message"),
     [
-        (TrainingSpec, {"epoch": 1}, "unknown key 'epoch'; did you mean 'epochs'"),
+        (TrainingSpec, {"epoch": 1}, "unknown option 'epoch'; did you mean 'epochs'"),
         (TrainingSpec, {"patience": 1}, "patience needs training.validation_share"),
         (ModelSpec, {}, "needs 'checkpoint'"),
         (ModelSpec, {"init": "scratch"}, "needs 'architecture'"),

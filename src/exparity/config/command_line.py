@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import yaml
+from exparity.errors import InputError
+from exparity.strict import parse_yaml
 
 
 def as_in_a_file(value: Any) -> Any:
@@ -24,8 +25,7 @@ def as_in_a_file(value: Any) -> Any:
     if not isinstance(value, str) or not value:
         return value
     try:
-        read = yaml.safe_load(value)
-    except yaml.YAMLError:
+        read = parse_yaml(value, "--config")
+    except InputError:  # or a kind that no config has, such as a date
         return value
-    # Other kinds, such as dates, are no config values.
     return read if read is None or isinstance(read, bool | int | float) else value

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -24,14 +24,28 @@ from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 from exparity.registry import load_plugin
 from exparity.schema import read_schema, validate, with_defaults
+from exparity.strict import plain, read_yaml
 
 Cell = Mapping[str, str | int]
 
 
 def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2."""
-    try:
+    with _exiting():
         return Experiment.from_config(config, read_schema(schema))
+
+
+def check_or_exit(files: Iterable[Path]) -> None:
+    """Check config files for what Snakemake reads without a word, such as a key that is twice."""
+    with _exiting():
+        for path in files:
+            read_yaml(path)
+
+
+@contextmanager
+def _exiting() -> Iterator[None]:
+    try:
+        yield
     except InputError as error:
         print(f"exparity: {error}", file=sys.stderr)
         raise SystemExit(error.exit_code) from None
@@ -73,9 +87,12 @@ class Experiment:
         Raises:
             InputError: names the key and the remedy.
         """
-        plain = json.loads(json.dumps(config))
-        validate(plain, schema)
-        return cls(with_defaults(with_preset(plain), schema), plain)
+        try:
+            written = plain(config)
+        except RecursionError:
+            raise InputError("config: holds itself, or is nested too deeply") from None
+        validate(written, schema)
+        return cls(with_defaults(with_preset(written), schema), written)
 
     # What there is
 

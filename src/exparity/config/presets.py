@@ -17,6 +17,7 @@ from typing import Any
 from exparity.models.catalogue import known_id
 from exparity.models.spec import merge_training
 from exparity.resources import resource
+from exparity.strict import read_yaml
 
 DEFAULT = "default"
 _INSTANCES = ("datasets", "methods", "metrics")
@@ -32,11 +33,7 @@ def preset(name: str) -> Mapping[str, Any]:
     """Return a preset: blocks of a config, in which ids are registered ones."""
     if name == DEFAULT:
         return {}
-    import yaml
-
-    found: dict[str, Any] = yaml.safe_load(
-        (resource("presets") / f"{name}.yaml").read_text(encoding="utf-8")
-    )
+    found: dict[str, Any] = read_yaml(resource("presets") / f"{name}.yaml")
     return found
 
 

@@ -11,7 +11,7 @@ from exparity.data._rows import read_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.errors import InputError, did_you_mean
-from exparity.interface import Example, Loaded, RemoteFile
+from exparity.interface import Example, Loaded, RemoteFile, Share
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +53,7 @@ def compas(
     *,
     attribute: Literal["gender", "race"] = "gender",
     groups: list[str] | None = None,
-    test_share: float = 0.2,
+    test_share: Share = 0.2,
     split_seed: int = 0,
     verify: bool = True,
 ) -> Loaded:

@@ -12,7 +12,7 @@ from exparity.data._rows import read_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.errors import InputError
-from exparity.interface import Example, Loaded
+from exparity.interface import Example, Loaded, Share
 
 Row = Mapping[str, Any]
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -44,7 +44,7 @@ def own_table(
     attribute: str | None = None,
     groups: list[str] | list[int] | None = None,
     labels: list[str] | list[int] | None = None,
-    test_share: float = 0.2,
+    test_share: Share = 0.2,
     split_seed: int = 0,
 ) -> Loaded:
     """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.

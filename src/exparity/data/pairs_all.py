@@ -5,12 +5,12 @@ from __future__ import annotations
 from exparity.data import dataset
 from exparity.data._pairs import facts_of, load_variant
 from exparity.data.files import DataSource
-from exparity.interface import Example
+from exparity.interface import Count, Example, Share
 
 
 @dataset("pairs_all", **facts_of("all"))
 def pairs_all(
-    source: DataSource, *, n_pairs: int = 800, test_share: float = 0.2, generator_seed: int = 0
+    source: DataSource, *, n_pairs: Count = 800, test_share: Share = 0.2, generator_seed: int = 0
 ) -> list[Example]:
     """Generated pairs that differ in every gendered word.
 

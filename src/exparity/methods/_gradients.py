@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.errors import InputError
 from exparity.interface import FloatArray, IntArray
 from exparity.methods import MethodBatch
 from exparity.methods._quadrature import gauss_legendre
@@ -103,12 +102,7 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
 
     Returns:
         (t,) float64 scores for each text.
-
-    Raises:
-        InputError: ``n_steps`` is below 1.
     """
-    if n_steps < 1:
-        raise InputError(f"method {batch.method}: n_steps must be at least 1, not {n_steps}")
     key = ("path", n_steps)
     if key not in batch.memo:
         batch.memo[key] = _path_sums(batch, n_steps)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, Range
 
 _SURROGATE_SAMPLES = 4000
+Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]
 Sampling = Literal["independent", "paired", "stratified"]
 
 

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import FloatArray, IntArray
+from exparity.interface import Count, FloatArray, IntArray
 from exparity.methods import MethodBatch, method
 
 if TYPE_CHECKING:
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 def gradient_shap(
     batch: MethodBatch,
     *,
-    n_samples: int = 50,
+    n_samples: Count = 50,
     baselines: Literal["padding", "vocabulary"] = "padding",
 ) -> list[FloatArray]:
     r"""Mean of gradient × change at random points between random baselines and the text.
@@ -46,14 +45,9 @@ def gradient_shap(
     Returns:
         (t,) signed scores for each text, in logits. Their sum is f(input) − f(baseline) on average
         over baselines and draws.
-
-    Raises:
-        InputError: ``n_samples`` is below 1.
     """
     from exparity.methods._gradients import baseline_ids, gradients_between
 
-    if n_samples < 1:
-        raise InputError(f"method {batch.method}: n_samples must be at least 1, not {n_samples}")
     classifier = batch.classifier
     words = _vocabulary(batch) if baselines == "vocabulary" else None
     places, ids = [], []

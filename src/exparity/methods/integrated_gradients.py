@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exparity.interface import FloatArray
+from exparity.interface import Count, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
 
@@ -18,7 +18,7 @@ from exparity.methods._gradients import path_attributions
     display="Integrated gradients",
     passes=50,
 )
-def integrated_gradients(batch: MethodBatch, *, n_steps: int = 50) -> list[FloatArray]:
+def integrated_gradients(batch: MethodBatch, *, n_steps: Count = 50) -> list[FloatArray]:
     r"""Mean gradient of the target logit on the line from the baseline to the input.
 
     :math:`s_i = \sum_h \int_0^1 \partial f_y(x' + \alpha (x - x')) / \partial e_{ih}\, d\alpha`.
@@ -34,8 +34,5 @@ def integrated_gradients(batch: MethodBatch, *, n_steps: int = 50) -> list[Float
 
     Returns:
         (t,) signed scores for each text, in logits per unit of embedding.
-
-    Raises:
-        InputError: ``n_steps`` is below 1.
     """
     return path_attributions(batch, "sum", n_steps)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exparity.interface import FloatArray
+from exparity.interface import Count, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
 
@@ -18,7 +18,7 @@ from exparity.methods._gradients import path_attributions
     display="Integrated gradients × input",
     passes=50,
 )
-def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: int = 50) -> list[FloatArray]:
+def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: Count = 50) -> list[FloatArray]:
     r"""Integrated gradients; a text's scores sum to f(input) − f(baseline).
 
     :math:`s_i = \sum_h (x_{ih} - x'_{ih}) \int_0^1 \partial f_y / \partial e_{ih}\, d\alpha`.
@@ -29,8 +29,5 @@ def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: int = 50) -> li
 
     Returns:
         (t,) signed scores for each text, in logits.
-
-    Raises:
-        InputError: ``n_steps`` is below 1.
     """
     return path_attributions(batch, "times_input", n_steps)

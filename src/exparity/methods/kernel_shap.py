@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import FloatArray
+from exparity.interface import FloatArray, Range
 from exparity.methods import MethodBatch, method
 from exparity.methods._kernel import draw_coalitions, shapley_values
 from exparity.methods._masked import masked_probabilities
@@ -22,7 +23,9 @@ from exparity.methods._masked import masked_probabilities
     display="Kernel SHAP",
     passes=25,
 )
-def kernel_shap(batch: MethodBatch, *, n_samples: int = 25) -> list[FloatArray]:
+def kernel_shap(
+    batch: MethodBatch, *, n_samples: Annotated[int, Range(at_least=4, at_most=1_000_000)] = 25
+) -> list[FloatArray]:
     r"""Shapley values of the content tokens, by a regression on coalitions of them.
 
     :math:`\arg\min_\phi \sum_z \pi(z) (p_y(z) - p_y(0) - z^\top \phi)^2` with
@@ -37,12 +40,7 @@ def kernel_shap(batch: MethodBatch, *, n_samples: int = 25) -> list[FloatArray]:
     Returns:
         (t,) signed scores for each text, in probability, which sum to p(input) − p(baseline);
         special tokens score 0.
-
-    Raises:
-        InputError: fewer than 4 samples.
     """
-    if n_samples < 4:
-        raise InputError(f"method {batch.method}: n_samples must be at least 4, not {n_samples}")
     plans, masks = [], []
     for row, special in enumerate(batch.special_masks):
         n_content = int((~special).sum())

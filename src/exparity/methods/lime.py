@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import FloatArray
+from exparity.interface import FloatArray, NotNegative, Positive
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Sampling, draw_masks, fit, smooth
+from exparity.methods._lime import Samples, Sampling, draw_masks, fit, smooth
 from exparity.seeding import generator
 
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
@@ -27,10 +26,10 @@ _TOGETHER = 64  # texts whose masks share batches; more would only hold more mem
 def lime(
     batch: MethodBatch,
     *,
-    num_samples: int | None = None,
-    max_samples: int = 5000,
-    kernel_width: float = 25.0,
-    ridge: float = 1.0,
+    num_samples: Samples | None = None,
+    max_samples: Samples = 5000,
+    kernel_width: Positive = 25.0,
+    ridge: NotNegative = 1.0,
     sampling: Sampling = "independent",
     surrogate: bool = False,
 ) -> list[FloatArray]:
@@ -55,20 +54,9 @@ def lime(
 
     Returns:
         (t,) signed scores for each text, in probability.
-
-    Raises:
-        InputError: fewer than 2 samples, or a kernel width that is not positive.
     """
     from exparity.engine.masking import MaskedTexts
 
-    if num_samples is not None and num_samples < 2:
-        raise InputError(f"method {batch.method}: num_samples must be at least 2")
-    if max_samples < 2:
-        raise InputError(f"method {batch.method}: max_samples must be at least 2")
-    if not kernel_width > 0:
-        raise InputError(f"method {batch.method}: kernel_width must be positive")
-    if ridge < 0:
-        raise InputError(f"method {batch.method}: ridge must not be negative")
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))

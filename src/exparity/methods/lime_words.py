@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray
+from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray, NotNegative, Positive
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Sampling, draw_masks, fit
+from exparity.methods._lime import Samples, Sampling, draw_masks, fit
 from exparity.methods._masked import masked_probabilities
 from exparity.methods._words import spread
 
@@ -26,9 +25,9 @@ from exparity.methods._words import spread
 def lime_words(
     batch: MethodBatch,
     *,
-    num_samples: int = 1000,
-    kernel_width: float = 25.0,
-    ridge: float = 1.0,
+    num_samples: Samples = 1000,
+    kernel_width: Positive = 25.0,
+    ridge: NotNegative = 1.0,
     sampling: Sampling = "independent",
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to texts with some words removed.
@@ -47,16 +46,7 @@ def lime_words(
 
     Returns:
         (t,) signed scores for each text, in probability; special tokens score 0.
-
-    Raises:
-        InputError: fewer than 2 samples, or a kernel width that is not positive.
     """
-    if num_samples < 2:
-        raise InputError(f"method {batch.method}: num_samples must be at least 2")
-    if not kernel_width > 0:
-        raise InputError(f"method {batch.method}: kernel_width must be positive")
-    if ridge < 0:
-        raise InputError(f"method {batch.method}: ridge must not be negative")
     bags = [bag_of_words(encoding) for encoding in batch.encodings]
     drawn = [
         draw_masks(1 + int(bag.max()), num_samples, batch.generator(row), sampling)

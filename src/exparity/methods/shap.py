@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.interface import BoolArray, FloatArray, IntArray, Range
 from exparity.methods import MethodBatch, method
 from exparity.methods._lockstep import run_in_lockstep
 from exparity.methods._partition import owen_values
@@ -27,7 +27,9 @@ _TOGETHER = 64  # texts that run side by side; what they ask fills the engine's 
     adaptive=True,
     passes=500,
 )
-def shap(batch: MethodBatch, *, max_evals: int = 500) -> list[FloatArray]:
+def shap(
+    batch: MethodBatch, *, max_evals: Annotated[int, Range(at_least=10, at_most=1_000_000)] = 500
+) -> list[FloatArray]:
     r"""Owen values: Shapley values that respect a hierarchy of the text's tokens.
 
     The shap package builds the hierarchy (pieces of words, then words, then clauses), splits the
@@ -42,12 +44,7 @@ def shap(batch: MethodBatch, *, max_evals: int = 500) -> list[FloatArray]:
     Returns:
         (t,) signed scores for each text, in probability; where every branch was split they sum to
         f(input) − f(all masked).
-
-    Raises:
-        InputError: fewer than 10 evaluations.
     """
-    if max_evals < 10:
-        raise InputError(f"method {batch.method}: max_evals must be at least 10, not {max_evals}")
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
     leaders = np.unique(batch.leaders)
     for first in range(0, len(leaders), _TOGETHER):

@@ -8,7 +8,6 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.errors import InputError
 from exparity.interface import BoolArray, Explanation, FloatArray, IntArray
 from exparity.metrics._arrays import l1_normalised, pad, row_sums
 
@@ -195,13 +194,3 @@ def select_positive(ranked: Ranking, top_k: int | None) -> Selection:
     """
     wanted = ranked.positives if top_k is None else np.full_like(ranked.positives, top_k)
     return select(ranked, np.minimum(wanted, ranked.positive_scores))
-
-
-def check_top_k(metric: str, top_k: int | None) -> None:
-    """Check a number of words.
-
-    Raises:
-        InputError: it is not positive.
-    """
-    if top_k is not None and top_k < 1:
-        raise InputError(f"metric {metric}: top_k must be at least 1, not {top_k}")

@@ -6,16 +6,16 @@ Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, Range
 from exparity.metrics import MetricBatch
 from exparity.metrics._arrays import descending
 
 BasedOn = Literal["fraction", "threshold"]
+Threshold = Annotated[float, Range(above=0, at_most=1)]
 TENTHS = tuple(j / 10 for j in range(1, 11))
 
 
@@ -99,12 +99,7 @@ def removal_curve(
 
     Returns:
         (n,) in [−1, 1], in probability; NaN where an attribution is not finite.
-
-    Raises:
-        InputError: a threshold outside (0, 1].
     """
-    if any(not 0 < t <= 1 for t in thresholds):
-        raise InputError(f"metric {batch.metric}: thresholds must lie in (0, 1]: {thresholds}")
     sequences = list(batch.token_ids)
     owners = list(range(len(batch)))
     columns = [-1] * len(batch)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray
 from exparity.metrics import MetricBatch
 
@@ -55,14 +54,7 @@ def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> Float
     Returns:
         (n,) in [0, 1], in probability; NaN where absolute attributions of the content tokens are
         all equal, or one is not finite.
-
-    Raises:
-        InputError: ``num_samples`` is below 1.
     """
-    if num_samples < 1:
-        raise InputError(
-            f"metric {batch.metric}: num_samples must be at least 1, not {num_samples}"
-        )
     chances = [
         keep_probabilities(scores, mask, keep)
         for scores, mask in zip(batch.scores, batch.content_masks, strict=True)

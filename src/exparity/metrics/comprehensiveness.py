@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from exparity.interface import FloatArray
 from exparity.metrics import MetricBatch, metric
-from exparity.metrics._removal import TENTHS, BasedOn, removal_curve
+from exparity.metrics._removal import TENTHS, BasedOn, Threshold, removal_curve
 
 
 @metric(
@@ -23,7 +23,7 @@ def comprehensiveness(
     batch: MetricBatch,
     *,
     based_on: BasedOn = "fraction",
-    thresholds: tuple[float, ...] = TENTHS,
+    thresholds: tuple[Threshold, ...] = TENTHS,
     only_positive: bool = True,
 ) -> FloatArray:
     r"""Mean fall in target probability when the highest-scored tokens are removed.
@@ -38,9 +38,6 @@ def comprehensiveness(
 
     Returns:
         (n,) in [−1, 1], higher is better; 0 where no step removes a token.
-
-    Raises:
-        InputError: a threshold outside (0, 1].
     """
     return removal_curve(
         batch,

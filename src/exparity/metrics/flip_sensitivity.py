@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.interface import BoolArray, Count, FloatArray, IntArray, Positive
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
 from exparity.metrics._ascent import Ascent
@@ -32,10 +31,10 @@ if TYPE_CHECKING:
 def flip_sensitivity(
     batch: MetricBatch,
     *,
-    max_tokens: int = 5,
-    max_radius: float = 1.0,
-    steps: int = 5,
-    bisections: int = 10,
+    max_tokens: Count = 5,
+    max_radius: Positive = 1.0,
+    steps: Count = 5,
+    bisections: Count = 10,
     never_flipped: Literal["max_radius", "zero"] = "max_radius",
 ) -> FloatArray:
     r"""Smallest move of the highest-scored tokens' embeddings that flips the predicted class.
@@ -63,18 +62,7 @@ def flip_sensitivity(
     Returns:
         (n,) in (0, ``max_radius``], from 0 on with ``never_flipped: zero``, in units of the
         embedding's elements, lower is better; NaN where an attribution is not finite.
-
-    Raises:
-        InputError: a number that is not positive.
     """
-    for name, value in (
-        ("max_tokens", max_tokens),
-        ("max_radius", max_radius),
-        ("steps", steps),
-        ("bisections", bisections),
-    ):
-        if not value > 0:
-            raise InputError(f"metric {batch.metric}: {name} must be positive, not {value}")
     owners, free = _searches(batch, max_tokens)
     low, high = np.zeros(len(owners)), np.full(len(owners), float(max_radius))
     search = _Search(batch, owners, free, steps)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, NotNegative
 from exparity.metrics import metric
 from exparity.metrics._arrays import row_sums
 
@@ -21,7 +20,7 @@ from exparity.metrics._arrays import row_sums
     reference="Hurley and Rickard 2009, doi:10.1109/TIT.2009.2027527, table I",
     display="Gini index",
 )
-def gini(scores: FloatArray, content_mask: BoolArray, *, epsilon: float = 0.0) -> FloatArray:
+def gini(scores: FloatArray, content_mask: BoolArray, *, epsilon: NotNegative = 0.0) -> FloatArray:
     r"""How unevenly attribution mass is spread over the content tokens.
 
     :math:`1 - 2 \sum_{i=1}^n \frac{|s|_{(i)}}{\lVert s \rVert_1} \cdot \frac{n - i + 1/2}{n}`
@@ -34,12 +33,7 @@ def gini(scores: FloatArray, content_mask: BoolArray, *, epsilon: float = 0.0) -
 
     Returns:
         (n,) in [0, 1), higher is better; NaN where all scores are zero and ``epsilon`` is 0.
-
-    Raises:
-        InputError: ``epsilon`` is negative.
     """
-    if not epsilon >= 0:
-        raise InputError(f"metric gini: epsilon must be 0 or more, not {epsilon}")
     magnitude = np.where(content_mask, np.abs(scores) + epsilon, np.inf)
     ordered = np.sort(magnitude, axis=1)  # content first, ascending, then the rest
     size = content_mask.sum(1, keepdims=True)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, Range
 from exparity.metrics import metric
 from exparity.metrics._rationale import ranking
 
@@ -26,7 +27,7 @@ def rationale_precision_at_specificity(
     rationale: BoolArray,
     word_mask: BoolArray,
     *,
-    specificity: float = 0.9,
+    specificity: Annotated[float, Range(above=0, at_most=1)] = 0.9,
 ) -> FloatArray:
     """Precision of as many words as leave out the given share of those outside the rationale.
 
@@ -42,15 +43,7 @@ def rationale_precision_at_specificity(
 
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty or holds every word.
-
-    Raises:
-        InputError: ``specificity`` is out of range.
     """
-    if not 0 < specificity <= 1:
-        raise InputError(
-            "metric rationale_precision_at_specificity: specificity must lie in (0, 1], not "
-            f"{specificity}"
-        )
     ranked = ranking(scores, rationale, word_mask)
     # Rounding must not turn 90 % of ten words into less than nine.
     allowed = np.floor((1 - specificity) * ranked.negatives + 1e-9)

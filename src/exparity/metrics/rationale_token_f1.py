@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, Count, FloatArray
 from exparity.metrics import metric
-from exparity.metrics._rationale import check_top_k, ranking, select_positive
+from exparity.metrics._rationale import ranking, select_positive
 
 
 @metric(
@@ -25,7 +25,7 @@ def rationale_token_f1(
     rationale: BoolArray,
     word_mask: BoolArray,
     *,
-    top_k: int | None = 5,
+    top_k: Count | None = 5,
 ) -> FloatArray:
     r"""Harmonic mean of precision and recall of the k highest words.
 
@@ -42,11 +42,7 @@ def rationale_token_f1(
     Returns:
         (n,) in [0, 1], higher is better; 0 if no word is selected, NaN where the rationale is
         empty.
-
-    Raises:
-        InputError: ``top_k`` is not positive.
     """
-    check_top_k("rationale_token_f1", top_k)
     ranked = ranking(scores, rationale, word_mask)
     chosen = select_positive(ranked, top_k)
     both = np.maximum(chosen.size + ranked.positives, 1)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, Count, FloatArray
 from exparity.metrics import metric
-from exparity.metrics._rationale import check_top_k, ranking, select
+from exparity.metrics._rationale import ranking, select
 
 
 @metric(
@@ -25,7 +25,7 @@ def rationale_top_k_precision(
     rationale: BoolArray,
     word_mask: BoolArray,
     *,
-    top_k: int | None = None,
+    top_k: Count | None = None,
 ) -> FloatArray:
     """Share of the k highest words that are of the rationale.
 
@@ -40,11 +40,7 @@ def rationale_top_k_precision(
 
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty.
-
-    Raises:
-        InputError: ``top_k`` is not positive.
     """
-    check_top_k("rationale_top_k_precision", top_k)
     ranked = ranking(scores, rationale, word_mask)
     wanted = ranked.positives if top_k is None else np.full_like(ranked.positives, top_k)
     chosen = select(ranked, np.minimum(wanted, ranked.words))

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.errors import InputError
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, Count, FloatArray, Positive
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._ascent import Ascent, Norm, as_mask, size_of
 
@@ -30,12 +29,12 @@ if TYPE_CHECKING:
 def sensitivity(
     batch: MetricBatch,
     *,
-    steps: int = 10,
-    radius: float = 0.05,
+    steps: Count = 10,
+    radius: Positive = 0.05,
     relative: bool = True,
     norm: Norm = "l2",
-    step_size: float | None = None,
-    restarts: int = 1,
+    step_size: Positive | None = None,
+    restarts: Count = 1,
 ) -> FloatArray:
     r"""Largest relative change of the explanation near the text, in embedding space.
 
@@ -59,13 +58,8 @@ def sensitivity(
         finite.
 
     Raises:
-        InputError: a number that is not positive, or explanations that cannot be made again.
+        InputError: explanations that cannot be made again.
     """
-    for name, value in (("steps", steps), ("radius", radius), ("restarts", restarts)):
-        if not value > 0:
-            raise InputError(f"metric {batch.metric}: {name} must be positive, not {value}")
-    if step_size is not None and not step_size > 0:
-        raise InputError(f"metric {batch.metric}: step_size must be positive, not {step_size}")
     owners = np.repeat(np.arange(len(batch)), restarts)
     radii = _radii(batch, norm, radius, relative)
     ascent = Ascent(

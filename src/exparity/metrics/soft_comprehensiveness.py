@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from exparity.interface import FloatArray
+from exparity.interface import Count, FloatArray
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._soft import mean_soft_drop
 
@@ -19,7 +19,7 @@ from exparity.metrics._soft import mean_soft_drop
     display="Soft comprehensiveness",
     passes=10,
 )
-def soft_comprehensiveness(batch: MetricBatch, *, num_samples: int = 10) -> FloatArray:
+def soft_comprehensiveness(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArray:
     r"""Mean fall in target probability when high-scored tokens lose most of their embedding.
 
     :math:`\frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of the
@@ -33,8 +33,5 @@ def soft_comprehensiveness(batch: MetricBatch, *, num_samples: int = 10) -> Floa
     Returns:
         (n,) in [0, 1], higher is better; NaN where absolute attributions of the content tokens are
         all equal (so where there is one token), or one is not finite.
-
-    Raises:
-        InputError: ``num_samples`` is below 1.
     """
     return mean_soft_drop(batch, keep=False, num_samples=num_samples)

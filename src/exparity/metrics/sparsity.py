@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Annotated
+
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
+from exparity.interface import BoolArray, FloatArray, Range
 from exparity.metrics import metric
 
 
@@ -19,7 +21,12 @@ from exparity.metrics import metric
     reference="Dai et al. 2022, doi:10.1145/3514094.3534159, section 3",
     display="Sparsity",
 )
-def sparsity(scores: FloatArray, content_mask: BoolArray, *, tau: float = 0.1) -> FloatArray:
+def sparsity(
+    scores: FloatArray,
+    content_mask: BoolArray,
+    *,
+    tau: Annotated[float, Range(at_least=0, at_most=1)] = 0.1,
+) -> FloatArray:
     r"""Share of content tokens with a normalised attribution of at least τ.
 
     :math:`\frac1n \sum_i [\,|s_i| \ge \tau\,]`; with all scores zero it is 0.

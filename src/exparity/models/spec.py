@@ -6,16 +6,22 @@ users; a test holds the two together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, TypeVar
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, TypeVar
 
-from exparity.errors import InputError, did_you_mean
+from exparity.errors import InputError
+from exparity.interface import Count, Range
+from exparity.parameters import complete, options_of
 
 Spec = TypeVar("Spec")
+_MOST = 1 << 20
+_Entry = Annotated[Any, Range(at_least=0, at_most=_MOST)]
+_WIDTH = re.compile(r"(hidden_|intermediate_|embedding_)size|.*(_dim|_heads?|_layers?|_embd)")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class ModelSpec:
     """Where a model's weights and tokenizer come from.
 
@@ -34,9 +40,9 @@ class ModelSpec:
     checkpoint: str | None = None
     revision: str | None = None
     architecture: str | None = None
-    size: Mapping[str, Any] = field(default_factory=dict)
+    size: Mapping[str, _Entry] = field(default_factory=dict)
     tokenizer: Literal["wordpiece", "bpe"] | None = None
-    vocab_size: int = 8000
+    vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
 
     def __post_init__(self) -> None:
@@ -47,6 +53,9 @@ class ModelSpec:
                 "a model from scratch needs 'architecture' (such as bert or gpt2), or a "
                 "'checkpoint' to take tokenizer and shape from"
             )
+        for key, value in self.size.items():
+            if value == 0 and _WIDTH.fullmatch(key):
+                raise InputError(f"size.{key}: 0 is out of range (at least 1)")
         if self.init == "scratch" and self.scheme != "all":
             raise InputError(
                 f"scheme '{self.scheme}' would leave random weights as they are; a model from "
@@ -54,7 +63,7 @@ class ModelSpec:
             )
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TrainingSpec:
     """How a model is fine-tuned.
 
@@ -73,18 +82,18 @@ class TrainingSpec:
         patience: stop after so many epochs without a better validation loss; never if None.
     """
 
-    epochs: int = 5
-    batch_size: int = 32
-    learning_rate: float = 5e-5
-    weight_decay: float = 0.01
-    warmup_steps: int | None = None
-    warmup_share: float = 0.1
-    max_grad_norm: float = 1.0
-    max_length: int | None = None
+    epochs: Annotated[int, Range(at_least=0, at_most=10_000)] = 5
+    batch_size: Annotated[int, Range(at_least=1, at_most=65_536)] = 32
+    learning_rate: Annotated[float, Range(above=0, at_most=10)] = 5e-5
+    weight_decay: Annotated[float, Range(at_least=0, at_most=10)] = 0.01
+    warmup_steps: Annotated[int, Range(at_least=0, at_most=1_000_000_000)] | None = None
+    warmup_share: Annotated[float, Range(at_least=0, at_most=1)] = 0.1
+    max_grad_norm: Annotated[float, Range(above=0, at_most=1_000_000)] = 1.0
+    max_length: Annotated[int, Range(at_least=4, at_most=_MOST)] | None = None
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
-    validation_share: float = 0.0
-    patience: int | None = None
-    processes: int = 1
+    validation_share: Annotated[float, Range(at_least=0, below=1)] = 0.0
+    patience: Count | None = None
+    processes: Annotated[int, Range(at_least=1, at_most=1024)] = 1
 
     def __post_init__(self) -> None:
         if self.patience is not None and not self.validation_share:
@@ -109,12 +118,10 @@ def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
     """Make a spec from a mapping.
 
     Raises:
-        InputError: an unknown key or values that contradict each other; names ``where``.
+        InputError: an unknown key, a value of the wrong type or out of range, or values that
+            contradict each other; names ``where``.
     """
-    known = {f.name for f in fields(kind)}  # type: ignore[arg-type]
-    for key in values:
-        if key not in known:
-            raise InputError(f"{where}: unknown key '{key}'; {did_you_mean(key, known)}")
+    complete(options_of(kind), values, where)
     try:
         return kind(**values)
     except InputError as error:

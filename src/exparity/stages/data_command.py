@@ -28,20 +28,11 @@ def read_experiment(path: Path) -> Experiment:
     Raises:
         InputError: no such file, not YAML, or a bad config.
     """
-    import yaml
-
     from exparity.config import Experiment
     from exparity.schema import read_schema
+    from exparity.strict import read_yaml
 
-    try:
-        config = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"{path}: cannot be read ({error.strerror})") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        reason = getattr(error, "problem", None) or str(error).splitlines()[0]
-        raise InputError(f"{place}: not valid YAML ({reason})") from None
+    config = read_yaml(path)
     if not isinstance(config, dict):
         raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
     checkout = Path(__file__).parents[3]

@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 import re
+from html.parser import HTMLParser
 from importlib.resources import files
 from importlib.util import find_spec
 from types import SimpleNamespace
@@ -138,6 +139,25 @@ class TestCost:
         assert found["exparity"] == [("1", 3)]
 
 
+MATHML = ("mrow", "mi", "mo", "mn", "mtext")
+
+
+class Elements(HTMLParser):
+    """The elements of a piece of HTML, and its text."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.found, self.text = [], ""
+        self.feed(str(source))
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, attrs))
+
+    def handle_data(self, data):
+        self.text += data
+
+
 class TestDefinitions:
     def test_prose_ends_where_sections_start(self):
         assert prose("One.\n\n    Two.\n\n    Args:\n        x: no.") == "One.\n\nTwo."
@@ -152,6 +172,28 @@ class TestDefinitions:
 
     def test_markup_in_a_formula_is_escaped(self):
         assert "<script>" not in to_html(r"Odd: :math:`<script> \notacommand{`")
+
+    @pytest.mark.parametrize(
+        ("tex", "shown"),
+        [
+            (r"\text{<script>alert(1)</script>}", "<script>alert(1)</script>"),
+            (r"\text{&lt;img src=x onerror=alert(1)&gt;}", "<img src=x onerror=alert(1)>"),
+            (r"\operatorname{</mo><b>}", "</mo><b>"),
+            (r"\mathrm{a<!b}", "a<!b"),
+            (r"\href{javascript:alert(1)}{x}", r"\href{javascript:alert(1)}{x}"),
+            (r"\style{position:fixed}{x}", r"\style{position:fixed}{x}"),
+            (r"\class{top}{x}", r"\class{top}{x}"),
+            (r"\text{a \href{javascript:alert(1)}{b}}", "javascript"),
+        ],
+    )
+    def test_a_formula_brings_no_markup_of_its_own(self, tex, shown):
+        need(find_spec("latex2mathml") is not None, "latex2mathml")
+        reader = Elements(to_html(f":math:`{tex}`"))
+        assert {tag for tag, _ in reader.found} <= {"p", "code", "math", *MATHML}
+        assert {name for _, attrs in reader.found for name, _ in attrs} <= {
+            "class", "xmlns", "display", "mathvariant", "stretchy",
+        }  # fmt: skip
+        assert shown.replace(" ", "") in re.sub(r"\s", "", reader.text)
 
     def test_sources_are_links(self):
         found = source_html("A & B 2020, doi:10.1/x.y, section 4.2")

@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from exparity.arguments import build_parser
 from exparity.commands import COMMANDS
 from exparity.errors import ExparityError
+from exparity.escaping import LogFormatter, visible
 from exparity.stages._stop import Stopped
 
 log = logging.getLogger("exparity")
@@ -31,13 +32,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
     """
     arguments = build_parser(COMMANDS).parse_args(argv)  # sys.argv if None
-    logging.basicConfig(
-        stream=sys.stderr,
-        level=logging.INFO,
-        format="%(asctime)s %(levelname)s %(message)s",
-        datefmt="%H:%M:%S",
-        force=True,
-    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
+    logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
     logging.captureWarnings(True)
     for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock", "fontTools"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
@@ -52,20 +49,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         with job():
             arguments.run(arguments)
     except ExparityError as error:
-        print(f"exparity: {error}", file=sys.stderr)
+        _complain(error)
         return error.exit_code
     except Stopped as stopped:
-        print(f"exparity: {stopped}", file=sys.stderr)
+        _complain(stopped)
         return stopped.exit_code
     except KeyboardInterrupt:
-        print("exparity: interrupted", file=sys.stderr)
+        _complain("interrupted")
         return 130
     except BrokenPipeError:
         # The reader (head, say) has what it wanted; Python must not complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        print(f"exparity: {_explained(error)}", file=sys.stderr)
+        _complain(_explained(error))
         return 1
     return 0
 
@@ -82,6 +79,10 @@ def run() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _complain(problem: object) -> None:
+    print(f"exparity: {visible(problem)}", file=sys.stderr)
 
 
 def _spare_pandas() -> None:

@@ -5,11 +5,16 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable
 
+from exparity.escaping import visible
+
 
 class ExparityError(Exception):
     """A failure with a message written for the user; the command line prints it and exits 1."""
 
     exit_code = 1
+
+    def __init__(self, message: str) -> None:
+        super().__init__(visible(message))  # it may quote anything
 
 
 class InputError(ExparityError, ValueError):

@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from html import escape
+from html import escape as html_escape
 from itertools import groupby
 from typing import TYPE_CHECKING
+
+from exparity.escaping import visible
 
 if TYPE_CHECKING:
     from exparity.interface import Explanation
@@ -51,6 +53,11 @@ def _decoded(token: str) -> str:
         return bytes(byte_of[character] for character in token).decode("utf-8")
     except (KeyError, UnicodeDecodeError):
         return token
+
+
+def escape(text: str) -> str:
+    """Escape text for HTML, control characters as well."""
+    return html_escape(visible(text))
 
 
 def explanation_html(explanation: Explanation) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.errors import InputError
+from exparity.escaping import visible
 from exparity.interface import Explanation, FloatArray
 from exparity.report.figures.disparity import colour_bar, disparity_figure, disparity_panel
 from exparity.report.figures.distributions import (
@@ -114,7 +115,7 @@ def plot_distributions(
         distributions_panel(axes, [[spread_of(x, log=log) for x in parts] for parts in places])
         names = [fitted(registered_names("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
-        axes.set_ylabel(label)
+        axes.set_ylabel(visible(label))
         if log:
             logarithmic(axes)
         axes.legend(

@@ -7,6 +7,8 @@ import sys
 import time
 from types import TracebackType
 
+from exparity.escaping import visible
+
 log = logging.getLogger(__name__)
 _INTERVAL = 30.0
 
@@ -21,14 +23,14 @@ class Progress:
     """
 
     def __init__(self, total: int, label: str, unit: str = "examples") -> None:
-        self.total, self.label, self.unit = total, label, unit
+        self.total, self.label, self.unit = total, visible(label), unit
         self.done = 0
         self._start = self._last = time.monotonic()
         self._bar = None
         if sys.stderr.isatty():
             from tqdm import tqdm
 
-            self._bar = tqdm(total=total, desc=label, unit=f" {unit}", leave=False)
+            self._bar = tqdm(total=total, desc=self.label, unit=f" {unit}", leave=False)
 
     def __enter__(self) -> Progress:
         return self

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Mapping
+from typing import NoReturn
 
 from exparity.arguments.analyses import add_analyses
 from exparity.arguments.costs import add_costs
 from exparity.arguments.flags import Run
 from exparity.arguments.stages import add_stages
 from exparity.arguments.tools import add_others, add_show
+from exparity.escaping import visible
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        super().error(visible(message))
 
 
 def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
@@ -20,7 +27,7 @@ def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
     """
     from exparity import __version__
 
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="exparity",
         description="Measure whether explanations of text classifiers work equally well for every "
         "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "

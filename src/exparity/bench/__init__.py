@@ -11,6 +11,7 @@ from typing import Any
 
 from exparity.bench._table import Row, markdown
 from exparity.errors import InputError
+from exparity.escaping import say
 
 PARTS = ("engine", "scaling", "sensitivity")
 
@@ -67,8 +68,8 @@ def bench(
                 limit = classifier.max_length
                 raise InputError(f"--length {length}: the model takes 2 to {limit} tokens")
             rows += runs[part](classifier, checkpoint, options, length=length, examples=examples)
-        print(f"\n{part}: {checkpoint}, {rows[0]['device']}, {rows[0]['threads']} threads\n")
-        print(markdown(rows), flush=True)
+        say(f"\n{part}: {checkpoint}, {rows[0]['device']}, {rows[0]['threads']} threads\n")
+        say(markdown(rows), flush=True)
         if output is not None:
             _write(output / f"{part}.parquet", rows)
         found += rows

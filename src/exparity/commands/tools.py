@@ -10,6 +10,7 @@ from pathlib import Path
 from exparity.arguments.flags import Run, default_of
 from exparity.commands.given import set_threads
 from exparity.errors import InputError
+from exparity.escaping import say
 
 
 def _show(arguments: argparse.Namespace) -> None:
@@ -22,7 +23,7 @@ def _show(arguments: argparse.Namespace) -> None:
 def _list(arguments: argparse.Namespace) -> None:
     from exparity.catalogue import describe
 
-    print(describe(arguments.kind))
+    say(describe(arguments.kind))
 
 
 def _data(arguments: argparse.Namespace) -> None:
@@ -52,8 +53,8 @@ def _plan(arguments: argparse.Namespace) -> None:
     request = Request(arguments.configfile, arguments.sources, arguments.device, arguments.data_dir)
     if arguments.write_probe:
         folder = write_probe(request, arguments.examples, arguments.write_probe)
-        print(f"snakemake --configfile {arguments.write_probe}")
-        print(f"exparity plan --configfile {arguments.configfile} --from {folder}")
+        say(f"snakemake --configfile {arguments.write_probe}")
+        say(f"exparity plan --configfile {arguments.configfile} --from {folder}")
         return
     if arguments.measure:
         measure(request, arguments.examples, arguments.cores)

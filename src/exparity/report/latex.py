@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exparity.catalogue import ARROWS
+from exparity.escaping import visible
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.tables import Table
@@ -20,7 +21,7 @@ _LATEX = {
 
 def latex_escape(text: str) -> str:
     """Escape text for LaTeX."""
-    return "".join(_LATEX.get(character, character) for character in str(text))
+    return "".join(_LATEX.get(character, character) for character in visible(text))
 
 
 def arrow(study: Study, metric: str) -> str:

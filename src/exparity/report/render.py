@@ -6,6 +6,7 @@ import base64
 import hashlib
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import version
@@ -15,12 +16,14 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from exparity.escaping import UNSAFE, visible
 from exparity.report.context import Context
 from exparity.report.latex import arrow
 from exparity.report.sections import SECTIONS, Section
 
 _CORE = ("theme.js", "core.js", "charts.js")
 _LAST = "start.js"
+_UNSAFE_JSON = re.compile(rf"\\(?:u....|.)|{UNSAFE.pattern}")
 
 
 def render_page(context: Context) -> str:
@@ -75,11 +78,17 @@ def html_environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
         keep_trailing_newline=True,
+        finalize=_visible,
     )
     environment.filters["percent"] = percent
     environment.filters["signed"] = signed
     environment.filters["pretty_json"] = lambda value: json.dumps(value, indent=2)
     return environment
+
+
+def _visible(value: Any) -> Any:
+    """Return text, markup as well, with its control characters written out."""
+    return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
 
 
 def percent(share: float) -> str:
@@ -139,13 +148,22 @@ def embedded_json(value: Any) -> str:
     """Return data as compact JSON that can stand inside a script element.
 
     Numbers are written so that reading gives them back exactly. NaN becomes ``null``, infinity
-    the text ``inf`` or ``-inf``.
+    the text ``inf`` or ``-inf``. Control characters in text are written out.
     """
     try:
         text = _dumps(value)
     except ValueError:  # a NaN or infinity somewhere; going through all of it takes far longer
         text = _dumps(_plain(value))
+    text = _UNSAFE_JSON.sub(_visible_json, text)
     return text.replace("<", "\\u003c")  # neither </script> nor <!-- ends or changes the element
+
+
+def _visible_json(match: re.Match[str]) -> str:
+    """Return a character in a JSON text, which may be escaped there, as what is to be seen."""
+    if match[0][1:] in ('"', "\\", "n", "t"):  # by far the most
+        return match[0]
+    character = json.loads(f'"{match[0]}"', strict=False)
+    return _dumps(visible(character, keep="\n\t"))[1:-1]
 
 
 def _dumps(value: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from exparity.artifacts import read_artefact
+from exparity.escaping import say
 from exparity.report.published import compare_results, write_comparison
 from exparity.report.published.comparison import nothing_to_compare
 from exparity.report.published.text import summary
@@ -35,7 +36,7 @@ def compare_published(
     )
     if not comparison.matches:
         raise nothing_to_compare(comparison)
-    print(summary(comparison))
+    say(summary(comparison))
     if output is not None:
         write_comparison(comparison, output)
-        print(f"\nTables, cell by cell too, are in {output}")
+        say(f"\nTables, cell by cell too, are in {output}")

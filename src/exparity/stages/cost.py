@@ -15,6 +15,7 @@ from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import STAGES
 from exparity.costs.table import MIB, aligned, gigabytes, hours
 from exparity.errors import InputError
+from exparity.escaping import say
 
 log = logging.getLogger(__name__)
 _NAMED = 10
@@ -53,7 +54,7 @@ def cost(results: Path, output: Path | None = None) -> None:
         parameters={},
         seconds=time.monotonic() - start,
     )
-    print(summary(found.jobs))
+    say(summary(found.jobs))
 
 
 def summary(jobs: Sequence[FinishedJob]) -> str:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 from exparity.data import DATASETS, input_files
 from exparity.data.files import DataSource, sha256_of, unverified, with_digest
 from exparity.errors import InputError, did_you_mean
+from exparity.escaping import say
 from exparity.interface import DatasetFacts, RemoteFile
 from exparity.registry import Entry
 
@@ -68,15 +69,15 @@ def list_data(source: DataSource, ids: Sequence[str], experiment: Experiment | N
     for id, entry, _ in chosen:
         facts = entry.facts
         groups = ", ".join(facts.groups) or "as its options say"
-        print(f"{id}: {entry.summary}")
-        print(f"    {facts.attribute}: {groups}; licence {facts.licence}")
+        say(f"{id}: {entry.summary}")
+        say(f"    {facts.attribute}: {groups}; licence {facts.licence}")
         for file in facts.files:
             state = "here" if (source.folder / file.path).is_file() else "not here"
-            print(f"    {source.folder / file.path} ({state})")
+            say(f"    {source.folder / file.path} ({state})")
         if facts.path_options:
-            print(f"    reads a file of your own: {', '.join(facts.path_options)}")
+            say(f"    reads a file of your own: {', '.join(facts.path_options)}")
         elif not facts.files:
-            print("    embedded: needs no file")
+            say("    embedded: needs no file")
 
 
 def fetch_data(
@@ -92,14 +93,14 @@ def fetch_data(
         for file in _files(entry, options):
             if verify and file.sha256 is None:
                 path = source.find(file, verify=False)
-                print(f"{id}: {unverified(path, file, sha256_of(path))}")
+                say(f"{id}: {unverified(path, file, sha256_of(path))}")
                 continue
-            print(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
+            say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
         if entry.facts.path_options:
             paths = input_files(entry.id, options, f"datasets.{id}") if experiment else []
-            print(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
+            say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
         elif not entry.facts.files:
-            print(f"{id}: embedded, nothing to fetch")
+            say(f"{id}: embedded, nothing to fetch")
 
 
 def check_data(
@@ -123,7 +124,7 @@ def check_data(
             else:
                 state = "ALTERED" if options.get("verify", True) else "altered, as allowed"
             bad += state in ("missing", "ALTERED")
-            print(f"{id}: {path} {state}")
+            say(f"{id}: {path} {state}")
     if bad:
         raise InputError(
             f"{bad} files are missing or altered below {source.folder.absolute()}; "
@@ -173,12 +174,12 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     for name, spec in models.items():
         if not on_hub(spec):
             source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
-            print(f"{name}: {source}, nothing to fetch")
+            say(f"{name}: {source}, nothing to fetch")
             continue
         folder, fetched = fetch_checkpoint(spec)
         state = "fetched" if fetched else "already there"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
-        print(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
+        say(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
 
 
 def fetch(experiment: Experiment, log: str) -> None:

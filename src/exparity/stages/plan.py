@@ -20,6 +20,7 @@ from exparity.costs.planned import planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.costs.text import text
 from exparity.errors import ExparityError, InputError
+from exparity.escaping import say, visible
 from exparity.stages.data_command import read_experiment
 
 if TYPE_CHECKING:
@@ -73,9 +74,9 @@ def plan(request: Request, *, plain: bool = False) -> None:
     if plain:
         sources = {str(found.folder): len(found.jobs) for found in known if found.jobs}
         about = {"config": str(request.config), "results": str(results), "device": device}
-        print(json.dumps({**about, "sources": sources, **as_json(made)}, indent=1))
+        say(json.dumps({**about, "sources": sources, **as_json(made)}, indent=1))
     else:
-        print(text(made, request.config, known, device))
+        say(text(made, request.config, known, device))
 
 
 def write_probe(request: Request, examples: int, output: Path) -> str:
@@ -99,7 +100,7 @@ def write_probe(request: Request, examples: int, output: Path) -> str:
     if request.data_dir is not None:
         config["data_dir"] = str(request.data_dir)
     with atomic_path(output) as temporary:
-        header = f"# Measures the costs of {request.config}; made by `exparity plan`.\n"
+        header = f"# Measures the costs of {visible(request.config)}; made by `exparity plan`.\n"
         body = yaml.safe_dump(config, sort_keys=False, allow_unicode=True)
         temporary.write_text(header + body, encoding="utf-8")
     return str(config["results"])

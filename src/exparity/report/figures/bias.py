@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from exparity.escaping import visible
 from exparity.report.bias import QUANTITIES, Declared
-from exparity.report.figures.names import Names, fitted
+from exparity.report.figures.names import Names, fitted, labelled
 from exparity.report.figures.style import (
     BLACK,
     GREY,
@@ -101,7 +102,8 @@ def _panel(
         axes.axvline(0, color=GREY, lw=0.5)
     a, b = lines[0] if len(lines) == 1 else ("first", "second")
     title = _SHORT.get(quantity, QUANTITIES[quantity].display)
-    axes.set_title(title.format(class_name=class_name, a=a, b=b))
+    shown = {"class_name": class_name, "a": a, "b": b}
+    axes.set_title(title.format(**{key: visible(name) for key, name in shown.items()}))
     axes.margins(x=0.12)
     axes.grid(axis="x")
     axes.locator_params(axis="x", nbins=3)
@@ -131,7 +133,7 @@ def _marks(rows: Rows, declared: Declared) -> list[Any]:
     from matplotlib.lines import Line2D
 
     marks = [
-        Line2D([], [], ls="", ms=3.2, marker=MARKERS[i % len(MARKERS)], label=group,
+        Line2D([], [], ls="", ms=3.2, marker=MARKERS[i % len(MARKERS)], label=labelled(group),
                color=GROUP_COLOURS[i % len(GROUP_COLOURS)])
         for i, group in enumerate(declared.groups)
     ]  # fmt: skip

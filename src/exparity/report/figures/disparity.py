@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from exparity.escaping import visible
 from exparity.report.figures.names import Names, fitted, signed
 from exparity.report.figures.style import (
     BLUE,
@@ -128,8 +129,9 @@ def colour_bar(
     bar.outline.set_linewidth(0.4)
     ticks = [-FULL, -FULL / 2, 0, FULL / 2, FULL]
     labels = [f"{t:g}".replace("-", "−") for t in ticks]
-    labels[0] += f"\n{table.group_b} higher"
-    labels[-1] += f"\n{table.group_a} higher"
+    a, b = visible(table.group_a), visible(table.group_b)
+    labels[0] += f"\n{b} higher"
+    labels[-1] += f"\n{a} higher"
     bar.set_ticks(ticks, labels=labels)
-    bar.set_label(f"Cohen’s d, {table.group_a} − {table.group_b}")
+    bar.set_label(f"Cohen’s d, {a} − {b}")
     bar.ax.xaxis.set_label_position("top")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from exparity.escaping import visible
 from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     GREY,
@@ -54,11 +55,8 @@ def effects_figure(
     labels = [fitted(names("method", m), 20) for m in table.methods]
     grid[0, 0].set_yticks(range(len(table.methods)), labels)
     grid[0, 0].set_ylim(len(table.methods) - 0.5, -0.5)
-    figure.supxlabel(
-        f"← {table.group_b} higher    Cohen’s d, {table.group_a} − {table.group_b}    "
-        f"{table.group_a} higher →",
-        size=6.5,
-    )
+    a, b = visible(table.group_a), visible(table.group_b)
+    figure.supxlabel(f"← {b} higher    Cohen’s d, {a} − {b}    {a} higher →", size=6.5)
     free = grid.flat[len(table.metrics) :]
     if len(free):
         free[0].legend(handles=_marks(table, names), loc="center left")

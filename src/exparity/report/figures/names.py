@@ -8,6 +8,7 @@ from typing import Any
 
 from exparity.catalogue import ARROWS
 from exparity.data import DATASETS
+from exparity.escaping import visible
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.registry import Registry
@@ -22,8 +23,8 @@ def names_of(study: Study) -> Names:
 
     def name(kind: str, id: str) -> str:
         if kind == "model":
-            return id
-        shown = study.display(kind, id)
+            return visible(id)
+        shown = visible(study.display(kind, id))
         return f"{shown} {ARROWS[study.metric_facts(id).direction]}" if kind == "metric" else shown
 
     return name
@@ -35,12 +36,19 @@ def registered_names(kind: str, id: str) -> str:
         "dataset": DATASETS, "method": METHODS, "metric": METRICS
     }  # fmt: skip
     if kind not in registries or id not in registries[kind].ids():
-        return id
+        return visible(id)
     entry = registries[kind].get(id)
     if kind == "dataset":
-        return getattr(entry.facts, "display", None) or id
+        return visible(entry.facts.display or id)
     direction = getattr(entry.facts, "direction", None)
-    return f"{entry.display} {ARROWS[direction]}" if direction else entry.display
+    shown = visible(entry.display)
+    return f"{shown} {ARROWS[direction]}" if direction else shown
+
+
+def labelled(group: str) -> str:
+    """Return a group as legends show it; they leave out what starts with an underscore."""
+    shown = visible(group)
+    return f" {shown}" if shown.startswith("_") else shown
 
 
 def fitted(text: str, width: int) -> str:

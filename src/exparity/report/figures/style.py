@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.escaping import visible
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
@@ -101,6 +103,7 @@ def save(figure: Figure, path: Path, title: str) -> None:
         path: where to, without suffix.
         title: what the files say they show.
     """
+    title = visible(title)
     svg = {"Title": title, "Creator": "exparity", "Date": None}
     pdf = {"Title": title, "Creator": "exparity", "Producer": None, "CreationDate": None}
     with house_style():

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exparity.escaping import visible
 from exparity.interface import Explanation
 from exparity.markup import token_texts
 from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint
@@ -31,7 +32,7 @@ def tokens_panel(axes: Axes, explanation: Explanation) -> None:
             x[mask], scores[mask], 0.8, color=tint(colour, 0.75), edgecolor=GREY, linewidth=0.4,
             hatch=hatch,
         )  # fmt: skip
-    tokens = token_texts(explanation.tokens)
+    tokens = [visible(token) for token in token_texts(explanation.tokens)]
     axes.set_xticks(x, tokens, rotation=60, ha="right", rotation_mode="anchor")
     rationale, words = explanation.rationale, explanation.word_ids
     assert words is not None
@@ -45,5 +46,5 @@ def tokens_panel(axes: Axes, explanation: Explanation) -> None:
     axes.tick_params(axis="x", length=0)
     axes.spines["bottom"].set_visible(False)
     method = "" if explanation.origin is None else f"{explanation.origin.method}, "
-    axes.set_title(f"{method}target {explanation.target}")
+    axes.set_title(visible(f"{method}target {explanation.target}"))
     axes.set_ylabel("attribution")

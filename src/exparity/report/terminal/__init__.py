@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from exparity.report.terminal.grid import grid_tables
 from exparity.report.terminal.headline import headline
-from exparity.report.terminal.shown import Shown, Terminal
+from exparity.report.terminal.shown import Shown, Terminal, text_of
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -21,29 +21,25 @@ _CORRECTED = {"none": "", "holm": ", corrected by Holm", "bh": ", by Benjamini a
 
 def render(shown: Shown, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield what to print, in order."""
-    from rich.text import Text
-
     if shown.title:
-        yield Text(shown.title, style="bold")
-    yield Text(_extent(shown))
-    yield Text("")
+        yield text_of(shown.title, "bold")
+    yield text_of(_extent(shown))
+    yield ""
     yield headline(shown, terminal.width)
     for note in (*_flags(shown), *shown.notes):
-        yield Text(note, style="italic")
+        yield text_of(note, "italic")
     groups = dict.fromkeys((row["dataset"], row["group_a"], row["group_b"]) for row in shown.rows)
     order = shown.ids("dataset", shown.rows)
     for dataset, a, b in sorted(groups, key=lambda key: order.index(key[0])):
         rows = [
             r for r in shown.rows if (r["dataset"], r["group_a"], r["group_b"]) == (dataset, a, b)
         ]
-        yield Text("")
-        title = Text(dataset, style="bold")
-        title.append(
-            f"  seeds with a significant difference, mean d of {a} − {b}", style="not bold"
-        )
-        yield title
+        yield ""
+        title = text_of(dataset, "bold")
+        about = f"  seeds with a significant difference, mean d of {a} − {b}"
+        yield title.append(text_of(about, "not bold"))
         yield from grid_tables(shown, rows, terminal)
-    yield Text("")
+    yield ""
     yield _legend(shown, terminal, {(a, b) for _, a, b in groups})
 
 
@@ -76,7 +72,7 @@ def _legend(shown: Shown, terminal: Terminal, groups: set[tuple[str, str]]) -> T
         names = groups.pop() if len(groups) == 1 else ("first group", "second group")
         for name, direction in zip(names, (1, -1), strict=True):
             shade = terminal.shade(direction, 0.5)
-            legend.append(f" {name} higher ", style=f"not dim black on {shade}")
+            legend.append(text_of(f" {name} higher ", f"not dim black on {shade}"))
             legend.append(" ")
     legend.append("*: a test is flagged. Intervals take tests for independent.")
     return legend

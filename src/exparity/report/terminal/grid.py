@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exparity.catalogue import ARROWS
+from exparity.escaping import visible
 from exparity.report.tables import SeedCounts, count_seeds
 from exparity.report.terminal.shown import GAP, Shown, Terminal
 
@@ -29,7 +30,7 @@ def grid_tables(
     arrows = {
         row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
     }
-    names = [*models, *(f"  {method}" for method in methods)]
+    names = [visible(name) for name in (*models, *(f"  {method}" for method in methods))]
     layout, per_table = _layout(terminal.width, names, list(cells.values()), len(metrics))
     for start in range(0, len(metrics), per_table):
         part = metrics[start : start + per_table]
@@ -130,6 +131,7 @@ def folded(text: str, width: int | None) -> str:
         text: the id.
         width: longest line; nothing is broken if None.
     """
+    text = visible(text)
     if width is None or len(text) <= width:
         return text
     indent = len(text) - len(text.lstrip())

@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from exparity.escaping import visible
+
+if TYPE_CHECKING:
+    from rich.text import Text
 
 # First group higher, second group higher; from pale to strong, with black text readable on all.
 _SHADES = (("#d6e8f5", "#a9d0ec", "#7db8e2"), ("#fbe0cb", "#f5bd93", "#ee9b5d"))
 _OF_SIXTEEN_COLOURS = (("cyan",) * 3, ("yellow",) * 3)
 GAP = 2
 """Blanks between columns."""
+
+
+def text_of(words: str, style: str = "") -> Text:
+    """Return words for the terminal as they are: neither control characters nor markup act."""
+    from rich.text import Text
+
+    return Text(visible(words), style=style)
 
 
 @dataclass(frozen=True)

@@ -198,6 +198,18 @@ class TestData:
     def test_check_of_embedded_data(self, run, tmp_path):
         assert run("data", "check", "pairs_all", "--data-dir", tmp_path) == (0, "", [])
 
+    @pytest.mark.parametrize("wrong", ["\x1b[2J", "--\x1b[2J"])
+    def test_what_it_quotes_acts_on_nothing(self, run, wrong):
+        code, _, err = run("data", "check", wrong)
+        assert code == 2
+        assert r"\x1b[2J" in err[-1]
+        assert "\x1b" not in "".join(err)
+
+    def test_records_of_the_log_act_on_nothing(self, run, capsys):
+        run("list", "metrics")
+        logging.getLogger("exparity").warning("group %s", "\x1b]0;x\x07")
+        assert capsys.readouterr().err.endswith("WARNING group \\x1b]0;x\\x07\n")
+
     def test_unknown_dataset(self, run):
         refused(run("data", "check", "pairs_al"), "unknown dataset 'pairs_al'", "'pairs_all'")
 

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from exparity.errors import ExparityError, InputError
 from exparity.escaping import LogFormatter, csv_text, file_name, say, visible
+from exparity.progress import Progress
 
 # What atomic_path, shards and figures put around a name.
 LONGEST_AROUND = len("..parquet.12345678.tmp") + len("_2col")
@@ -122,6 +123,9 @@ class TestEdges:
     def test_lines_for_people(self, capsys):
         say("a\x1b[1m\nb")
         assert capsys.readouterr().out == "a\\x1b[1m\nb\n"
+
+    def test_progress(self):
+        assert Progress(1, "\x1b[2Jm").label == r"\x1b[2Jm"
 
     def test_nothing_else_prints_to_standard_output(self, repository):
         for path in (repository / "src" / "exparity").rglob("*.py"):

@@ -172,6 +172,11 @@ class TestComparison:
         assert "<b> − &c" in "".join(read(found).text)
         assert {tag for tag, _ in read(found).tags} == {"table", "tr", "th", "td", "b"}
 
+    def test_control_characters_are_written_out(self):
+        order = ("a\x1b[2J\u202e", "b")
+        found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
+        assert r"a\x1b[2J\u202e − b" in "".join(read(found).text)
+
     def test_the_test_over_all_groups(self):
         rng = np.random.default_rng(0)
         found = compare_all(rng.normal(size=60), ["a", "b", "c"] * 20, ("a", "b", "c"))[0]

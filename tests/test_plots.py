@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import io
 import math
 import subprocess
 import sys
+from xml.etree import ElementTree
 
 import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 
 import exparity
 from exparity import Explanation, InputError, compare_groups
+from exparity.interface import Origin
 
 RNG = np.random.default_rng(0)
 GROUPS = ["male", "female"] * 40
@@ -154,6 +158,38 @@ class TestTests:
             plot([{"method": "m", "metric": "k", "group_a": "a", "group_b": "b"}])
         with pytest.raises(InputError, match=r"d \(male − female\), e \(male"):
             plot(rows_of() + rows_of(dataset="e"))
+
+
+class TestNamesFromOutside:
+    ODD = "\x1b[31m\u202e\x9b"
+
+    def drawn(self, figure):
+        """Return the figure as SVG, which must be XML."""
+        file = io.BytesIO()
+        figure.savefig(file, format="svg")
+        ElementTree.fromstring(file.getvalue())
+        return figure
+
+    def test_control_characters_are_written_out(self):
+        odd = [{**row, "group_a": f"a{self.ODD}", "model": self.ODD} for row in rows_of()]
+        explained = Explanation("a b", 0, tokens=[self.ODD, "b"], scores=[1.0, -2.0],
+                                origin=Origin(self.ODD, {}, 0, "a"))  # fmt: skip
+        groups = [f"a{self.ODD}", "b"]
+        figures = [
+            exparity.plot_disparity(odd),
+            exparity.plot_effects(odd),
+            exparity.plot_explanation(explained),
+            exparity.plot_distributions({self.ODD: [1.0, 2.0, 3.0, 4.0]}, groups * 2, groups,
+                                        label=self.ODD),
+        ]  # fmt: skip
+        for figure in figures:
+            shown = [t.get_text() for t in self.drawn(figure).findobj(Text)]
+            assert any(r"\x1b[31m\u202e\x9b" in text for text in shown)
+
+    def test_a_group_that_starts_with_an_underscore_is_in_the_legend(self):
+        figure = exparity.plot_distributions([1.0, 2.0, 3.0, 4.0], ["_x", "y"] * 2, ("_x", "y"))
+        legend = figure.axes[0].get_legend()
+        assert [text.get_text().strip() for text in legend.get_texts()] == ["_x", "y"]
 
 
 class TestWhere:

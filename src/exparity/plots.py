@@ -115,7 +115,7 @@ def plot_distributions(
         distributions_panel(axes, [[spread_of(x, log=log) for x in parts] for parts in places])
         names = [fitted(registered_names("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
-        axes.set_ylabel(visible(label))
+        axes.set_ylabel(visible(label, keep="\n"))
         if log:
             logarithmic(axes)
         axes.legend(

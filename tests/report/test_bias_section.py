@@ -14,7 +14,8 @@ import pytest
 
 from exparity.artifacts import write_artefact
 from exparity.errors import InputError
-from exparity.report.bias import QUANTITIES, bias_csv, bias_tables, collapsed_cells, read_bias
+from exparity.report.bias import QUANTITIES, bias_tables, collapsed_cells, read_bias
+from exparity.report.downloads import bias_export
 from exparity.report.flags import MEANINGS
 from exparity.report.latex import render_bias_latex
 from exparity.report.render import html_environment
@@ -173,7 +174,7 @@ class TestTables:
 class TestFiles:
     def test_csv_has_every_line(self, tables):
         table = tables[0]
-        rows = list(csv.DictReader(io.StringIO(bias_csv(table))))
+        rows = list(csv.DictReader(io.StringIO(bias_export(table, "Bias").as_csv())))
         assert len(rows) == len(table.models) * len(table.lines)
         for row, (model, line) in zip(
             rows, ((m, x) for m in table.models for x in table.lines), strict=True

@@ -207,7 +207,7 @@ class TestFiles:
         assert (tmp_path / "figures" / "old.svg").exists()
 
     def test_hatching_shows_in_svg(self, written):
-        (path,) = written[0].glob("distributions_*_1col.svg")
+        (path,) = written[0].glob("distributions-*_1col.svg")
         source = path.read_text(encoding="utf-8")
         pattern = re.search(r'<pattern.*?fill="(#\w+)".*?stroke: (#\w+)', source, re.S)
         assert pattern[1] != pattern[2]

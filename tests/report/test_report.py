@@ -9,8 +9,11 @@ import json
 import math
 import re
 import shutil
+from functools import partial
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import pyarrow.parquet as pq
 import pytest
@@ -19,10 +22,12 @@ from exparity import read_results
 from exparity.artifacts import write_artefact
 from exparity.config import Experiment
 from exparity.errors import InputError
+from exparity.report import figures, gather
 from exparity.report.flags import meaning_of
 from exparity.report.latex import latex_escape
 from exparity.schema import read_schema
 from exparity.stages.report import report
+from exparity.stages.show import show
 from exparity.stats.model_bias import model_bias
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
@@ -132,26 +137,38 @@ def accuracy(rows, group=None):
 DECLARED = {"attribute": "sex", "groups": ["male", "female"], "labels": ["female", "male"]}
 
 
-def write(path, artefact, rows, **ids):
-    write_artefact(path, artefact, rows, ids, stage="x", parameters={}, extra=DECLARED)
+def as_it_is(dataset, name):
+    return name
 
 
-def make_study(folder, rename=str):
+def write(path, artefact, rows, call=str, **ids):
+    groups = [call(group) for group in DECLARED["groups"]]
+    rows = [
+        {k: call(v) if v and k in ("group", "group_a", "group_b") else v for k, v in row.items()}
+        for row in rows
+    ]
+    facts = {**DECLARED, "groups": groups}
+    write_artefact(path, artefact, rows, ids, stage="x", parameters={}, extra=facts)
+
+
+def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
+    """Write a study; ``rename`` says what a dataset, and its models and groups, are called."""
     number = 0
-    for dataset, model in ((d, m) for d in DATASETS for m in MODELS):
-        for seed in SEEDS:
-            ids = {"dataset": dataset, "model": rename(model), "seed": seed}
-            cell = Path(dataset) / rename(model) / str(seed)
+    for dataset, model in ((d, m) for d in DATASETS for m in models):
+        call = partial(rename, dataset)
+        for seed in seeds:
+            ids = {"dataset": call(dataset), "model": call(model), "seed": seed}
+            cell = Path(ids["dataset"]) / ids["model"] / str(seed)
             rows = bias_rows(predictions(dataset, model, seed))
-            write((folder / "bias" / cell).with_suffix(".parquet"), "bias", rows, **ids)
+            write((folder / "bias" / cell).with_suffix(".parquet"), "bias", rows, call, **ids)
             path = (folder / "controls" / cell).with_suffix(".parquet")
-            write(path, "controls", control_rows(seed), **ids)
+            write(path, "controls", control_rows(seed), call, **ids)
             for method in METHODS:
                 for metric in METRICS:
                     outcome = CASES[CASE_OF[dataset, model, method, metric]][0][seed]
                     path = folder / "tests" / cell / method / f"{metric}.parquet"
                     row = test_row(*outcome, number)
-                    write(path, "tests", [row], **ids, method=method, metric=metric)
+                    write(path, "tests", [row], call, **ids, method=method, metric=metric)
                     number += 1
 
 
@@ -446,7 +463,7 @@ class TestPage:
 
 class TestTables:
     def rows(self, study, dataset):
-        path = study / "report" / "tables" / f"disparity_{dataset}_male_female.csv"
+        path = study / "report" / "tables" / f"disparity-{dataset}-male-female.csv"
         with path.open(newline="", encoding="utf-8") as file:
             return list(csv.DictReader(file))
 
@@ -472,7 +489,7 @@ class TestTables:
 
     @pytest.mark.parametrize("dataset", DATASETS)
     def test_latex(self, study, dataset):
-        path = study / "report" / "tables" / f"disparity_{dataset}_male_female.tex"
+        path = study / "report" / "tables" / f"disparity-{dataset}-male-female.tex"
         lines = path.read_text(encoding="utf-8").splitlines()
         assert r"\begin{tabular}{llccc}" in lines
         head = next(line for line in lines if line.startswith("Model & Method"))
@@ -504,14 +521,14 @@ class TestTables:
 
     def test_one_file_of_each_kind_per_table(self, study):
         names = sorted(p.name for p in (study / "report" / "tables").iterdir())
-        tables = [f"bias_{d}" for d in DATASETS]
-        tables += [f"disparity_{d}_male_female" for d in DATASETS]
+        tables = [f"bias-{d}" for d in DATASETS]
+        tables += [f"disparity-{d}-male-female" for d in DATASETS]
         tables += ["accuracy", "controls", "cost", "rates", "rates_by_metric"]
         assert names == sorted(f"{t}.{kind}" for t in tables for kind in ("csv", "tex", "parquet"))
 
     def test_parquet_holds_what_the_csv_rounds(self, study):
         for dataset in DATASETS:
-            name = f"disparity_{dataset}_male_female"
+            name = f"disparity-{dataset}-male-female"
             found = pq.read_table(study / "report" / "tables" / f"{name}.parquet").to_pylist()
             for row, text in zip(found, self.rows(study, dataset), strict=True):
                 assert set(row) == set(text)
@@ -540,28 +557,142 @@ def test_latex_escape(text, escaped):
 
 
 def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):
-    def rename(model):
-        return f"<b>{model}&_%"
+    def rename(dataset, name):
+        return f"<b>{name}&_%" if name in MODELS else name
 
     make_study(tmp_path, rename)
-    pairs = [[dataset, rename(model)] for dataset, model in options["pairs"]]
+    pairs = [[dataset, rename(dataset, model)] for dataset, model in options["pairs"]]
     report(tmp_path, tmp_path / "report" / "index.html", {**options, "pairs": pairs})
     source = (tmp_path / "report" / "index.html").read_text()
     assert "<b>" not in source
     assert "&lt;b&gt;bert&amp;_%" in source
     assert Page(source).table("first, sex")[0][0][0] == "<b>bert&_%"
-    latex = (tmp_path / "report" / "tables" / "disparity_first_male_female.tex").read_text()
+    latex = (tmp_path / "report" / "tables" / "disparity-first-male-female.tex").read_text()
     assert "\n<b>bert\\&\\_\\%" in latex
+
+
+def test_tables_whose_ids_and_groups_run_together_have_files_of_their_own(tmp_path, options):
+    names = {
+        "first": {"first": "a_b", "male": "c", "female": "d"},
+        "second": {"second": "a", "male": "b_c", "female": "d"},
+    }
+    one = {"models": MODELS[:1], "seeds": [0]}
+    make_study(tmp_path, lambda dataset, name: names[dataset].get(name, name), **one)
+    called = {dataset: names[dataset][dataset] for dataset in DATASETS}
+    report(
+        tmp_path,
+        tmp_path / "report" / "index.html",
+        {
+            **options,
+            "pairs": [[called[d], MODELS[0]] for d in DATASETS],
+            "datasets": [[called[d], use] for d, use in options["datasets"]],
+            "seeds": [0],
+            "methods": options["methods"][:1],
+        },
+    )
+    paths = list((tmp_path / "report" / "tables").glob("disparity*.parquet"))
+    first_cells = [pq.read_table(path).to_pylist()[0] for path in paths]
+    tables = sorted((cell["dataset"], cell["group_a"]) for cell in first_cells)
+    assert tables == [("a", "b_c"), ("a_b", "c")]
+
+
+def test_two_of_one_name_are_known_by_their_ids(monkeypatch):
+    names = {"lime": "LIME", "mine": "LIME", "shap": "SHAP", "x": "shap", "y": "y"}
+    registry = SimpleNamespace(get=lambda use: SimpleNamespace(display=names[use]))
+    monkeypatch.setattr(gather, "METHODS", registry)
+    study = SimpleNamespace(methods={id: id for id in names}, datasets={}, metrics={})
+    shown = {id: gather.Study.display(study, "method", id) for id in names}
+    assert shown == {"lime": "lime", "mine": "mine", "shap": "SHAP", "x": "x", "y": "y"}
+
+
+# Colour, a window's title, an overwritten line, a change of direction, a line of its own,
+# markup of the page and of the terminal, a formula of a spreadsheet.
+HOSTILE = "\x1b[31m\x1b]0;x\x07\r\u202eab\x9b\n</script>[bold]%"
+ACTING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+@pytest.fixture(scope="module")
+def hostile(tmp_path_factory, options):
+    folder = tmp_path_factory.mktemp("hostile")
+    names = {"male": f"=cmd{HOSTILE}", "female": "@x"}
+    one = {"models": MODELS[:1], "seeds": [0]}
+    make_study(folder, lambda dataset, name: names.get(name, name), **one)
+    few = {
+        "pairs": options["pairs"][:1], "seeds": [0], "datasets": options["datasets"][:1],
+        "methods": options["methods"][:1], "metrics": options["metrics"][:1],
+        "title": f"Title {HOSTILE}", "report": {"figures": True},
+    }  # fmt: skip
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
+        report(folder, folder / "report" / "index.html", {**options, **few})
+    return folder / "report"
+
+
+def strings_of(value):
+    """Yield every text in what was read from JSON, keys as well."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, list | dict):
+        for item in [*value, *value.values()] if isinstance(value, dict) else value:
+            yield from strings_of(item)
+
+
+class TestHostileNames:
+    def test_text_files_have_no_control_characters(self, hostile):
+        paths = [p for p in hostile.rglob("*") if p.suffix in (".html", ".tex", ".svg", ".txt")]
+        assert {path.suffix for path in paths} == {".html", ".tex", ".svg", ".txt"}
+        for path in paths:
+            assert not ACTING.search(path.read_text(encoding="utf-8")), path.name
+        page = Page((hostile / "index.html").read_text(encoding="utf-8"))
+        attributes = [value for _, attrs in page.tags for value in attrs.values() if value]
+        assert not any(map(ACTING.search, [*page.texts, *attributes]))
+
+    def test_the_data_of_the_page_has_none(self, hostile):
+        page = (hostile / "index.html").read_text(encoding="utf-8")
+        found = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', page, re.S)
+        data = "".join(text for part in found for text in strings_of(json.loads(part)))
+        assert "=cmd" in data
+        assert not ACTING.search(data)
+
+    def test_the_page_shows_them(self, hostile):
+        page = Page((hostile / "index.html").read_text(encoding="utf-8"))
+        assert r"\x1b[31m\x1b]0;x\x07\r\u202eab\x9b" in page.text
+
+    def test_figures_are_xml(self, hostile):
+        for path in (hostile / "figures").glob("*.svg"):
+            ElementTree.parse(path)
+
+    def test_comments_of_latex_stay_comments(self, hostile):
+        for path in (hostile / "tables").glob("*.tex"):
+            assert not any(line.startswith("</script>") for line in path.read_text().splitlines())
+
+    def test_spreadsheets_compute_nothing(self, hostile):
+        seen = []
+        for path in hostile.rglob("*.csv"):
+            with path.open(newline="", encoding="utf-8") as file:
+                seen += [cell for row in csv.reader(file) for cell in row]
+        assert any(cell.startswith("'=cmd") for cell in seen)
+        assert "'@x" in seen
+        for cell in seen:
+            if cell[:1] in ("=", "+", "-", "@", "\t", "\r"):
+                float(cell)
+
+    def test_the_terminal_shows_them(self, hostile, capsys):
+        show(hostile)
+        printed = capsys.readouterr().out
+        assert not ACTING.search(printed)
+        assert r"Title \x1b[31m" in printed
+        assert "[bold]" in printed
 
 
 def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path):
     shutil.copytree(study, tmp_path, dirs_exist_ok=True)
     page, folder = tmp_path / "report" / "index.html", tmp_path / "report" / "figures"
     assert not list(folder.iterdir())
-    assert "disparity_first_male_female_1col" not in page.read_text()
+    assert "disparity-first-male-female_1col" not in page.read_text()
     report(tmp_path, page, {**options, "report": {"figures": True}})
-    assert (folder / "disparity_first_male_female_1col.svg").is_file()
-    assert "disparity_first_male_female_1col" in page.read_text()
+    assert (folder / "disparity-first-male-female_1col.svg").is_file()
+    assert "disparity-first-male-female_1col" in page.read_text()
     report(tmp_path, page, options)  # nothing is left that the new page does not show
     assert not list(folder.iterdir())
 

@@ -52,7 +52,7 @@ def test_own_table_and_own_checkpoint(checkout, readme_config, checkpoints):
     page = (checkout.results / "report" / "index.html").read_text()
     assert "region" in page
     assert "gender" not in page
-    assert len(list((checkout.results / "report" / "tables").glob("disparity_*.csv"))) == 3
+    assert len(list((checkout.results / "report" / "tables").glob("disparity-*.csv"))) == 3
     assert checkout.plan() == {}
     # A changed table is a changed input.
     write_table(checkout.root / dataset["path"], words=("new",))

@@ -5,8 +5,6 @@ It also says which runs collapsed to one class, so that other tables can mark th
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +16,7 @@ import numpy as np
 
 from exparity.artifacts import read_artefact
 from exparity.errors import InputError
+from exparity.escaping import file_name
 
 Run = tuple[str, str, int]
 """Dataset, model and seed of one trained classifier."""
@@ -152,7 +151,7 @@ class BiasTable:
     @property
     def name(self) -> str:
         """File name without suffix."""
-        return f"bias_{self.dataset}"
+        return file_name("bias", self.dataset)
 
     def blocks(self) -> list[list[BiasLine]]:
         """Return the shown lines by quantity."""
@@ -281,22 +280,3 @@ def _cell(rows: Sequence[Mapping[str, Any]]) -> BiasCell:
         undefined=len(rows) - len(values),
         collapsed=sum("collapsed" in row["flags"] for row in rows),
     )
-
-
-def bias_csv(table: BiasTable) -> str:
-    """Return a table as CSV: a line per model and quantity, those not shown included."""
-    file = io.StringIO()
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["dataset", "model", "quantity", "class", "group", "group_b", "mean", "sd", "runs",
-         "undefined_runs", "collapsed_runs"]
-    )  # fmt: skip
-    for model in table.models:
-        for line in table.lines:
-            cell = table.cells[line, model]
-            mean, sd = ("" if x is None else f"{x:.6g}" for x in (cell.mean, cell.sd))
-            writer.writerow(
-                [table.dataset, model, line.quantity, line.class_name, line.group, line.group_b,
-                 mean, sd, cell.runs, cell.undefined, cell.collapsed]
-            )  # fmt: skip
-    return file.getvalue()

@@ -5,14 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from exparity.artifacts import atomic_path, save_parquet
-from exparity.report.bias import BiasTable, bias_csv
+from exparity.report.bias import BiasTable
 from exparity.report.exports import Export
 from exparity.report.gather import Study
 from exparity.report.latex import render_bias_latex, render_latex
@@ -20,9 +19,10 @@ from exparity.report.provenance import Cost
 from exparity.report.published.comparison import Comparison
 from exparity.report.published.output import comparison_tables
 from exparity.report.sections.overview import headline_rates, rates_by_metric
-from exparity.report.tables import Table, write_csv
+from exparity.report.tables import Table
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
+_DIGITS = 6
 _DISPARITY = {
     "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "metric": _TEXT, "group_a": _TEXT,
     "group_b": _TEXT, "significant_runs": _INT, "total_runs": _INT, "mean_cohens_d": _FLOAT,
@@ -82,7 +82,10 @@ def table_exports(
         published: the comparison with published numbers, if there is one.
     """
     found = [_disparity(study, table) for table in tables]
-    found += [_bias(study, table) for table in bias]
+    found += [
+        bias_export(table, f"Model bias on {study.display('dataset', table.dataset)}")
+        for table in bias
+    ]
     found += [
         Export("rates", "How often groups differ", pa.schema(_RATES.items()), _rates(study)),
         Export("rates_by_metric", "How often groups differ, by metric",
@@ -93,7 +96,7 @@ def table_exports(
     ]  # fmt: skip
     if study.controls:
         rows = [
-            {**vars(rate), "metric": metric or "all"}
+            {**vars(rate), "metric": metric}
             for metric, rates in study.controls.items()
             for rate in rates
         ]
@@ -134,8 +137,6 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
 
 
 def _disparity(study: Study, table: Table) -> Export:
-    text = StringIO()
-    write_csv(table, text)
     rows = []
     for model, method, cells in table.rows():
         for metric, cell in zip(table.metrics, cells, strict=True):
@@ -161,11 +162,12 @@ def _disparity(study: Study, table: Table) -> Export:
         pa.schema(_DISPARITY.items()),
         rows,
         latex=render_latex(study, table),
-        csv=text.getvalue(),
+        digits=_DIGITS,
     )
 
 
-def _bias(study: Study, table: BiasTable) -> Export:
+def bias_export(table: BiasTable, title: str) -> Export:
+    """Return a table of model bias: those lines too that the page does not show."""
     rows = [
         {
             "dataset": table.dataset, "model": model, "quantity": line.quantity,
@@ -179,11 +181,11 @@ def _bias(study: Study, table: BiasTable) -> Export:
     ]  # fmt: skip
     return Export(
         table.name,
-        f"Model bias on {study.display('dataset', table.dataset)}",
+        title,
         pa.schema(_BIAS.items()),
         rows,
         latex=render_bias_latex(table),
-        csv=bias_csv(table),
+        digits=_DIGITS,
     )
 
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
 
+from exparity.escaping import csv_text, plain_cell
 from exparity.report.latex import render_latex_table
 
 
@@ -23,7 +22,7 @@ class Export:
         schema: its columns and their types.
         rows: one mapping per row; NaN and None are empty cells in CSV and LaTeX.
         latex: its LaTeX source where it has a form of its own; else all columns are printed.
-        csv: its text where it has a form of its own; else all columns are written in full.
+        digits: significant digits of its numbers in CSV; all of them if None.
         folder: where it is, below the folder of the page.
     """
 
@@ -32,7 +31,7 @@ class Export:
     schema: pa.Schema
     rows: Sequence[Mapping[str, Any]]
     latex: str | None = None
-    csv: str | None = None
+    digits: int | None = None
     folder: str = "tables"
 
     def as_table(self) -> pa.Table:
@@ -40,16 +39,9 @@ class Export:
         return pa.Table.from_pylist(list(self.rows), schema=self.schema)
 
     def as_csv(self) -> str:
-        """Return it as CSV, numbers in full."""
-        if self.csv is not None:
-            return self.csv
-        file = io.StringIO()
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.schema.names)
-        writer.writerows(
-            [_in_csv(row.get(name)) for name in self.schema.names] for row in self.rows
-        )
-        return file.getvalue()
+        """Return it as CSV."""
+        names = self.schema.names
+        return csv_text(names, ([self._rounded(row.get(n)) for n in names] for row in self.rows))
 
     def as_latex(self) -> str:
         """Return it as LaTeX for ``booktabs``."""
@@ -63,15 +55,11 @@ class Export:
             [[_in_latex(row.get(name)) for name in self.schema.names] for row in self.rows],
         )
 
-
-def _in_csv(value: Any) -> Any:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if value is None or (isinstance(value, float) and value != value):
-        return ""
-    return " ".join(map(str, value)) if isinstance(value, list | tuple) else value
+    def _rounded(self, value: Any) -> Any:
+        rounds = self.digits is not None and isinstance(value, float) and value == value
+        return f"{value:.{self.digits}g}" if rounds else value
 
 
 def _in_latex(value: Any) -> str:
-    value = _in_csv(value)
+    value = plain_cell(value)
     return f"{value:.4g}" if isinstance(value, float) else str(value)

@@ -79,12 +79,16 @@ class Study:
             "metric": (self.metrics, METRICS),
         }
         names, registry = parts[kind]
-        # Two instances of one implementation would look the same.
-        unique = list(names.values()).count(names[id]) == 1
-        entry = registry.get(names[id])
-        if kind == "dataset":  # a table of the user's own is known by its id
-            return entry.facts.display or id if unique else id
-        return entry.display if unique else id
+        shown = {}
+        for instance, use in names.items():
+            entry = registry.get(use)
+            # a table of the user's own is known by its id
+            shown[instance] = (
+                entry.display if kind != "dataset" else entry.facts.display or instance
+            )
+        # Instances of one implementation would look the same, as would two plug-ins of one name.
+        others = [*(name for i, name in shown.items() if i != id), *(names.keys() - {id})]
+        return id if shown[id] in others else shown[id]
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:

@@ -6,20 +6,14 @@ effect is considerable, and is coloured by the group with the higher scores.
 
 from __future__ import annotations
 
-import csv
-import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TextIO
+from typing import Any
 
+from exparity.escaping import file_name
 from exparity.report.gather import Study
 from exparity.stats.seeds import SeedSummary, summarise_seeds
-
-
-def file_name(*parts: str) -> str:
-    """Return a file name made of parts, which may hold any character."""
-    return "_".join(re.sub(r"[^\w.+-]+", "_", part).strip("._") or "_" for part in parts)
 
 
 @dataclass(frozen=True)
@@ -160,29 +154,3 @@ def disparity_tables(study: Study) -> list[Table]:
             grouped.items(), key=lambda item: order.index(item[0][0])
         )
     ]
-
-
-def write_csv(table: Table, file: TextIO) -> None:
-    """Write a table as CSV: a line per model, method and metric, in words rather than colours."""
-    writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(
-        ["dataset", "model", "method", "metric", "group_a", "group_b", "significant_runs",
-         "total_runs", "mean_cohens_d", "considerable", "higher_group", "flags",
-         "significant_runs_holm", "significant_runs_bh", "mean_cohens_d_all", "sd_cohens_d_all",
-         "share_same_sign", "combined_p"]
-    )  # fmt: skip
-    for model, method, cells in table.rows():
-        for metric, cell in zip(table.metrics, cells, strict=True):
-            higher = {1: table.group_a, -1: table.group_b, 0: ""}[cell.direction]
-            effect = "" if cell.mean_d is None else f"{cell.mean_d:.6g}"
-            seeds = cell.summary
-            writer.writerow(
-                [table.dataset, model, method, metric, table.group_a, table.group_b,
-                 cell.significant, cell.total, effect, str(cell.considerable).lower(), higher,
-                 " ".join(cell.flags), cell.holm, cell.bh,
-                 *map(_number, (seeds.mean_d, seeds.sd_d, seeds.same_sign, seeds.combined_p))]
-            )  # fmt: skip
-
-
-def _number(value: float) -> str:
-    return "" if value != value else f"{value:.6g}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.artifacts import read_artefact, read_tables
+from exparity.escaping import file_name, visible
 from exparity.report.cells import artefact_paths
 from exparity.report.figures import captions
 from exparity.report.figures.bias import bias_figure
@@ -31,7 +32,7 @@ from exparity.report.figures.names import names_of
 from exparity.report.figures.significance import significance_figure, significance_lines
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.gather import Study
-from exparity.report.tables import Table, file_name
+from exparity.report.tables import Table
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -98,7 +99,7 @@ def write_figures(
             save(found, temporary / f"{figure.name}_{name}", figure.title)
         drawn.append(figure)
     text = "\n".join(f"{figure.name}\n{figure.caption}\n" for figure in drawn)
-    (temporary / "captions.txt").write_text(text, encoding="utf-8")
+    (temporary / "captions.txt").write_text(visible(text, keep="\n"), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     temporary.replace(folder)
     log.info("%d figures", len(drawn))
@@ -149,7 +150,7 @@ def _of_table(study: Study, table: Table) -> Iterator[tuple[Drawn, Draw]]:
     parts = (table.dataset, table.group_a, table.group_b)
     yield (
         Drawn(
-            file_name("disparity", *parts), "disparity", f"Disparity, {about}",
+            table.name, "disparity", f"Disparity, {about}",
             captions.disparity_caption(study, table, rows),
         ),
         lambda width: disparity_figure(table, width, names),

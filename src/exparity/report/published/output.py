@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from importlib.metadata import version
@@ -12,6 +11,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artifacts import atomic_path, save_parquet
+from exparity.escaping import csv_text
 from exparity.report.published.agreement import majority
 from exparity.report.published.claims import ClaimResult
 from exparity.report.published.comparison import Comparison
@@ -71,13 +71,9 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
     for name, (schema, rows) in comparison_tables(comparison).items():
         table = pa.Table.from_pylist(rows, schema=schema)
         save_parquet(folder / f"{name}.parquet", table, facts)
-        with (
-            atomic_path(folder / f"{name}.csv") as temporary,
-            temporary.open("w", newline="", encoding="utf-8") as file,
-        ):
-            writer = csv.writer(file, lineterminator="\n")
-            writer.writerow(schema.names)
-            writer.writerows([_in_csv(row[column]) for column in schema.names] for row in rows)
+        text = csv_text(schema.names, ([row[column] for column in schema.names] for row in rows))
+        with atomic_path(folder / f"{name}.csv") as temporary:
+            temporary.write_text(text, encoding="utf-8", newline="")
 
 
 def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list[Record]]]:
@@ -86,10 +82,6 @@ def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list
         name: (pa.schema(columns.items()), records(comparison))
         for name, (columns, records) in _FILES.items()
     }
-
-
-def _in_csv(value: Any) -> Any:
-    return str(value).lower() if isinstance(value, bool) else value
 
 
 def cell_record(match: Match) -> Record:

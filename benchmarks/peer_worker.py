@@ -142,8 +142,9 @@ def load_ferret(checkpoint: str, device: str, precision: str) -> tuple[Explain, 
     from ferret.benchmark import lp_normalize
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
-    model = AutoModelForSequenceClassification.from_pretrained(checkpoint).to(device).eval()
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint, trust_remote_code=False)
+    loaded = AutoModelForSequenceClassification.from_pretrained(checkpoint, trust_remote_code=False)
+    model = loaded.to(device).eval()
     gradient, integrated = GradientExplainer, IntegratedGradientExplainer
     explainers = {
         "gradient": gradient(model, tokenizer, multiply_by_inputs=False),

@@ -17,7 +17,7 @@ def main() -> None:
     parser.add_argument("--tokenizer", required=True, help="checkpoint whose tokenizer is taken")
     arguments = parser.parse_args()
     torch.manual_seed(0)
-    tokenizer = AutoTokenizer.from_pretrained(arguments.tokenizer)
+    tokenizer = AutoTokenizer.from_pretrained(arguments.tokenizer, trust_remote_code=False)
     model = BertForSequenceClassification(BertConfig(vocab_size=len(tokenizer)))
     model.save_pretrained(arguments.folder)
     tokenizer.save_pretrained(arguments.folder)

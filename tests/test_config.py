@@ -360,6 +360,18 @@ class TestRefused:
         with pytest.raises(InputError, match=r"models.m: checkpoint .*gone: no such folder"):
             experiment(models={"m": model})
 
+    def test_a_checkpoint_with_code_of_its_own(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"auto_map": {"AutoConfig": "evil.Config"}}')
+        with pytest.raises(InputError, match=r"models\.m: checkpoint .*config\.json names Python"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+
+    def test_encoder_decoders(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"is_encoder_decoder": true}')
+        with pytest.raises(InputError, match=r"models\.m: .*config\.json is of an encoder-decoder"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+        with pytest.raises(InputError, match=r"models\.m: architecture 't5' is an encoder-decoder"):
+            experiment(models={"m": {"init": "scratch", "architecture": "t5"}})
+
     def test_a_folder_that_is_no_model(self, tmp_path):
         with pytest.raises(InputError, match=r"models.m: checkpoint .*has no config.json"):
             experiment(models={"m": {"checkpoint": str(tmp_path)}})

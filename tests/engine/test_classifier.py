@@ -8,7 +8,7 @@ import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from exparity import InputError, load_classifier
+from exparity import ExparityError, InputError, load_classifier
 from exparity.engine.batching import plan_batches, run_batches
 from exparity.engine.classifier import padded
 
@@ -214,3 +214,11 @@ def test_input_limit_counts_positions_as_the_family_does(classifiers, family, li
     assert found.max_length == limit
     ids = np.full(limit, 10)
     assert np.isfinite(found.probabilities([ids])).all()
+
+
+def test_probabilities_that_are_no_numbers_are_an_error(checkpoints):
+    classifier = load_classifier(checkpoints["bert"], "cpu")
+    classifier.model.get_input_embeddings().weight.data[7] = float("inf")
+    assert np.isfinite(classifier.probabilities([[2, 8, 3]])).all()
+    with pytest.raises(ExparityError, match="probabilities that are not finite"):
+        classifier.probabilities([[2, 8, 3], [2, 7, 3]])

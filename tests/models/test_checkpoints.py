@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import io
 import json
 import os
 import shutil
@@ -12,8 +14,17 @@ from pathlib import Path
 import pytest
 
 from exparity import InputError, load_classifier
+from exparity.data.files import DataSource
+from exparity.models.checkpoints import (
+    build_model,
+    check_checkpoint,
+    load_model,
+    load_tokenizer,
+    quiet_transformers,
+)
 from exparity.models.scratch import train_tokenizer
-from exparity.models.spec import ModelSpec
+from exparity.models.spec import ENCODER_DECODERS, ModelSpec
+from exparity.stages._masked_lm import load_masked_lm
 
 
 @pytest.fixture
@@ -89,7 +100,7 @@ class TestHub:
         (repository / "refs" / "main").write_text(commit)
         return repository / "snapshots" / commit
 
-    def load(self, cache, *more) -> subprocess.CompletedProcess[str]:
+    def load(self, cache, *more, input=None) -> subprocess.CompletedProcess[str]:
         code = (
             "import sys\n"
             "from exparity.errors import InputError\n"
@@ -103,13 +114,20 @@ class TestHub:
         )
         home = cache.parents[3]
         return subprocess.run(
-            [sys.executable, "-c", code, *more], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", code, *more],
+            capture_output=True, text=True, check=True, input=input,
             env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
         )  # fmt: skip
 
     def test_a_fetched_model_is_found_below_hf_home(self, cache):
         assert self.load(cache, self.NAME).stdout == "3\n"
         assert self.load(cache, self.NAME, cache.name).stdout == "3\n"
+
+    def test_no_code_of_the_cache_is_run(self, cache):
+        make_hostile(cache)
+        message = self.load(cache, self.NAME, input="y\n" * 99).stdout
+        assert message.startswith(f"checkpoint {self.NAME}: config.json names Python code of its")
+        assert not (cache / "ran").exists()
 
     def test_one_that_was_not_fetched_says_how_to_get_it(self, cache):
         message = self.load(cache, "someone/else").stdout
@@ -129,12 +147,297 @@ class TestHub:
         assert message.count("\n") == 1
 
 
-def test_code_in_a_checkpoint_is_not_run(folder):
-    config = json.loads((folder / "config.json").read_text())
-    config["auto_map"] = {"AutoModelForSequenceClassification": "evil.Model"}
-    (folder / "config.json").write_text(json.dumps(config))
-    (folder / "evil.py").write_text("raise SystemExit('ran')")
-    load_classifier(str(folder), "cpu")
+def change(folder, file="config.json", **entries):
+    path = folder / file
+    settings = json.loads(path.read_text()) if path.is_file() else {}
+    path.write_text(json.dumps({**settings, **entries}))
+
+
+def make_hostile(folder):
+    """Let configuration, tokenizer and model ask for Python code that leaves a file behind."""
+    (folder / "evil.py").write_text(
+        f"open({str(folder / 'ran')!r}, 'w').close()\n"
+        "from transformers import BertConfig as Config, BertForSequenceClassification as Model\n"
+        "from transformers import BertTokenizer as Tokenizer\n"
+    )
+    change(
+        folder,
+        model_type="evil",
+        auto_map={
+            "AutoConfig": "evil.Config",
+            "AutoModelForSequenceClassification": "evil.Model",
+            "AutoModelForMaskedLM": "evil.Model",
+        },
+    )
+    change(
+        folder,
+        "tokenizer_config.json",
+        tokenizer_class="Evil",
+        auto_map={"AutoTokenizer": ["evil.Tokenizer", None]},
+    )
+
+
+def finetune_from(folder, tmp_path):
+    from exparity.stages.finetune import finetune_cell
+    from exparity.stages.prepare import prepare
+
+    data = tmp_path / "data.parquet"
+    prepare("pairs_all", {"n_pairs": 4}, DataSource(tmp_path), data, "pairs")
+    finetune_cell(
+        data, tmp_path / "out" / "0", tmp_path / "predictions.parquet",
+        model={"checkpoint": str(folder)}, training={"epochs": 1}, model_id="m", seed=0,
+        device="cpu",
+    )  # fmt: skip
+
+
+ROUTES = {
+    "load_classifier": lambda folder, _: load_classifier(str(folder), "cpu"),
+    "load_tokenizer": lambda folder, _: load_tokenizer(str(folder)),
+    "load_masked_lm": lambda folder, _: load_masked_lm(folder, str(folder), None, "cpu"),
+    "finetune": finetune_from,
+    "config": lambda folder, _: check_checkpoint(str(folder)),
+}
+
+
+class TestCode:
+    """No code from a checkpoint runs, also where somebody says yes to everything."""
+
+    @pytest.fixture(autouse=True)
+    def yes(self, monkeypatch, tmp_path):
+        monkeypatch.setattr("sys.stdin", io.StringIO("y\n" * 99))
+        monkeypatch.setattr("transformers.dynamic_module_utils.HF_MODULES_CACHE", str(tmp_path))
+
+    @pytest.mark.parametrize("route", ROUTES)
+    def test_it_is_refused_before_transformers_asks(self, folder, tmp_path, route):
+        make_hostile(folder)
+        with pytest.raises(InputError, match=r"config\.json names Python code") as refused:
+            ROUTES[route](folder, tmp_path)
+        assert "\n" not in str(refused.value)
+        assert not (folder / "ran").exists()
+
+    def test_that_of_a_tokenizer_alone(self, folder):
+        config = (folder / "config.json").read_text()
+        make_hostile(folder)
+        (folder / "config.json").write_text(config)
+        refuse(folder, r"tokenizer_config\.json names Python code of its own")
+        assert not (folder / "ran").exists()
+
+    @pytest.mark.parametrize(
+        ("file", "entries", "message"),
+        [
+            ("config.json", {"text_config": {"auto_map": {"AutoModel": "a.B"}}}, "Python code"),
+            (
+                "config.json",
+                {"attn_implementation": "kernels-community/flash"},
+                "code from the Hub",
+            ),
+            ("config.json", {"_attn_implementation": "flash_attention_2"}, "code from the Hub"),
+            ("config.json", {"_attn_implementation": {"": "some/kernel"}}, "code from the Hub"),
+            ("config.json", {"quantization_config": {"quant_method": "mine"}}, "save it dequant"),
+            ("config.json", {"configuration_files": ["config.4.0.0.json"]}, "call that one"),
+            ("config.json", {"transformers_weights": "other.safetensors"}, "call it model.safe"),
+            ("adapter_config.json", {"peft_type": "LORA"}, "merge them"),
+            (
+                "model.safetensors.index.json",
+                {"weight_map": {"a": "../other/model.safetensors"}},
+                "'../other/model.safetensors', which is not beside it",
+            ),
+        ],
+    )
+    def test_other_ways_out_of_the_folder(self, folder, file, entries, message):
+        change(folder, file, **entries)
+        refuse(folder, rf"{file} .*{message}")
+
+    def test_a_plain_attention_may_be_named(self, folder):
+        change(folder, attn_implementation="eager", quantization_config=None)
+        load_classifier(str(folder), "cpu")
+
+    def test_every_call_says_that_no_code_is_run(self, repository):
+        calls = [
+            (path.name, call.lineno, ast.unparse(call))
+            for path in (repository / "src").rglob("*.py")
+            for call in ast.walk(ast.parse(path.read_text()))
+            if isinstance(call, ast.Call)
+            and isinstance(call.func, ast.Attribute)
+            and call.func.attr in ("from_pretrained", "from_config")
+            and ast.unparse(call.func.value) not in ("Experiment", "cls")
+        ]
+        assert len(calls) >= 4
+        assert [call for call in calls if "trust_remote_code=False" not in call[2]] == []
+
+
+def rewrite(folder, edit):
+    """Change the tensors of a checkpoint; None takes one away."""
+    from safetensors.torch import load_file, save_file
+
+    path = folder / "model.safetensors"
+    tensors = dict(map(edit, *zip(*load_file(path).items(), strict=True)))
+    kept = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    save_file(kept, path, metadata={"format": "pt"})
+
+
+def same_as(folder, original):
+    one, other = (load_model(str(f)).state_dict() for f in (folder, original))
+    return one.keys() == other.keys() and all(one[k].equal(other[k]) for k in one)
+
+
+class TestRandomWeights:
+    """What a checkpoint does not say is not drawn at random, but for what is trained next."""
+
+    @pytest.mark.parametrize(
+        ("gone", "message"),
+        [
+            ("bert.encoder.layer.1.", r"lacks bert\.encoder\.layer\.1\..* and 13 more, or has"),
+            ("classifier.", r"lacks classifier\.bias, classifier\.weight, or has"),
+            ("bert.pooler.dense.bias", r"lacks bert\.pooler\.dense\.bias, or has"),
+        ],
+    )
+    def test_missing_tensors_are_refused(self, folder, gone, message):
+        rewrite(folder, lambda k, v: (k, None if k.startswith(gone) else v))
+        refuse(folder, message)
+
+    @pytest.mark.parametrize(
+        ("entries", "message"),
+        [
+            ({"num_hidden_layers": 1}, r"holds bert\.encoder\.layer\.1\..*does not have"),
+            ({"num_hidden_layers": 3}, r"lacks bert\.encoder\.layer\.2\."),
+            ({"max_position_embeddings": 32}, r"lacks bert\.embeddings\.position_embeddings\.w"),
+            ({"vocab_size": 90}, r"lacks bert\.embeddings\.word_embeddings\.weight"),
+            ({"id2label": {"0": "a", "1": "b", "2": "c"}}, r"lacks classifier\.bias, classifier"),
+            ({"id2label": {"0": "a"}, "problem_type": None}, "has 1 class; two are needed"),
+            ({"model_type": "distilbert"}, r"lacks distilbert\.embeddings\."),
+            (
+                {"hidden_size": "wide"},
+                "cannot be loaded: Validation error for field 'hidden_size': \\w",
+            ),
+        ],
+    )
+    def test_a_config_of_another_model_is_refused(self, folder, entries, message):
+        change(folder, **entries)
+        refuse(folder, message)
+
+    @pytest.mark.parametrize("prefix", ["module.", "_orig_mod.", "module._orig_mod."])
+    def test_a_prefix_of_all_tensors_is_taken_off(self, folder, tmp_path, checkpoints, prefix):
+        rewrite(folder, lambda k, v: (prefix + k, v))
+        assert same_as(folder, checkpoints["bert"])
+        model = load_model(str(folder))
+        with quiet_transformers():
+            model.save_pretrained(tmp_path / "again")
+        shutil.copy(folder / "config.json", tmp_path / "again")
+        assert same_as(tmp_path / "again", checkpoints["bert"])
+
+    def test_a_prefix_of_some_is_refused(self, folder):
+        rewrite(folder, lambda k, v: (k if "layer.0" in k else f"module.{k}", v))
+        refuse(folder, r"lacks .*a prefix \(module\., _orig_mod\.\) before all names or none")
+
+    def test_values_that_are_no_numbers_are_refused(self, folder):
+        rewrite(
+            folder,
+            lambda k, v: (k, v.fill_(float("nan")) if k.endswith("pooler.dense.bias") else v),
+        )
+        refuse(folder, r"bert\.pooler\.dense\.bias hold values that are not finite")
+
+    @pytest.mark.parametrize("scheme", ["all", "classification"])
+    def test_a_head_to_be_trained_may_be_new_and_is_named(self, folder, caplog, scheme):
+        rewrite(folder, lambda k, v: (k, None if k.startswith("classifier") else v))
+        with caplog.at_level("INFO"):
+            load_model(str(folder), labels=["a", "b"], scheme=scheme)
+        assert "new weights, to be trained: classifier.bias, classifier.weight" in caplog.text
+        rewrite(folder, lambda k, v: (k, None if "layer.0.output" in k else v))
+        with pytest.raises(InputError, match=r"lacks bert\.encoder\.layer\.0\.output"):
+            load_model(str(folder), labels=["a", "b"], scheme=scheme)
+
+    def test_a_pooler_may_be_new_where_it_is_trained(self, folder):
+        rewrite(folder, lambda k, v: (k, None if "pooler" in k else v))
+        load_model(str(folder), labels=["a", "b"], scheme="all")
+        with pytest.raises(InputError, match=r"scheme 'embedding' does not train them; use scheme"):
+            load_model(str(folder), labels=["a", "b"], scheme="embedding")
+
+    def test_without_training_nothing_may_be_new(self, folder):
+        rewrite(folder, lambda k, v: (k, None if k.startswith("classifier") else v))
+        with pytest.raises(InputError, match=r"lacks classifier\.bias"):
+            build_model(ModelSpec(checkpoint=str(folder)), ["a", "b"], [], trained=False)
+
+
+SMALL = {"vocab_size": 40, "num_hidden_layers": 1, "num_attention_heads": 2}
+WIDE = {"hidden_size": 8, "intermediate_size": 8}
+PRETRAINED = {
+    "bert": ("MaskedLM", SMALL | WIDE),
+    "roberta": ("MaskedLM", SMALL | WIDE),
+    "gpt2": ("CausalLM", {"vocab_size": 40, "n_embd": 8, "n_layer": 1, "n_head": 2}),
+    "distilbert": (
+        "MaskedLM",
+        {"vocab_size": 40, "dim": 8, "n_layers": 1, "n_heads": 2, "hidden_dim": 8},
+    ),
+    "electra": ("PreTraining", SMALL | WIDE | {"embedding_size": 4}),
+    "albert": ("MaskedLM", SMALL | WIDE | {"embedding_size": 4}),
+}
+
+
+@pytest.mark.parametrize("family", PRETRAINED)
+def test_pretrained_models_of_every_kind_get_a_head(family, tmp_path):
+    """As published: the bare encoder, with another head, in several files, as a classifier."""
+    import torch
+    import transformers
+
+    head, size = PRETRAINED[family]
+    config = transformers.AutoConfig.for_model(family, **size)
+    for kind in ("", f"For{head}", "ForSequenceClassification"):
+        folder = tmp_path / (kind or "bare")
+        with quiet_transformers():
+            model = getattr(transformers, f"AutoModel{kind}").from_config(config)
+            model.save_pretrained(folder, max_shard_size="2KB")
+        assert len(list(folder.glob("model-*.safetensors"))) > 1
+        loaded = load_model(str(folder), labels=["a", "b"], scheme="all")
+        expected = model.base_model.state_dict()
+        shared = {k: v for k, v in loaded.base_model.state_dict().items() if k in expected}
+        assert len(shared) > 5
+        assert all(torch.equal(v, expected[k]) for k, v in shared.items())
+    load_model(str(folder), labels=["a", "b"])
+
+
+class TestTokenizer:
+    def test_none_is_refused(self, folder):
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            (folder / file).unlink()
+        refuse(folder, "has no tokenizer; save the one that the model was trained with")
+
+    def test_one_with_more_tokens_than_embeddings_is_refused(self, folder, checkpoints):
+        from transformers import AutoTokenizer
+
+        tokenizer = AutoTokenizer.from_pretrained(checkpoints["bert"])
+        tokenizer.add_tokens([f"word{i}" for i in range(9)])
+        tokenizer.save_pretrained(folder)
+        size = json.loads((folder / "config.json").read_text())["vocab_size"]
+        refuse(folder, f"ids up to {size + 8} and the model embeddings for {size} tokens")
+        with pytest.raises(InputError, match=f"embeddings for {size} tokens"):
+            build_model(ModelSpec(checkpoint=str(folder)), ["a", "b"], [])
+
+    @pytest.mark.parametrize("limit", ["long", 0, -1, float("nan")])
+    def test_a_limit_that_is_none_is_refused(self, folder, limit):
+        change(folder, "tokenizer_config.json", model_max_length=limit)
+        refuse(folder, "has model_max_length")
+
+
+class TestEncoderDecoders:
+    def test_a_folder_of_one_is_refused(self, folder):
+        from transformers import T5Config
+
+        T5Config(d_model=8, num_layers=1).save_pretrained(folder)
+        with pytest.raises(InputError, match=r"config\.json is of an encoder-decoder"):
+            check_checkpoint(str(folder))
+        settings = json.loads((folder / "config.json").read_text())
+        del settings["is_encoder_decoder"]
+        (folder / "config.json").write_text(json.dumps(settings))
+        refuse(folder, r"config\.json is of an encoder-decoder")
+
+    def test_their_architectures_are_refused(self):
+        from transformers import AutoConfig
+
+        for architecture in ENCODER_DECODERS:
+            assert AutoConfig.for_model(architecture).is_encoder_decoder
+            with pytest.raises(InputError, match=f"architecture '{architecture}' is an encoder-d"):
+                ModelSpec(init="scratch", architecture=architecture)
 
 
 @pytest.mark.parametrize("architecture", ["bert", "roberta", "gpt2"])
@@ -172,8 +475,6 @@ def test_trained_tokenizers_frame_texts(examples, architecture, frame):
 
 
 def test_a_shape_may_be_taken_from_a_checkpoint(checkpoints):
-    from exparity.models.checkpoints import build_model, load_model
-
     model, tokenizer = build_model(
         ModelSpec(init="scratch", checkpoint=checkpoints["bert"]), ["a", "b"], []
     )
@@ -186,8 +487,6 @@ def test_a_shape_may_be_taken_from_a_checkpoint(checkpoints):
 
 def test_gpt2_gets_a_padding_token_of_its_own(examples, tmp_path):
     from transformers import PreTrainedTokenizerFast
-
-    from exparity.models.checkpoints import build_model, load_tokenizer
 
     spec = ModelSpec(init="scratch", architecture="gpt2", vocab_size=600)
     core = train_tokenizer(spec, [e.text for e in examples]).backend_tokenizer

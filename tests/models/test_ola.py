@@ -118,7 +118,7 @@ class TestCheckpoint:
 
     def test_it_can_be_trained_on(self, folder):
         """With other classes it gets a new head, as any checkpoint."""
-        model = load_model(str(folder), labels=["a", "b"])
+        model = load_model(str(folder), labels=["a", "b"], scheme="all")
         assert model.config.num_labels == 2
         assert len(load_tokenizer(str(folder))) == model.config.vocab_size
 

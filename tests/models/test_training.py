@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exparity import InputError, load_classifier, read_results
+from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artifacts import read_artefact
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
@@ -210,7 +210,7 @@ def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
     assert found.history == []
     assert same(weights(found), before)
     three = tmp_path / "three"
-    model = load_model(checkpoints["bert"], labels=["a", "b", "c"])
+    model = load_model(checkpoints["bert"], labels=["a", "b", "c"], scheme="all")
     model.save_pretrained(three)
     load_tokenizer(checkpoints["bert"]).save_pretrained(three)
     with pytest.raises(InputError, match="has 3 classes and the data 2"):
@@ -251,6 +251,51 @@ def test_models_that_cannot_be_built_are_named(data, tmp_path, spec, message):
 def test_specs_that_contradict_themselves_are_named(kind, values, message):
     with pytest.raises(InputError, match=message):
         build(kind, values, "here")
+
+
+class TestDivergence:
+    """A training that leaves the numbers fails, and keeps nothing of it."""
+
+    HUGE = replace(TRAINING, learning_rate=1e30, warmup_share=0.0, max_grad_norm=1e30)
+
+    def test_it_fails_with_its_reason(self, data, tmp_path):
+        message = r"diverged in epoch 1, at step 2 \(learning rate 9\.58e\+29\).*lower training"
+        with pytest.raises(ExparityError, match=message) as failed:
+            train(data, tmp_path, self.HUGE)
+        assert failed.value.exit_code == 1
+        assert "\n" not in str(failed.value)
+        assert not (tmp_path / "state").exists()
+
+    def test_in_the_last_step_as_well(self, data, tmp_path, monkeypatch):
+        """No loss is computed after it."""
+        from torch.optim import AdamW
+
+        taken = []
+
+        def step(self, *_, **__):
+            taken.append(self)
+            if len(taken) == 6:
+                self.param_groups[0]["params"][0].data.fill_(float("nan"))
+
+        monkeypatch.setattr(AdamW, "step", step)
+        with pytest.raises(ExparityError, match="diverged in epoch 1, at step 6 "):
+            train(data, tmp_path, replace(TRAINING, epochs=1))
+        assert not (tmp_path / "state").exists()
+
+
+def test_a_tokenizer_that_does_not_know_the_words_is_refused(data, tmp_path, checkpoints):
+    strange = tuple(
+        replace(e, words=("вона", "співає") * 9, rationale=None)
+        if i % 3 == 0 and e.split == "train" else e
+        for i, e in enumerate(data.examples)
+    )  # fmt: skip
+    message = r"the tokenizer does not know \d+ of \d+ tokens of the data \(\[UNK\]\)"
+    with pytest.raises(InputError, match=message):
+        train(
+            replace(data, examples=strange),
+            tmp_path,
+            model=ModelSpec(checkpoint=checkpoints["bert"]),
+        )
 
 
 def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path, caplog):

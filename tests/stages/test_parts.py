@@ -300,6 +300,17 @@ def test_a_text_without_tokens_is_named_before_any_work():
         check_texts(Classifier(), [texts[:4], texts[4:8], texts[8:]])
 
 
+def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifiers):
+    known, strange = (
+        [Example(f"{words[0]}{i}", words, 0, "g", "test") for i in range(4)]
+        for words in (("she", "sings", "."), ("вона", "співає"))
+    )
+    check_texts(classifiers["bert"], [known, strange[:1]])
+    check_texts(classifiers["roberta"], [strange])  # bytes know everything
+    with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the data \(\[UNK\]\)"):
+        check_texts(classifiers["bert"], [known[:2], strange])
+
+
 def command(cell, output):
     return [
         sys.executable, "-m", "exparity", "explain", "--use", "slow", "--plugins", str(PLUGIN),

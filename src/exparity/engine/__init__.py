@@ -36,11 +36,17 @@ def load_classifier(
         A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
 
     Raises:
-        InputError: the checkpoint is missing, damaged or not a classifier, or a bad argument.
+        InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
+            or has weights that would be random, or a bad argument.
     """
     from exparity.engine.device import resolve_device
     from exparity.errors import InputError
-    from exparity.models.checkpoints import input_limit, load_model, load_tokenizer
+    from exparity.models.checkpoints import (
+        check_vocabulary,
+        input_limit,
+        load_model,
+        load_tokenizer,
+    )
 
     dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
     if precision not in dtypes:
@@ -48,6 +54,7 @@ def load_classifier(
     target = resolve_device(device)
     model = load_model(str(checkpoint), revision, dtype=dtypes[precision])
     tokenizer = load_tokenizer(str(checkpoint), revision)
+    check_vocabulary(str(checkpoint), model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:
         if not 1 <= max_length <= limit:

@@ -197,6 +197,9 @@ class Classifier:
 
         Returns:
             (n, c) float64, rows sum to 1.
+
+        Raises:
+            ExparityError: a probability that is not finite.
         """
         import torch
 
@@ -210,6 +213,11 @@ class Classifier:
 
         with self._evaluating():
             self.token_budget = run_batches(lengths, self.token_budget, run, exact=self.exact)
+        if not np.isfinite(result).all():
+            raise ExparityError(
+                "the model gives probabilities that are not finite; its training has diverged, or "
+                "its numbers leave the range of their precision: use fp32, or train it again"
+            )
         return result
 
     def input_gradients(

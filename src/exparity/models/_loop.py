@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import logging
+import math
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from exparity.errors import InputError
+from exparity.errors import ExparityError, InputError
 from exparity.models._state import Snapshot, StateFolder
 from exparity.models.schemes import training_mode
 from exparity.models.spec import TrainingSpec
@@ -163,12 +164,18 @@ class TrainingLoop:
             self.optimizer.step()
             self.optimizer.zero_grad()
             size = len(batch["labels"])
-            loss_sum += output.loss.item() * size
+            self._require_finite(loss := output.loss.item(), epoch, step, rate)
+            loss_sum += loss * size
             correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
             seen += size
             step += 1
             progress.advance()
+        # The last step of all has no loss after it.
+        weights = sum(float(p.detach().double().sum()) for p in self._bare().parameters())
+        self._require_finite(weights, epoch, step - 1, rate)
         validation_loss, validation_accuracy = self._validate(held_out)
+        if held_out:
+            self._require_finite(validation_loss, epoch, step - 1, rate)
         record = EpochRecord(
             epoch=epoch + 1,
             step=step,
@@ -184,6 +191,15 @@ class TrainingLoop:
             record.epoch, self.training.epochs, record.train_loss, record.train_accuracy,
         )  # fmt: skip
         return record
+
+    def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
+        """Stop a training before it keeps what came of a number that is not one."""
+        if not math.isfinite(value):
+            raise ExparityError(
+                f"the training diverged in epoch {epoch + 1}, at step {step + 1} (learning rate "
+                f"{rate:.3g}): losses or weights are not finite; lower training.learning_rate, or "
+                "raise training.warmup_share"
+            )
 
     def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
         import torch

@@ -7,18 +7,48 @@ import io
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.errors import InputError
+from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import label_settings, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
+log = logging.getLogger(__name__)
+
 _PAD_TOKEN = "<|pad|>"
+_SETTINGS = (
+    "config.json",
+    "tokenizer_config.json",
+    "adapter_config.json",
+    "model.safetensors.index.json",
+)
+_REFUSED = {
+    "auto_map": "names Python code of its own (auto_map), and no code from checkpoints is run; "
+    "load it where you trust it, and save it as a model of transformers",
+    "quantization_config": "has quantised weights (quantization_config), of which there are no "
+    "gradients; save it dequantised",
+    "configuration_files": "names another file in its place (configuration_files); call that one "
+    "config.json",
+    "transformers_weights": "names another file for the weights (transformers_weights); call it "
+    "model.safetensors",
+    "peft_type": "is of an adapter without its model; merge them (merge_and_unload) and save that",
+    "is_encoder_decoder": "is of an encoder-decoder, whose texts reach the output twice; take an "
+    "encoder or a decoder",
+}
+"""What a settings file may not hold, at any depth, and what to do about it."""
+_ATTENTION = ("eager", "sdpa")
+_IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|inv_freq)$")
+"""Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
+MOST_UNKNOWN = 0.2
+"""Share of the data's tokens that may be the unknown one."""
 _NO_SAFETENSORS = (
     "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
     "'checkpoint' to the folder, or set 'revision' to one that has them"
@@ -48,63 +78,93 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def check_checkpoint(name: str) -> None:
-    """Refuse early what cannot be a checkpoint.
+    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
 
     Raises:
-        InputError: ``name`` looks like a path that does not exist, or a folder without a model.
+        InputError: ``name`` looks like a path that does not exist, or is a folder without a model
+            or with one that is not read.
     """
     path = Path(name)
     if path.is_dir():
         if not (path / "config.json").is_file():
             raise InputError(f"checkpoint {path}: has no config.json, so it is not a model folder")
+        if any(path.glob("shard-*.safetensors")):
+            raise InputError(
+                f"checkpoint {path}: holds the shards of a distributed training; put them together "
+                "with save_pretrained"
+            )
+        _check_settings(name, None, [path / file for file in _SETTINGS])
     elif name.startswith((".", "/", "~")) or path.is_file() or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")
 
 
-def require_classifier(name: str, config: Any) -> None:
-    """Refuse a checkpoint whose classification head was never trained.
+def _check_settings(name: str, revision: str | None, files: Iterable[Path]) -> None:
+    """Read a checkpoint's settings as plain JSON, before transformers acts on them."""
+    for file in filter(Path.is_file, files):
+        check = partial(_check_entries, f"checkpoint {name}: {file.name}")
+        with _clear_errors(name, revision):
+            json.loads(file.read_text(encoding="utf-8"), object_hook=check)
+
+
+def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
+    for key, reason in _REFUSED.items():
+        if entries.get(key):
+            raise InputError(f"{where} {reason}")
+    for key, value in entries.items():
+        if "_implementation" in key and value not in (None, *_ATTENTION):
+            raise InputError(
+                f"{where} asks for {key} {value!r}, which may be code from the Hub; leave it out, "
+                f"or take {' or '.join(_ATTENTION)}"
+            )
+    shards = entries.get("weight_map")
+    for shard in shards.values() if isinstance(shards, dict) else ():
+        if Path(shard).name != shard:
+            raise InputError(f"{where} names {shard!r}, which is not beside it; move it there")
+    return entries
+
+
+def _check_at_load(name: str, revision: str | None) -> None:
+    """Check a folder, or what the Hub or its cache have of a checkpoint."""
+    check_checkpoint(name)
+    if Path(name).is_dir():
+        return
+    from transformers.utils.hub import cached_file
+
+    # What cannot be had at all is for the loading itself to say.
+    lenient = ("missing_entries", "connection_errors", "gated_repo")
+    options: Any = {f"_raise_exceptions_for_{what}": False for what in lenient}
+    with _clear_errors(name, revision):
+        files = [cached_file(name, file, revision=revision, **options) for file in _SETTINGS]
+    _check_settings(name, revision, [Path(file) for file in files if file])
+
+
+def load_config(name: str, revision: str | None = None) -> Any:
+    """Load a checkpoint's configuration.
 
     Raises:
-        InputError: its configuration names another architecture.
-    """
-    architectures = config.architectures or []
-    if not any(a.endswith("ForSequenceClassification") for a in architectures):
-        found = ", ".join(architectures) or "no architecture"
-        raise InputError(
-            f"checkpoint {name}: is not a sequence classifier (it holds {found}); fine-tune it "
-            "first, with `exparity finetune` or transformers"
-        )
-
-
-def require_classes(name: str, revision: str | None, n_classes: int) -> None:
-    """Refuse to use a checkpoint as it is if its head would have to be a new, random one.
-
-    Raises:
-        InputError: it is not a classifier, or has another number of classes.
+        InputError: missing, damaged, or of a model that is not read.
     """
     from exparity.models.auto import AutoConfig
 
-    config = AutoConfig.from_pretrained(name, revision=revision)
-    require_classifier(name, config)
-    if config.num_labels != n_classes:
-        raise InputError(
-            f"checkpoint {name}: has {config.num_labels} classes and the data {n_classes}; with "
-            "0 epochs its head would be random; train it, or bring data with its classes"
-        )
+    _check_at_load(name, revision)
+    with quiet_transformers(), _clear_errors(name, revision):
+        config = AutoConfig.from_pretrained(name, revision=revision, trust_remote_code=False)
+        _check_entries(f"checkpoint {name}: config.json", config.to_dict())
+        return config
 
 
 @contextlib.contextmanager
 def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
-    """Turn transformers' long explanations into one line."""
-    from safetensors import SafetensorError
-
+    """Turn what transformers raises on a bad file, which may be anything, into one line."""
     try:
         yield
     except InputError:
         raise
-    except (OSError, ValueError, KeyError, json.JSONDecodeError, SafetensorError) as error:
+    except Exception as error:
         at = f" at revision {revision}" if revision else ""
-        reason = str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+        reason, *more = (str(error).strip() or type(error).__name__).splitlines()
+        if reason.endswith(":") and more:
+            reason = f"{reason} {more[0].strip()}"
         if "file named model.safetensors" in reason:
             reason = _NO_SAFETENSORS
         elif "couldn't connect" in reason:
@@ -120,14 +180,63 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
     """
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-    check_checkpoint(name)
+    _check_at_load(name, revision)
     with quiet_transformers(), _clear_errors(name, revision):
-        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision)
+        tokenizer = AutoTokenizer.from_pretrained(name, revision=revision, trust_remote_code=False)
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise InputError(
             f"checkpoint {name}: its tokenizer has no tokenizer.json; convert it to a fast one"
         )
+    # Without files, transformers makes a tokenizer of special tokens alone.
+    if set(tokenizer.get_vocab()) <= set(tokenizer.all_special_tokens):
+        raise InputError(
+            f"checkpoint {name}: has no tokenizer; save the one that the model was trained with "
+            "beside it (tokenizer.save_pretrained)"
+        )
+    limit: Any = tokenizer.model_max_length
+    if not isinstance(limit, int | float) or not limit >= 1:
+        raise InputError(
+            f"checkpoint {name}: tokenizer_config.json has model_max_length {limit!r}; set it to "
+            "a number of tokens"
+        )
     return tokenizer
+
+
+def check_vocabulary(
+    name: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
+) -> None:
+    """Refuse a tokenizer with ids that the model has no embeddings for.
+
+    Raises:
+        InputError: the two are not of one checkpoint.
+    """
+    highest = max(tokenizer.get_vocab().values())
+    table: Any = model.get_input_embeddings()
+    rows = table.weight.shape[0]
+    if highest >= rows:
+        raise InputError(
+            f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
+            f"for {rows} tokens; save the tokenizer that the model was trained with beside it"
+        )
+
+
+def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
+    """Refuse a tokenizer to which too much of the data is unknown.
+
+    Args:
+        tokenizer: the tokenizer.
+        unknown: tokens of the data that are its unknown one.
+        total: tokens of the data, without special ones.
+
+    Raises:
+        InputError: more than :data:`MOST_UNKNOWN` of them are.
+    """
+    if unknown > MOST_UNKNOWN * total:
+        raise InputError(
+            f"the tokenizer does not know {unknown} of {total} tokens of the data "
+            f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "
+            "tokenizer, or a model for this language and script"
+        )
 
 
 def load_model(
@@ -136,43 +245,148 @@ def load_model(
     *,
     labels: Sequence[str] | None = None,
     dtype: str = "float32",
+    scheme: str | None = None,
 ) -> PreTrainedModel:
     """Load a classifier's weights.
 
     Args:
         name: Hub id or folder.
         revision: commit of the Hub repository.
-        labels: class names to put a (new) classification head for; None to require a trained one.
+        labels: class names; the checkpoint's own if None.
         dtype: torch dtype of the weights.
+        scheme: how it is going to be trained, so that head and pooler may be new where the scheme
+            trains them; None for a classifier as it is, of which nothing may be new.
 
     Raises:
-        InputError: missing, without safetensors, or (``labels`` None) not a classifier.
+        InputError: missing, without safetensors, with weights that would be random, or (``scheme``
+            None) not a classifier of these classes.
     """
-    from exparity.models.auto import AutoConfig, AutoModelForSequenceClassification
+    from exparity.models.auto import AutoModelForSequenceClassification
 
-    check_checkpoint(name)
-    # Or transformers would have a web service convert pickled weights, and load what it returns.
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    with quiet_transformers(), _clear_errors(name, revision):
-        config = AutoConfig.from_pretrained(name, revision=revision)
-        if labels is None:
-            require_classifier(name, config)
-        else:
-            for key, value in label_settings(labels).items():
-                setattr(config, key, value)
-        model: PreTrainedModel = AutoModelForSequenceClassification.from_pretrained(
-            name,
-            revision=revision,
-            config=config,
-            use_safetensors=True,
-            dtype=dtype,
-            ignore_mismatched_sizes=labels is not None,
-        )
+    config = load_config(name, revision)
+    with _clear_errors(name, revision):
+        if scheme is None:
+            _require_classifier(name, config, labels)
+        for key, value in label_settings(labels).items() if labels is not None else ():
+            setattr(config, key, value)
+    model, new = load_weights(
+        AutoModelForSequenceClassification, name, revision, config=config, dtype=dtype
+    )
+    trained = TRAINED_PARTS[scheme] if scheme else frozenset()
+    random = [weight for weight in new if _part(model, weight) not in trained]
+    if random:
+        raise random_weights(name, random, scheme)
+    if new:
+        log.info("checkpoint %s: new weights, to be trained: %s", name, ", ".join(new))
     return model
 
 
+def _require_classifier(name: str, config: Any, labels: Sequence[str] | None) -> None:
+    """Refuse a checkpoint that cannot be used as it is."""
+    architectures = config.architectures or []
+    if not any(a.endswith("ForSequenceClassification") for a in architectures):
+        held = ", ".join(architectures) or "no architecture"
+        raise InputError(
+            f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
+            "first, with `exparity finetune` or transformers"
+        )
+    if config.num_labels < 2:
+        raise InputError(f"checkpoint {name}: has {config.num_labels} class; two are needed")
+    if labels is not None and config.num_labels != len(labels):
+        raise InputError(
+            f"checkpoint {name}: has {config.num_labels} classes and the data {len(labels)}; with "
+            "0 epochs its head would be random; train it, or bring data with its classes"
+        )
+
+
+def _part(model: PreTrainedModel, weight: str) -> str | None:
+    """Return the part of a weight that may be new: head or pooler; None for others."""
+    if weight.startswith(f"{model.base_model_prefix}.pooler."):
+        return "attention"
+    inside = model.base_model is model or weight.startswith(f"{model.base_model_prefix}.")
+    return None if inside else "classification"
+
+
+def random_weights(name: str, weights: Sequence[str], scheme: str | None = None) -> InputError:
+    """Return the refusal of weights that a checkpoint lacks or has in another shape."""
+    if scheme not in (None, "all") and all(".pooler." in weight for weight in weights):
+        remedy = f"scheme '{scheme}' does not train them; use scheme: all"
+    else:
+        remedy = (
+            "save weights and config.json from one model, with a prefix (module., _orig_mod.) "
+            "before all names or none; what is only a new head needs training"
+        )
+    return InputError(
+        f"checkpoint {name}: lacks {_names(weights)}, or has them in another shape than "
+        f"config.json says, so that they would be random; {remedy}"
+    )
+
+
+def _names(weights: Sequence[str]) -> str:
+    more = f" and {len(weights) - 3} more" if len(weights) > 3 else ""
+    return ", ".join(weights[:3]) + more
+
+
+def load_weights(
+    auto: Any, name: str, revision: str | None, *, config: Any, dtype: str = "float32"
+) -> tuple[PreTrainedModel, list[str]]:
+    """Load a model, and tell what of it does not come from the checkpoint.
+
+    Args:
+        auto: one of transformers' Auto classes.
+        name: Hub id or folder.
+        revision: commit of the Hub repository.
+        config: the configuration, from :func:`load_config`.
+        dtype: torch dtype of the weights.
+
+    Returns:
+        The model, and the sorted names of weights that are new.
+
+    Raises:
+        InputError: missing, without safetensors, with weights that are not finite, or with layers
+            that the configuration does not have.
+    """
+    # Or transformers would have a web service convert pickled weights, and load what it returns.
+    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
+    options = {"revision": revision, "config": config, "dtype": dtype, "use_safetensors": True}
+    options |= {"ignore_mismatched_sizes": True, "output_loading_info": True}
+    with quiet_transformers(), _clear_errors(name, revision):
+        model, report = auto.from_pretrained(name, trust_remote_code=False, **options)
+        wrapper = _wrapper(report["unexpected_keys"])
+        if wrapper and all(n in report["missing_keys"] for n, _ in model.named_parameters()):
+            options["key_mapping"] = {f"^{re.escape(wrapper)}": ""}
+            model, report = auto.from_pretrained(name, trust_remote_code=False, **options)
+            model._weight_conversions = None  # or saving would put the prefix back
+    _check_tensors(name, model, report["unexpected_keys"])
+    return model, sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
+
+
+def _wrapper(tensors: Iterable[str]) -> str | None:
+    """Return what DDP and torch.compile have put before all names; None if they have not."""
+    wrapper = re.match(r"(module\.|_orig_mod\.)+", min(tensors, default=""))
+    return wrapper[0] if wrapper and all(t.startswith(wrapper[0]) for t in tensors) else None
+
+
+def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str]) -> None:
+    inside = (model.base_model_prefix, *(child for child, _ in model.base_model.named_children()))
+    foreign = [
+        key for key in sorted(unexpected) if key.split(".")[0] in inside and not _IDLE.search(key)
+    ]
+    if foreign:
+        raise InputError(
+            f"checkpoint {name}: holds {_names(foreign)}, which a model of its config.json does "
+            "not have; save weights and config.json from one model"
+        )
+    broken = [key for key, tensor in model.state_dict().items() if not tensor.isfinite().all()]
+    if broken:
+        raise InputError(
+            f"checkpoint {name}: {_names(broken)} hold values that are not finite; its training "
+            "has diverged, or the file is damaged"
+        )
+
+
 def build_model(
-    spec: ModelSpec, labels: Sequence[str], texts: Sequence[str]
+    spec: ModelSpec, labels: Sequence[str], texts: Sequence[str], *, trained: bool = True
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the untrained classifier of a spec and its tokenizer.
 
@@ -182,6 +396,7 @@ def build_model(
         spec: the model.
         labels: class names by label index.
         texts: training texts, for a tokenizer from scratch.
+        trained: whether it is going to be trained, so that a checkpoint may get a new head.
 
     Raises:
         InputError: a checkpoint that cannot be loaded or a spec that cannot be built.
@@ -192,9 +407,11 @@ def build_model(
         tokenizer = train_tokenizer(spec, texts)
     if spec.init == "pretrained":
         assert spec.checkpoint is not None
-        model = load_model(spec.checkpoint, spec.revision, labels=labels)
+        scheme = spec.scheme if trained else None
+        model = load_model(spec.checkpoint, spec.revision, labels=labels, scheme=scheme)
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
+    check_vocabulary(spec.checkpoint, model, tokenizer)
     _ensure_padding(model, tokenizer)
     return model, tokenizer
 
@@ -208,8 +425,7 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
 
     if spec.checkpoint is None:
         return spec
-    with quiet_transformers(), _clear_errors(spec.checkpoint, spec.revision):
-        config = AutoConfig.from_pretrained(spec.checkpoint, revision=spec.revision)
+    config = load_config(spec.checkpoint, spec.revision)
     if spec.architecture not in (None, config.model_type):
         return spec
     known = AutoConfig.for_model(config.model_type).to_dict()
@@ -235,7 +451,7 @@ def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
         tokenizer.add_special_tokens({"pad_token": _PAD_TOKEN})
         with quiet_transformers():
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
-        logging.getLogger(__name__).info("added a padding token to the vocabulary")
+        log.info("added a padding token to the vocabulary")
     model.config.pad_token_id = tokenizer.pad_token_id
 
 

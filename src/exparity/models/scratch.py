@@ -144,9 +144,10 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **label_settings(labels)}
     try:
         config = AutoConfig.for_model(architecture, **settings)
-        model = AutoModelForSequenceClassification.from_config(config)
-    except ValueError as error:
-        raise InputError(f"cannot build a '{architecture}' classifier: {error}") from None
+        model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
+    except Exception as error:  # whatever torch or transformers say to a size that cannot be
+        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        raise InputError(f"cannot build a '{architecture}' classifier: {reason}") from None
     return cast("PreTrainedModel", model)
 
 

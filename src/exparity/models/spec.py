@@ -20,6 +20,12 @@ _MOST = 1 << 20
 _Entry = Annotated[Any, Range(at_least=0, at_most=_MOST)]
 _WIDTH = re.compile(r"(hidden_|intermediate_|embedding_)size|.*(_dim|_heads?|_layers?|_embd)")
 
+ENCODER_DECODERS = (
+    *("bart", "bigbird_pegasus", "mbart", "mt5", "mvp"),
+    *("plbart", "t5", "t5gemma", "t5gemma2", "umt5"),
+)
+"""Model types that classify with an encoder and a decoder, which exparity does not explain."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class ModelSpec:
@@ -56,6 +62,11 @@ class ModelSpec:
         for key, value in self.size.items():
             if value == 0 and _WIDTH.fullmatch(key):
                 raise InputError(f"size.{key}: 0 is out of range (at least 1)")
+        if self.architecture in ENCODER_DECODERS:
+            raise InputError(
+                f"architecture '{self.architecture}' is an encoder-decoder, whose texts reach the "
+                "output twice; take an encoder or a decoder, such as bert or gpt2"
+            )
         if self.init == "scratch" and self.scheme != "all":
             raise InputError(
                 f"scheme '{self.scheme}' would leave random weights as they are; a model from "

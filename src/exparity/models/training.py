@@ -16,7 +16,7 @@ from exparity.errors import InputError
 from exparity.interface import Example
 from exparity.models._loop import EpochRecord, Item, TrainingLoop
 from exparity.models._state import StateFolder
-from exparity.models.checkpoints import build_model, input_limit, require_classes
+from exparity.models.checkpoints import build_model, check_known, input_limit
 from exparity.models.schemes import apply_scheme
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.seeding import derive_seed
@@ -72,7 +72,9 @@ def finetune(
         The classifier in evaluation mode on the CPU, its tokenizer and the history.
 
     Raises:
-        InputError: the training split has one class only, or the model cannot be built.
+        InputError: the training split has one class only, or the model cannot be built or does
+            not know the data's words.
+        ExparityError: the training diverges.
     """
     import torch
 
@@ -83,11 +85,11 @@ def finetune(
             f"{examples[0].label}; a classifier needs two classes"
         )
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
-    model, tokenizer = build_model(model_spec, data.labels, [e.text for e in examples])
+    model, tokenizer = build_model(
+        model_spec, data.labels, [e.text for e in examples], trained=training.epochs > 0
+    )
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
-    if training.epochs == 0 and model_spec.init == "pretrained":
-        require_classes(str(model_spec.checkpoint), model_spec.revision, len(data.labels))
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
@@ -99,5 +101,14 @@ def finetune(
 def _encode(tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example]) -> list[Item]:
     if not examples:
         return []
-    encoded = tokenizer([e.text for e in examples], truncation=True)["input_ids"]
-    return list(zip(encoded, (e.label for e in examples), strict=True))
+    encoded = tokenizer(
+        [e.text for e in examples], truncation=True, return_special_tokens_mask=True
+    )
+    content = [
+        token
+        for ids, mask in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
+        for token, special in zip(ids, mask, strict=True)
+        if not special
+    ]
+    check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
+    return list(zip(encoded["input_ids"], (e.label for e in examples), strict=True))

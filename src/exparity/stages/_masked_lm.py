@@ -6,7 +6,6 @@ embeddings must show in what the encoder says, and not in what the head makes of
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -145,29 +144,28 @@ def load_masked_lm(
     Raises:
         InputError: the original has no such head or cannot be loaded, or the two do not fit.
     """
-    from safetensors import SafetensorError
     from transformers import AutoModelForMaskedLM
 
     from exparity.engine.device import resolve_device
-    from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+    from exparity.models.checkpoints import (
+        check_vocabulary,
+        load_config,
+        load_model,
+        load_tokenizer,
+        load_weights,
+        random_weights,
+    )
 
-    os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
-    try:
-        with quiet_transformers():
-            model, info = AutoModelForMaskedLM.from_pretrained(
-                original, revision=revision, use_safetensors=True, output_loading_info=True
-            )
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
-        raise InputError(
-            f"checkpoint {original}: cannot be loaded as a masked language model: {reason}"
-        ) from error
+    config = load_config(original, revision)
+    model, new = load_weights(AutoModelForMaskedLM, original, revision, config=config)
     prefix = model.base_model_prefix
-    if any(not key.startswith(f"{prefix}.") for key in info["missing_keys"]):
+    if any(not weight.startswith(f"{prefix}.") for weight in new):
         raise InputError(
             f"checkpoint {original}: has no masked-language-model head; leave its models out of "
             "analyses.mlm_score.models"
         )
+    if new:
+        raise random_weights(original, new)
     classifier = load_model(str(tuned))
     sizes = [m.get_input_embeddings().weight.shape for m in (model, classifier)]
     if classifier.base_model_prefix != prefix or sizes[0] != sizes[1]:
@@ -176,6 +174,7 @@ def load_masked_lm(
         )
     setattr(model, prefix, classifier.base_model)
     tokenizer = load_tokenizer(str(tuned))
+    check_vocabulary(str(tuned), classifier, tokenizer)
     if tokenizer.mask_token_id is None:
         raise InputError(f"{tuned}: its tokenizer has no mask token")
     return MaskedLanguageModel(model, tokenizer, resolve_device(device), token_budget)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from exparity.errors import InputError
 from exparity.interface import Encoding, Example
+from exparity.models.checkpoints import check_known
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -23,14 +24,20 @@ def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> 
         The encodings of the first chunk. Those of the others are made again when it is their turn.
 
     Raises:
-        InputError: names the first text without any token to explain.
+        InputError: names the first text without any token to explain, or the tokenizer does not
+            know the data's words.
     """
     kept: list[Encoding] = []
-    cut = 0
+    cut = unknown = total = 0
     for position, chunk in enumerate(chunks):
         found = encode(classifier, chunk)
         cut += sum(encoding.truncated for encoding in found)
+        for encoding in found:
+            content = encoding.token_ids[~encoding.special_mask]
+            unknown += int((content == classifier.tokenizer.unk_token_id).sum())
+            total += len(content)
         kept = kept if position else found
+    check_known(classifier.tokenizer, unknown, total)
     if cut:
         log.warning(
             "%d of %d texts are longer than %d tokens and were cut",

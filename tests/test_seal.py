@@ -12,12 +12,13 @@ import pytest
 from support import rotten
 
 from exparity.errors import InputError
-from exparity.seal import file_digest, open_sealed, read_metadata, write_sealed
+from exparity.seal import open_sealed, read_metadata, read_seal, write_sealed
 
 TABLE = pa.table(
     {"n": [1, 2, 3], "words": [["a"], [], ["b", "c"]]}, metadata={"exparity.seed": "3"}
 )
 EMPTY = TABLE.slice(0, 0)
+SEAL = 112  # bytes: two marks and three digests
 
 
 @pytest.fixture
@@ -46,7 +47,7 @@ class TestOthersRead:
     def test_what_they_write_from_it_has_no_seal(self, path):
         pq.write_table(pq.read_table(path).slice(1), path)
         assert read(path)["n"].to_pylist() == [2, 3]
-        assert file_digest(path) is None
+        assert read_seal(path) is None
 
 
 @pytest.mark.contract
@@ -66,7 +67,7 @@ class TestWithoutASeal:
     def test_no_parquet_at_all(self, content, tmp_path):
         path = tmp_path / "t.parquet"
         path.write_bytes(content)
-        assert file_digest(path) is None
+        assert read_seal(path) is None
         for reader in (read, read_metadata):
             with pytest.raises(InputError, match=r"t\.parquet: not a readable Parquet file"):
                 reader(path)
@@ -74,28 +75,28 @@ class TestWithoutASeal:
 
 @pytest.mark.contract
 class TestDigests:
-    def test_are_those_of_pages_and_footer(self, path):
+    @pytest.mark.parametrize("lineage", ["", "ab" * 32])
+    def test_are_those_of_lineage_pages_and_footer(self, path, lineage):
+        write_sealed(TABLE, path, lineage)
         content = path.read_bytes()
-        footer = int.from_bytes(content[-8:-4], "little") + 8
-        pages, seal, footer = (
-            content[: -footer - 80],
-            content[-footer - 80 : -footer],
-            content[-footer:],
-        )
-        assert seal[8:40] == sha256(pages).digest()
-        assert seal[40:72] == sha256(seal[8:40] + footer).digest()
-        assert file_digest(path) == seal[40:72].hex()
+        size = int.from_bytes(content[-8:-4], "little") + 8
+        pages, seal = content[: -size - SEAL], content[-size - SEAL : -size]
+        assert seal[8:40] == bytes.fromhex(lineage or "00" * 32)
+        assert seal[40:72] == sha256(pages).digest()
+        assert seal[72:104] == sha256(seal[8:72] + content[-size:]).digest()
+        assert read_seal(path) == (lineage, seal[72:104].hex())
+        assert read(path).equals(TABLE)
 
     def test_same_content_same_digest(self, path, tmp_path):
         for name, table in (("same", TABLE), ("other", TABLE.slice(1)), ("empty", EMPTY)):
             write_sealed(table, tmp_path / name)
-            assert (file_digest(tmp_path / name) == file_digest(path)) == (name == "same")
+            assert (read_seal(tmp_path / name) == read_seal(path)) == (name == "same")
 
     def test_a_footer_is_verified_without_the_pages(self, path):
         whole = path.read_bytes()
         path.write_bytes(b"\0" * 60 + whole[60:])
         assert read_metadata(path).metadata[b"exparity.seed"] == b"3"
-        end = int.from_bytes(whole[-8:-4], "little") + 8 + 80
+        end = int.from_bytes(whole[-8:-4], "little") + 8 + SEAL
         path.write_bytes(whole[-end:])  # and these alone
         assert read_metadata(path).num_rows == 3
         for flip in rotten(path, 100):

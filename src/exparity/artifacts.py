@@ -12,6 +12,7 @@ import os
 import subprocess
 import tempfile
 import time
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -22,8 +23,10 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from exparity import layout
 from exparity.artefact_schemas import PATTERNS, check_schema, layout_of, schema_of
 from exparity.errors import InputError
+from exparity.lineage import current_lineage
 from exparity.seal import open_sealed, read_metadata, write_sealed
 from exparity.usage import usage
 
@@ -212,7 +215,7 @@ def write_table(
         **usage(),
         **(extra or {}),
     }
-    save_parquet(path, table, provenance)
+    save_parquet(path, table, provenance, current_lineage())
 
 
 def _start_of(path: Path) -> float:
@@ -224,14 +227,14 @@ def _start_of(path: Path) -> float:
         return 0.0
 
 
-def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any]) -> None:
+def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage: str = "") -> None:
     """Write a table with facts as its only metadata, atomically and with a seal."""
     metadata = {
         _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
         for key, value in facts.items()
     }
     with atomic_path(path) as temporary:
-        write_sealed(table.replace_schema_metadata(metadata), temporary)
+        write_sealed(table.replace_schema_metadata(metadata), temporary, lineage)
 
 
 def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
@@ -294,7 +297,8 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
 
     Returns:
         A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns
-        and the rows of all files, sorted by file.
+        and the rows of all files, sorted by file. A warning says how many files are missing of the
+        last run's grid.
 
     Raises:
         InputError: unknown artefact, no such folder, no file, or a file of another form.
@@ -308,4 +312,21 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     )
     if not paths:
         raise InputError(f"{subfolder}: no '{artefact}' files there; has that stage run?")
+    _warn_of_missing(Path(folder), artefact)
     return read_tables(paths, artefact).to_pandas()
+
+
+def _warn_of_missing(results: Path, artefact: str) -> None:
+    """Warn if the grid of the last run has files of an artefact that are not there."""
+    try:
+        grid = json.loads((results / layout.GRID).read_text(encoding="utf-8"))
+        paths = [results / layout.path_of(artefact, ids) for ids in layout.cells(grid, artefact)]
+    except (OSError, ValueError, LookupError, TypeError):
+        return  # results of single stages know no grid
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        warnings.warn(
+            f"{len(missing)} of {len(paths)} '{artefact}' files are missing, such as {missing[0]}; "
+            "run snakemake to make them",
+            stacklevel=3,
+        )

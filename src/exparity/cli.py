@@ -15,6 +15,7 @@ from collections.abc import Sequence
 
 from exparity.arguments import build_parser
 from exparity.commands import COMMANDS
+from exparity.commands.inputs import lineage_of
 from exparity.errors import ExparityError
 from exparity.escaping import LogFormatter, visible
 from exparity.stages._stop import Stopped
@@ -46,7 +47,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
         for plugin in getattr(arguments, "plugins", None) or []:
             load_plugin(plugin)
-        with job():
+        with job(), lineage_of(arguments):
             arguments.run(arguments)
     except ExparityError as error:
         _complain(error)

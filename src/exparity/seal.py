@@ -3,10 +3,11 @@
 Parquet's own checksums cover the pages, but neither their headers nor the footer. The seal lies
 between the last page and the footer, in bytes that readers of Parquet skip::
 
-    pages | mark | SHA-256 of the pages | SHA-256 of that and the footer | mark | footer
+    pages | mark | lineage | SHA-256 of the pages | SHA-256 of these and the footer | mark | footer
 
-The second digest stands for the whole file, and the end of the file is enough to check it against
-the footer. Of the marks one is enough to know that there is a seal, so that damage to it is found.
+The lineage is the key of what the file was made from (:mod:`exparity.lineage`), or zeros. The last
+digest stands for the whole file, and the end of the file is enough to check it against the footer.
+Of the marks one is enough to know that there is a seal, so that damage to it is found.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import sha256
 from pathlib import Path
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -23,20 +25,34 @@ import pyarrow.parquet as pq
 from exparity.errors import InputError
 
 _MARK = b"\x8fsealed\x8f"
-_SIZE = 2 * len(_MARK) + 2 * sha256().digest_size
+_DIGEST = sha256().digest_size
+_SIZE = 2 * len(_MARK) + 3 * _DIGEST
 _TAIL = 8  # the footer's length and Parquet's own mark
 _ALTERED = "its bytes are not those that were written"
 
 
-def write_sealed(table: pa.Table, path: Path) -> None:
+class Seal(NamedTuple):
+    """What a seal says of its file, in hexadecimal.
+
+    Attributes:
+        lineage: key of what the file was made from; empty if nobody said.
+        digest: of the whole file.
+    """
+
+    lineage: str
+    digest: str
+
+
+def write_sealed(table: pa.Table, path: Path, lineage: str = "") -> None:
     """Write a table, compressed, with checksums of its pages and a seal."""
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     content = memoryview(sink.getvalue())
     end = len(content) - _footer_size(content)
+    facts = bytes.fromhex(lineage).rjust(_DIGEST, b"\0") + sha256(content[:end]).digest()
     with path.open("wb") as file:
         file.write(content[:end])
-        file.write(_seal(sha256(content[:end]).digest(), content[end:]))
+        file.write(_seal(facts, content[end:]))
         file.write(content[end:])
 
 
@@ -52,7 +68,8 @@ def open_sealed(path: Path) -> Iterator[pq.ParquetFile]:
         size = _footer_size(content)
         seal, footer = content[-size - _SIZE : -size], content[-size:]
         sealed = _is_seal(seal)
-        if sealed and seal != _seal(sha256(content[: -size - _SIZE]).digest(), footer):
+        facts = _facts(seal)[:_DIGEST] + sha256(content[: -size - _SIZE]).digest()
+        if sealed and seal != _seal(facts, footer):
             raise pa.ArrowInvalid(_ALTERED)
         buffer = pa.BufferReader(content)
         with pq.ParquetFile(buffer, page_checksum_verification=not sealed) as file:
@@ -67,19 +84,23 @@ def read_metadata(path: Path) -> pq.FileMetaData:
     """
     with _damage(path):
         seal, footer = _end_of(path)
-        if _is_seal(seal) and seal != _seal(seal[len(_MARK) : -len(_MARK) - 32], footer):
+        if _is_seal(seal) and seal != _seal(_facts(seal), footer):
             raise pa.ArrowInvalid(_ALTERED)
         return pq.read_metadata(pa.BufferReader(footer))
 
 
-def file_digest(path: Path) -> str | None:
-    """Return the digest of a file's bytes that its seal holds, unverified; None without a seal.
+def read_seal(path: Path) -> Seal | None:
+    """Return what a file's seal says, unverified; None without a seal.
 
     Raises:
         OSError: it cannot be read.
     """
-    seal, _ = _end_of(path)
-    return seal[: -len(_MARK)][-32:].hex() if _is_seal(seal) else None
+    seal, _ = _end_of(path, footer=False)
+    if not _is_seal(seal):
+        return None
+    lineage = _facts(seal)[:_DIGEST]
+    digest = seal[-len(_MARK) - _DIGEST : -len(_MARK)]
+    return Seal(lineage.hex() if any(lineage) else "", digest.hex())
 
 
 @contextmanager
@@ -99,20 +120,25 @@ def _footer_size(content: bytes | memoryview) -> int:
     return int.from_bytes(content[-_TAIL:-4], "little") + _TAIL
 
 
-def _seal(pages: bytes, footer: bytes | memoryview) -> bytes:
-    """Return the seal of a file from its pages' digest and its footer."""
-    return b"".join((_MARK, pages, sha256(pages + footer).digest(), _MARK))
+def _seal(facts: bytes, footer: bytes | memoryview) -> bytes:
+    """Return the seal of a file from its lineage, its pages' digest and its footer."""
+    return b"".join((_MARK, facts, sha256(facts + footer).digest(), _MARK))
+
+
+def _facts(seal: bytes | memoryview) -> bytes:
+    """Return the lineage and the pages' digest in a seal."""
+    return bytes(seal[len(_MARK) : len(_MARK) + 2 * _DIGEST])
 
 
 def _is_seal(seal: bytes | memoryview) -> bool:
     return _MARK in (bytes(seal[: len(_MARK)]), bytes(seal[-len(_MARK) :]))
 
 
-def _end_of(path: Path) -> tuple[bytes, bytes]:
-    """Return the seal, or what is in its place, and the footer."""
+def _end_of(path: Path, *, footer: bool = True) -> tuple[bytes, bytes]:
+    """Return the seal, or what is in its place, and the footer if it is wanted."""
     with path.open("rb", buffering=0) as file:
         length = os.fstat(file.fileno()).st_size
         size = _footer_size(os.pread(file.fileno(), _TAIL, max(0, length - _TAIL)))
         size = min(size, length)  # which a damaged one exceeds
-        end = os.pread(file.fileno(), _SIZE + size, max(0, length - size - _SIZE))
-    return end[:-size], end[-size:]
+        end = os.pread(file.fileno(), _SIZE + size * footer, max(0, length - size - _SIZE))
+    return (end[:-size], end[-size:]) if footer else (end, b"")

@@ -1,10 +1,11 @@
 import gc
 import os
 import re
+from functools import cache
 
 from snakemake.utils import update_config
 
-from exparity.config import as_in_a_file, load_or_exit
+from exparity.config import as_in_a_file, load_or_exit, mark_outdated
 from exparity.errors import InputError
 from exparity.leftovers import cancel_leftovers
 from exparity.runlock import hold
@@ -47,6 +48,7 @@ onstart:
     hold(Path(".snakemake", "exparity.lock"), "this folder")
     hold(Path(RESULTS, ".exparity.lock"), f"the results folder {RESULTS}")
     cancel_leftovers()
+    EXPERIMENT.write_grid()
     limiter = workflow.scheduler.job_rate_limiter
     # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another one a
     # second later, and every job that ends begins such a chain: after some hundred jobs the rounds take
@@ -64,8 +66,17 @@ def get_cells(pattern):
     return list(dict.fromkeys(pattern.format(**cell) for cell in EXPERIMENT.cells()))
 
 
+@cache
+def look_for_outdated():
+    """Have outdated results made again, before Snakemake decides on what to run."""
+    # Jobs on a cluster read this file as well, and make what they are told to.
+    if workflow.is_main_process:
+        mark_outdated(EXPERIMENT, workflow.dag.forcefiles)
+
+
 def get_data_files(wildcards):
     """Files of the user's own that a dataset is read from."""
+    look_for_outdated()  # here, since all that is made from data needs it
     return EXPERIMENT.prepare_inputs(wildcards.dataset)
 
 

@@ -34,7 +34,9 @@ def build_parser(runs: Mapping[str, Run]) -> argparse.ArgumentParser:
         "all.",
     )
     parser.add_argument("--version", action="version", version=f"exparity {__version__}")
-    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(
+        title="commands", dest="command", required=True, metavar="COMMAND"
+    )
     add_stages(commands, runs)
     add_analyses(commands, runs)
     add_show(commands, runs)

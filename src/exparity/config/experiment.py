@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from exparity.artifacts import atomic_path
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check_cells, check_rationales, check_references
@@ -20,6 +21,7 @@ from exparity.config.presets import with_preset
 from exparity.data import input_files
 from exparity.errors import InputError, did_you_mean
 from exparity.instances import Instance, canonical
+from exparity.layout import GRID
 from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 from exparity.registry import load_plugin
@@ -99,7 +101,7 @@ class Experiment:
     @property
     def results(self) -> str:
         """Folder of all results."""
-        return str(self.config["results"])
+        return os.path.normpath(str(self.config["results"]))
 
     @property
     def environment(self) -> dict[str, str]:
@@ -234,6 +236,11 @@ class Experiment:
         where = f"datasets.{dataset}"
         return [str(path) for path in input_files(instance.entry.id, instance.params, where)]
 
+    def checkpoint_inputs(self, model: str) -> list[str]:
+        """Return the folder of the user's own that a model starts from, if it is one."""
+        checkpoint = self.model_spec(model).checkpoint
+        return [checkpoint] if checkpoint and Path(checkpoint).is_dir() else []
+
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
         cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
@@ -314,23 +321,29 @@ class Experiment:
 
     def report_options(self) -> str:
         """Return what the report depends on, beside its inputs."""
-        return canonical(
-            {
-                "title": self.config["title"],
-                "pairs": self.pairs,
-                "seeds": self.seeds,
-                "methods": [[i.id, i.entry.id] for i in self.methods.values()],
-                "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
-                "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
-                "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
-                "study": self.config["study"],
-                "statistics": self.config["statistics"],
-                "controls": self.config["controls"],
-                "report": self.config["report"],
-                "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
-                "digest": digests.report(),
-            }
-        )
+        return canonical({**self.grid(), "digest": digests.report()})
+
+    def grid(self) -> dict[str, Any]:
+        """Return which cells there are, and how the report shows them."""
+        return {
+            "title": self.config["title"],
+            "pairs": self.pairs,
+            "seeds": self.seeds,
+            "methods": [[i.id, i.entry.id] for i in self.methods.values()],
+            "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
+            "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
+            "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
+            "study": self.config["study"],
+            "statistics": self.config["statistics"],
+            "controls": self.config["controls"],
+            "report": self.config["report"],
+            "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
+        }
+
+    def write_grid(self) -> None:
+        """Leave the grid in the results folder, so that its readers see what is missing."""
+        with atomic_path(Path(self.results, GRID)) as path:
+            path.write_text(canonical(self.grid()), encoding="utf-8")
 
     def _statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""

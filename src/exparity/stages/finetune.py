@@ -18,12 +18,12 @@ import numpy as np
 from exparity.artifacts import write_artefact
 from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
+from exparity.lineage import MANIFEST, current_lineage
 from exparity.models._state import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.stages._joblock import job_lock
 
 log = logging.getLogger(__name__)
-_MANIFEST = "exparity.json"
 
 
 def finetune_cell(
@@ -107,8 +107,13 @@ def finetune_cell(
                 "earlier_seconds": round(snapshots.earlier_seconds, 3),
             },
         )
-        manifest = {**ids, "fingerprint": fingerprint, "version": version("exparity")}
-        (temporary / _MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        manifest = {
+            **ids,
+            "fingerprint": fingerprint,
+            "version": version("exparity"),
+            "lineage": current_lineage(),
+        }
+        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
         predict(temporary, prepared, predictions, ids, parameters, device, token_budget)
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
@@ -135,7 +140,7 @@ def _rank() -> int:
 
 
 def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
-    manifest = output / _MANIFEST
+    manifest = output / MANIFEST
     if not manifest.is_file() or not predictions.is_file():
         return False
     return bool(json.loads(manifest.read_text()).get("fingerprint") == fingerprint)

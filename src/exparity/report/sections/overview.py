@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+from exparity import layout
 from exparity.report.context import Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
@@ -133,6 +135,20 @@ def collapsed_sentences(study: Study) -> list[str]:
     ]
 
 
+def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
+    """Return a sentence an artefact about its files that a grid has and that are not there."""
+    missing: dict[str, list[Path]] = {}
+    for artefact, ids in layout.report_inputs(grid):
+        path = results / layout.path_of(artefact, ids)
+        if not path.is_file():
+            missing.setdefault(artefact, []).append(path)
+    return [
+        f"{len(paths):,} {artefact} {'file is' if len(paths) == 1 else 'files are'} missing, such "
+        f"as {paths[0]}: the report is incomplete until snakemake has made them again."
+        for artefact, paths in missing.items()
+    ]
+
+
 def _warnings(context: Context) -> list[str]:
     """Return what a reader must know before believing the numbers."""
     found = collapsed_sentences(context.study)
@@ -147,11 +163,7 @@ def _warnings(context: Context) -> list[str]:
     if undefined:
         total = sum(row["n_examples"] for row in context.study.rows)
         found.append(f"{undefined:,} of {total:,} scores are undefined and left out of the tests.")
-    missing = len(context.scores.missing)
-    if missing:
-        found.append(
-            f"{missing:,} files of scores are not there, so that some distributions are missing."
-        )
+    found += missing_results(context.results, context.options)
     commits = versions(context.origins).get("commit", [])
     if len(commits) > 1:
         found.append(

@@ -1,0 +1,154 @@
+"""Results that are not what the config says: of other options or inputs, or no longer there.
+
+Snakemake compares times of files, and parameters with its notes in ``.snakemake``. It does not see
+a deleted file whose products are still there, a folder that was copied without the notes, or an
+input replaced by an older file. Results say themselves what they were made from.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, partial
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exparity import layout
+from exparity.lineage import identity, lineage, recorded_lineage
+
+if TYPE_CHECKING:
+    from exparity.config.experiment import Experiment
+
+Ids = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Job:
+    """One job of the workflow, as far as its results depend on it.
+
+    Attributes:
+        options: returns what the workflow hands it, as JSON; asked for finished jobs only.
+        reads: its inputs, those that tell what the others are made from.
+        writes: its results that carry a key.
+        beside: what it writes without a key.
+    """
+
+    options: Callable[[], str]
+    reads: Sequence[str]
+    writes: Sequence[str]
+    beside: Sequence[str] = ()
+
+
+def outdated(experiment: Experiment) -> dict[str, str]:
+    """Return the results to make again, each with the reason.
+
+    A checkpoint that is no longer there is left so, as long as no job needs it: the predictions
+    stand for it, and room is short.
+
+    Args:
+        experiment: the experiment.
+    """
+    identity_of = cache(lambda path: identity(Path(path)))
+    exists = cache(os.path.exists)
+    reasons: dict[str, str] = {}
+    for job in _jobs(experiment):
+        products = [path for path in (*job.writes, *job.beside) if exists(path)]
+        if not products:
+            continue
+        needed = (*job.reads, *job.writes, *job.beside)
+        missing = [path for path in needed if not exists(path) and not _is_checkpoint(path)]
+        reasons |= dict.fromkeys(missing, "missing")
+        if missing or not all(map(exists, job.reads)) or any(path in reasons for path in job.reads):
+            continue
+        key = lineage(json.loads(job.options()), map(identity_of, job.reads))
+        for path in filter(exists, job.writes):
+            if recorded_lineage(Path(path)) != key:
+                reasons[path] = "made from other options or inputs"
+    return reasons
+
+
+def _jobs(experiment: Experiment) -> Iterator[Job]:
+    """Yield all jobs of the grid, each after those that it needs."""
+    place = partial(_place, experiment)
+    for dataset in experiment.datasets:
+        ids = {"dataset": dataset}
+        options = partial(experiment.prepare_options, dataset)
+        yield Job(options, experiment.prepare_inputs(dataset), [place("data", ids)])
+    for target in experiment.analyses.targets("dataset_bias"):
+        ids = {"dataset": target[0]}
+        options = partial(experiment.analyses.options, "dataset_bias", *target)
+        yield Job(options, [place("data", ids)], [place("dataset_bias", ids)])
+    for dataset, model in experiment.pairs:
+        for seed in experiment.seeds:
+            yield from _jobs_of_model(
+                experiment, {"dataset": dataset, "model": model, "seed": seed}
+            )
+    grid = experiment.grid()
+    reads = [place(artefact, ids) for artefact, ids in layout.report_inputs(grid)]
+    page = [f"{experiment.results}/report/{name}" for name in ("index.html", "tables", "figures")]
+    yield Job(experiment.report_options, reads, [place("disparity", {})], page)
+
+
+def _jobs_of_model(experiment: Experiment, cell: dict[str, Any]) -> Iterator[Job]:
+    """Yield the jobs of one trained classifier."""
+    place = partial(_place, experiment)
+    pair, analyses = (cell["dataset"], cell["model"]), experiment.analyses
+    data, models, predictions = (place(a, cell) for a in ("data", "models", "predictions"))
+    options = partial(experiment.finetune_options, **cell)
+    reads = [data, *experiment.checkpoint_inputs(cell["model"])]
+    yield Job(options, reads, [predictions, models])
+    explanations, scores = [], []
+    for method in experiment.methods:
+        ids = {**cell, "method": method}
+        explanations.append(place("explanations", ids))
+        options = partial(experiment.explain_options, **ids)
+        yield Job(options, [data, predictions], explanations[-1:])
+        for metric in experiment.metrics:
+            ids = {**cell, "method": method, "metric": metric}
+            scores.append(place("scores", ids))
+            options = partial(experiment.evaluate_options, **ids)
+            yield Job(options, [data, explanations[-1]], scores[-1:])
+            options = partial(experiment.test_options, **ids)
+            yield Job(options, scores[-1:], [place("tests", ids)])
+    options = partial(experiment.bias_options, **cell)
+    yield Job(options, [data, predictions], [place("bias", cell)])
+    if experiment.has_controls:
+        options = partial(experiment.control_options, **cell)
+        yield Job(options, scores, [place("controls", cell)])
+    compared = [path for path in scores if Path(path).stem in analyses.metrics]
+    inputs = {
+        "correctness": [*compared, predictions],
+        "attribution_difference": [data, *explanations],
+        "mlm_score": [data, models],
+    }
+    for name, reads in inputs.items():
+        if pair in analyses.targets(name):
+            options = partial(analyses.options, name, *pair)
+            yield Job(options, reads, [place(layout.ANALYSES[name], cell)])
+
+
+def _place(experiment: Experiment, artefact: str, ids: Ids) -> str:
+    return f"{experiment.results}/{layout.path_of(artefact, ids)}"
+
+
+def _is_checkpoint(path: str) -> bool:
+    return path.rpartition("/")[2].isdecimal()  # all else has a suffix, or a name of the report's
+
+
+def mark_outdated(experiment: Experiment, forced: set[str]) -> None:
+    """Have Snakemake make outdated results again, and say which.
+
+    Args:
+        experiment: the experiment.
+        forced: the files that Snakemake's DAG is to make anew; extended.
+    """
+    reasons = outdated(experiment)
+    forced.update(reasons)
+    for reason, paths in groupby(sorted(reasons, key=reasons.__getitem__), reasons.__getitem__):
+        first, *others = paths
+        more = f" and {len(others)} more" if others else ""
+        print(f"exparity: made again, since {reason}: {first}{more}", file=sys.stderr)

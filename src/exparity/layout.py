@@ -1,0 +1,86 @@
+"""Where artefacts lie below the results folder.
+
+A grid is what :meth:`exparity.config.Experiment.report_options` says of an experiment: its
+``pairs`` of dataset and model, ``seeds``, ``methods``, ``metrics``, ``controls`` and ``analyses``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any
+
+Ids = Mapping[str, str | int]
+Grid = Mapping[str, Any]
+
+_CELL = "{dataset}/{model}/{seed}"
+PATHS = {
+    "data": "data/{dataset}.parquet",
+    "models": f"models/{_CELL}",
+    "history": f"models/{_CELL}/history.parquet",
+    "predictions": f"predictions/{_CELL}.parquet",
+    "explanations": f"explanations/{_CELL}/{{method}}.parquet",
+    "scores": f"scores/{_CELL}/{{method}}/{{metric}}.parquet",
+    "tests": f"tests/{_CELL}/{{method}}/{{metric}}.parquet",
+    "bias": f"bias/{_CELL}.parquet",
+    "controls": f"controls/{_CELL}.parquet",
+    "correctness": f"correctness/{_CELL}.parquet",
+    "attribution_differences": f"attribution_differences/{_CELL}.parquet",
+    "dataset_bias": "dataset_bias/{dataset}.parquet",
+    "mlm_scores": f"mlm_scores/{_CELL}.parquet",
+    "disparity": "report/disparity.parquet",
+    "cost": "cost.parquet",
+}
+"""Path of every artefact, relative to the results folder."""
+GRID = "grid.json"
+"""File of the results folder that holds the grid of the last run."""
+ANALYSES = {
+    "correctness": "correctness",
+    "attribution_difference": "attribution_differences",
+    "dataset_bias": "dataset_bias",
+    "mlm_score": "mlm_scores",
+}
+"""The artefact that each analysis makes."""
+IN_REPORT = (
+    *("data", "predictions", "explanations", "scores", "tests", "bias", "controls"),
+    *ANALYSES.values(),
+)
+"""What the report is made from."""
+
+
+def levels(artefact: str) -> tuple[str, ...]:
+    """Return the ids in an artefact's path: those that each of its files has one of."""
+    return tuple(re.findall(r"\{(\w+)\}", PATHS[artefact]))
+
+
+def path_of(artefact: str, ids: Ids) -> str:
+    """Return where an artefact lies, relative to the results folder."""
+    return PATHS[artefact].format(**ids)
+
+
+def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
+    """Yield the ids of every file that a grid has of an artefact."""
+    names = levels(artefact)
+    targets = grid["pairs"]
+    for analysis, made in ANALYSES.items():
+        if made == artefact:
+            targets = grid["analyses"].get(analysis, [])
+    if artefact == "controls" and not grid["controls"]["permutation"]["repeats"]:
+        return
+    axes = {
+        "seed": grid["seeds"],
+        "method": [id for id, _ in grid["methods"]],
+        "metric": [id for id, _ in grid["metrics"]],
+    }
+    spans = [axis for name, axis in axes.items() if name in names]
+    for target in dict.fromkeys(tuple(target[: len(names)]) for target in targets):
+        for rest in product(*spans):
+            yield dict(zip(names, (*target, *rest), strict=True))
+
+
+def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield artefact and ids of every file that the report of a grid is made from."""
+    for artefact in IN_REPORT:
+        for ids in cells(grid, artefact):
+            yield artefact, ids

@@ -1,0 +1,110 @@
+"""Results that are gone, of another config or of replaced inputs are made again, and others not."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import warnings
+
+import pytest
+import yaml
+
+import exparity
+from exparity.config import Experiment
+from exparity.config.outdated import outdated
+from exparity.schema import read_schema
+
+pytestmark = pytest.mark.workflow
+
+CELL = "pairs_all/bert_tiny/0"
+REMOVED = {
+    "data": "data/pairs_all.parquet",
+    "predictions": f"predictions/{CELL}.parquet",
+    "explanations": f"explanations/{CELL}/gradient.parquet",
+    "scores": f"scores/{CELL}/gradient/gini.parquet",
+    "tests": f"tests/{CELL}/gradient/gini.parquet",
+    "bias": f"bias/{CELL}.parquet",
+    "controls": f"controls/{CELL}.parquet",
+    "disparity": "report/disparity.parquet",
+}
+OTHER = "made from other options or inputs"
+
+
+@pytest.fixture
+def reasons(finished, monkeypatch):
+    """Return a function: what of the finished run is to be made again, by path in the results."""
+    monkeypatch.chdir(finished.root)
+
+    def ask(**changes):
+        config = yaml.safe_load(finished.config_path.read_text()) | changes
+        schema = read_schema(finished.root / "workflow" / "schemas" / "config.schema.yaml")
+        asked = outdated(Experiment.from_config(config, schema))
+        return {path.removeprefix("results/"): reason for path, reason in asked.items()}
+
+    return ask
+
+
+def test_a_finished_run_is_up_to_date(reasons):
+    assert reasons() == {}
+
+
+@pytest.mark.parametrize("artefact", REMOVED)
+def test_what_is_gone_is_missed(reasons, finished, artefact):
+    (finished.results / REMOVED[artefact]).unlink()
+    assert reasons() == {REMOVED[artefact]: "missing"}
+
+
+def test_checkpoints_may_be_removed_to_save_room(reasons, finished):
+    shutil.rmtree(finished.results / "models")
+    assert reasons() == {}
+
+
+def test_the_next_run_makes_what_is_gone_and_says_so(finished):
+    score, figures = finished.results / REMOVED["scores"], finished.results / "report" / "figures"
+    before = exparity.read_results(finished.results, "scores")
+    score.unlink()
+    shutil.rmtree(figures)
+    with pytest.warns(UserWarning, match=r"1 of \d+ 'scores' files are missing, such as .*gini"):
+        exparity.read_results(finished.results, "scores")
+    run = finished.snakemake()
+    assert "since missing: results/scores" in run.stderr
+    assert any(figures.iterdir())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert exparity.read_results(finished.results, "scores").equals(before)
+    assert finished.plan() == {}
+
+
+def test_options_count_without_snakemakes_notes(finished, reasons):
+    shutil.rmtree(finished.root / ".snakemake")
+    methods = {"gradient": {}, "integrated_gradients_x_input": {"n_steps": 4}}
+    path = f"explanations/{CELL}/integrated_gradients_x_input.parquet"
+    assert reasons(methods=methods)[path] == OTHER
+    finished.configure(methods=methods)
+    assert finished.plan()["explain"] == 1
+
+
+@pytest.mark.parametrize("age", [-1000, 1000], ids=["older", "newer"])
+def test_replaced_inputs_count_whatever_their_time(reasons, finished, age):
+    """A score of another method in the place of one, as an unpacked archive may leave it."""
+    score = finished.results / REMOVED["scores"]
+    stat = score.stat()
+    shutil.copy(next(p for p in score.parents[1].rglob("gini.parquet") if p != score), score)
+    os.utime(score, (stat.st_atime + age, stat.st_mtime + age))
+    assert reasons()[REMOVED["scores"]] == OTHER
+
+
+def test_only_what_a_target_needs_is_made_again(finished):
+    (finished.results / REMOVED["scores"]).unlink()
+    assert finished.plan(f"results/{REMOVED['explanations']}") == {}
+    assert finished.plan(f"results/{REMOVED['tests']}") == {"evaluate": 1, "test": 1}
+
+
+def test_the_report_says_what_is_missing(finished):
+    (finished.results / REMOVED["explanations"]).unlink()
+    options = json.loads((finished.results / "grid.json").read_text())
+    from exparity.report.sections.overview import missing_results
+
+    (sentence,) = missing_results(finished.results, options)
+    assert sentence.startswith("1 explanations file is missing, such as")

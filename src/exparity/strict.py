@@ -76,7 +76,7 @@ class _Check:
         self._where = where
         self._left = MAX_VALUES
 
-    def visit(self, node: yaml.Node, above: tuple[yaml.Node, ...]) -> None:
+    def visit(self, node: Any, above: tuple[yaml.Node, ...]) -> None:
         self._left -= 1
         if node in above:
             raise self._error(node, "holds itself through an alias")

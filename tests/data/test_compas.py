@@ -168,7 +168,7 @@ class TestAlteredFile:
                 {"groups": ["male", "female", "male"]},
                 "a group is named twice in male, female, male",
             ),
-            ({"test_share": 1.0}, "dataset compas: test_share must be above 0 and below 1"),
+            ({"test_share": 1.0}, "compas.test_share: 1.0 is out of range .above 0 and below 1"),
             ({"attribute": "age"}, r"dataset compas.attribute: 'age' is not one of \['gender', "),
         ],
     )

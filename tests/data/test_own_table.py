@@ -272,6 +272,88 @@ class TestRefusals:
         with pytest.raises(InputError, match=message):
             load(path, **options)
 
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            (
+                '{"text": "a", "label": "no", "group": "x", "label": "yes"}',
+                "'label' is there twice",
+            ),
+            (r'{"text": "a \ud800", "label": "no", "group": "x"}', "half of a surrogate pair"),
+            (r'{"text": ["a\u0000"], "label": "no", "group": "x"}', "text holds NUL characters"),
+            ('{"text": ' + "[" * 20_000 + "]" * 20_000 + "}", "nested too deeply"),
+            ('{"text": "a", "label": ' + "9" * 5000 + ', "group": "x"}', "not valid JSON"),
+            ('{"text": "a", "label": ' + "9" * 400 + ', "group": "x"}', "is longer than 200"),
+            (
+                r'{"text": "a", "label": "\u001b[31m", "group": "x"}',
+                r"'\x1b[31m' is longer than 200",
+            ),
+        ],
+        ids=lambda value: value[-20:],
+    )
+    def test_lines_of_json_that_no_file_could_hold(self, line, message, tmp_path):
+        path = write(tmp_path / "a.jsonl", table())
+        with path.open("a") as file:
+            file.write(line + "\n")
+        found = refused(path)
+        assert found.startswith(f"{path}:21: ")
+        assert message in found
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            (
+                b"text,label,group,label\na,no,x,yes\n",
+                "columns 2 and 4 are both 'label'; rename one",
+            ),
+            ("text,label,group\na,no,x\n".encode("utf-16"), "not UTF-8 text"),
+            ("text,label,group\na,no,x\n".encode("utf-16-le"), "the header holds NUL characters"),
+            (b"text,label,group\na\0,no,x\n", ":2: text holds NUL characters"),
+            ("text,label,group\né,no,x\n".encode("latin-1"), "not UTF-8 text"),
+        ],
+    )
+    def test_csv_of_other_encodings_or_with_a_column_twice(self, text, message, tmp_path):
+        path = tmp_path / "a.csv"
+        path.write_bytes(text)
+        assert message in refused(path)
+
+    @pytest.mark.parametrize(
+        ("column", "values", "kind"),
+        [
+            ("text", pa.array([b"a b"] * 20), "binary"),
+            ("text", pa.array([[b"a"]] * 20), "list<element: binary>"),
+            ("label", pa.array([{"a": 1}] * 20), "struct<a: int64>"),
+            ("group", pa.array([10**18] * 20).cast(pa.timestamp("ns")), "timestamp[ns]"),
+            ("label", pa.array([1] * 20).cast(pa.decimal128(20, 0)), "decimal128(20, 0)"),
+        ],
+        ids=lambda value: str(value)[:20],
+    )
+    def test_parquet_columns_of_other_kinds(self, column, values, kind, tmp_path):
+        path = tmp_path / "a.parquet"
+        columns = pa.Table.from_pylist(table())
+        index = columns.column_names.index(column)
+        parquet.write_table(columns.set_column(index, column, values), path)
+        assert refused(path) == (
+            f"{path}: column '{column}' is of type {kind}; make it text, whole numbers, or "
+            "lists of these"
+        )
+
+    def test_parquet_with_a_column_twice_or_broken_text(self, tmp_path):
+        path = tmp_path / "a.parquet"
+        columns = pa.Table.from_pylist(table())
+        parquet.write_table(columns.append_column("label", columns["text"]), path)
+        assert refused(path) == f"{path}: several columns are 'label'; rename all but one"
+        broken = pa.array([b"\xff"] * 20).view(pa.string())
+        parquet.write_table(columns.set_column(0, "text", broken), path)
+        assert f"{path}: not a readable Parquet file ('utf-8' codec" in refused(path)
+
+    def test_groups_that_would_take_hours(self, tmp_path):
+        rows = [{**row, "group": f"g{i}"} for i, row in enumerate(table(20_000))]
+        assert refused(write(tmp_path / "a.csv", rows)) == (
+            "dataset table: 20000 groups, of at most 50: 199,990,000 comparisons of every score, "
+            "599,970 s or more for each test; merge groups, or leave rows out"
+        )
+
     def test_groups_and_classes_that_are_not_listed(self, tmp_path):
         path = write(tmp_path / "a.csv", table())
         assert refused(path, groups=["young", "middle"]).endswith(

@@ -24,6 +24,9 @@ DATASETS: Registry[DatasetFacts] = Registry("dataset", "exparity.data", DatasetF
 MAX_CLASSES = 127
 """Labels are stored in one byte."""
 
+MAX_GROUPS = 50
+"""Every two groups are compared on every score, which takes 3 ms or more: here 4 s a test."""
+
 
 def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register a dataset under ``id`` with its :class:`~exparity.interface.DatasetFacts`."""
@@ -171,6 +174,13 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
         if len(values) < 2:
             found = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
             raise InputError(f"dataset {id}: {found}; {remedy}")
+    n = len(facts.groups)
+    if n > MAX_GROUPS:
+        pairs = n * (n - 1) // 2
+        raise InputError(
+            f"dataset {id}: {n} groups, of at most {MAX_GROUPS}: {pairs:,} comparisons of every "
+            f"score, {pairs * 3 // 1000:,} s or more for each test; merge groups, or leave rows out"
+        )
     if len(facts.labels) > MAX_CLASSES:
         raise InputError(
             f"dataset {id}: {len(facts.labels)} classes, of at most {MAX_CLASSES}; is the label a "

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exparity.data.files import read_jsonl
 from exparity.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 Row = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
@@ -35,17 +38,33 @@ def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
     if not path.is_file():
         raise InputError(f"{path.absolute()}: no such file; give a path from where you run")
-    return reader(path, columns)
+    return _checked(reader(path, columns))
 
 
-def _csv_rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> Iterator[Row]:
+def _checked(rows: Iterator[Row]) -> Iterator[Row]:
+    """Refuse NUL, which no text has, and which UTF-16 leaves all over what is read as UTF-8."""
+    for where, row in rows:
+        for name, value in row.items():
+            for text in value if isinstance(value, list) else [value]:
+                if isinstance(text, str) and "\0" in text:
+                    raise InputError(f"{where}: {name} holds NUL characters; is it UTF-8?")
+        yield where, row
+
+
+def csv_rows(
+    path: Path, columns: Sequence[str], delimiter: str = ",", *, repeats: bool = False
+) -> Iterator[Row]:
+    """Yield the rows of a CSV file; see :func:`read_rows`.
+
+    With ``repeats``, the first of several columns of one name is read, instead of none.
+    """
     csv.field_size_limit(_MAX_CELL)
     line = 1
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header = next(reader, [])
-            places = [_place(path, name, header) for name in columns]
+            places = [_place(path, name, header, repeats) for name in columns]
             line = reader.line_num + 1
             for cells in reader:
                 where, line = f"{path}:{line}", reader.line_num + 1
@@ -66,13 +85,21 @@ def _csv_rows(path: Path, columns: Sequence[str], delimiter: str = ",") -> Itera
 
 
 def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    return _csv_rows(path, columns, "\t")
+    return csv_rows(path, columns, "\t")
 
 
-def _place(path: Path, name: str, header: Sequence[str]) -> int:
+def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
+    if any("\0" in known for known in header):
+        raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
     if name not in header:
         raise _no_column(str(path), name, header)
-    return header.index(name)
+    first = header.index(name)
+    if not repeats and name in header[first + 1 :]:
+        second = header.index(name, first + 1)
+        raise InputError(
+            f"{path}: columns {first + 1} and {second + 1} are both '{name}'; rename one"
+        )
+    return first
 
 
 def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
@@ -90,18 +117,36 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
 
     try:
         with parquet.ParquetFile(path) as file:
-            names = file.schema_arrow.names
+            schema = file.schema_arrow
             for name in columns:
-                if name not in names:
-                    raise _no_column(str(path), name, names)
+                if name not in schema.names:
+                    raise _no_column(str(path), name, schema.names)
+                if schema.names.count(name) > 1:
+                    raise InputError(f"{path}: several columns are '{name}'; rename all but one")
+                if not _is_plain(schema.field(name).type):
+                    raise InputError(
+                        f"{path}: column '{name}' is of type {schema.field(name).type}; make it "
+                        "text, whole numbers, or lists of these"
+                    )
             number = 0
             for batch in file.iter_batches(columns=list(dict.fromkeys(columns))):
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{path}, row {number}", row
-    except (pa.ArrowException, OSError) as error:
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         reason = str(error).strip().splitlines()[0]
         raise InputError(f"{path}: not a readable Parquet file ({reason})") from None
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    """Tell whether values of a type are text, numbers, booleans, nothing, or lists of these."""
+    from pyarrow import types
+
+    if types.is_dictionary(kind) or types.is_list(kind) or types.is_large_list(kind):
+        return _is_plain(kind.value_type)
+    plain = (types.is_integer, types.is_floating, types.is_boolean, types.is_null)
+    text = (types.is_string, types.is_large_string, types.is_string_view)
+    return any(is_of(kind) for is_of in (*plain, *text))
 
 
 def _no_column(where: str, name: str, known: Sequence[str]) -> InputError:
@@ -109,7 +154,7 @@ def _no_column(where: str, name: str, known: Sequence[str]) -> InputError:
 
 
 _READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
-    ".csv": _csv_rows,
+    ".csv": csv_rows,
     ".tsv": _tsv_rows,
     ".jsonl": _jsonl_rows,
     ".parquet": _parquet_rows,

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from exparity.data import dataset
-from exparity.data._rows import read_rows
+from exparity.data._rows import csv_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.errors import InputError, did_you_mean
@@ -75,7 +75,8 @@ def compas(
         InputError: the file is missing, altered or malformed, or an option is out of range.
     """
     path = source.find(FILE, verify=verify)
-    rows = [(where, row) for where, row in read_rows(path, _COLUMNS) if _kept(where, row)]
+    columns = csv_rows(path, _COLUMNS, repeats=True)  # the published file has two named alike
+    rows = [(where, row) for where, row in columns if _kept(where, row)]
     examples = [_example(where, row, attribute) for where, row in rows]
     order = tuple(groups or GROUPS[attribute])
     known = sorted({e.group for e in examples})

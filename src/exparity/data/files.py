@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any
 from exparity.artifacts import atomic_path
 from exparity.errors import InputError
 from exparity.interface import RemoteFile
+from exparity.strict import parse_json
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +110,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     """Yield line number (from 1) and object of each non-blank line.
 
     Raises:
-        InputError: a line is not a JSON object; names file and line.
+        InputError: a line is not a JSON object, or has a key twice; names file and line.
     """
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
@@ -120,10 +120,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                 raise InputError(f"{path}:{number}: not UTF-8 text ({error.reason})") from None
             if not line.strip():
                 continue
-            try:
-                row = json.loads(line)
-            except json.JSONDecodeError as error:
-                raise InputError(f"{path}:{number}: not valid JSON ({error})") from None
+            row = parse_json(line, f"{path}:{number}")
             if not isinstance(row, dict):
                 raise InputError(
                     f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}"

@@ -7,14 +7,16 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
-from exparity.data import dataset
+from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.errors import InputError
 from exparity.interface import Example, Loaded, Share
+from exparity.strict import CONTROL
 
 Row = Mapping[str, Any]
+_LONGEST = 200
 _WHOLE = re.compile(r"-?[0-9]+")
 
 
@@ -82,8 +84,9 @@ def own_table(
     places = [where for where, _ in rows]
     classes = _order(label, "labels", labels, label_names, places)
     order = _order(group, "groups", groups, group_names, places)
+    present = set(group_names)
     for name in order:
-        if name not in group_names:
+        if name not in present:
             raise InputError(f"{path}: no row has the {group} '{name}'; correct `groups`")
     index = {name: i for i, name in enumerate(classes)}
     width = len(str(len(rows)))
@@ -105,7 +108,8 @@ def own_table(
         raise InputError(
             f"{path}: column '{rationale}' is empty in every row; leave `rationale` out"
         )
-    if split is None:
+    # With too many of either, splitting takes hours, and the table is refused anyway.
+    if split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
     return Loaded(examples, attribute or group, order, classes)
 
@@ -158,7 +162,13 @@ def _name(where: str, row: Row, column: str) -> str:
         return str(int(value))
     if not isinstance(value, str | int):
         raise InputError(f"{where}: {column} must be text or a whole number, found {value!r}")
-    return " ".join(str(value).split())  # a line break would tear tables apart
+    name = " ".join(str(value).split())  # a line break would tear tables apart
+    if len(name) > _LONGEST or CONTROL.search(name):
+        raise InputError(
+            f"{where}: {column} {name[:_LONGEST]!a} is longer than {_LONGEST} characters or holds "
+            "control characters; rename it"
+        )
+    return name
 
 
 def _split(where: str, row: Row, column: str) -> Literal["train", "test"]:

@@ -17,7 +17,15 @@ from support import rotten
 
 from exparity import read_results
 from exparity.artefact_schemas import ARTEFACTS, schema_of
-from exparity.artifacts import atomic_path, job, read_artefact, read_tables, write_artefact
+from exparity.artifacts import (
+    atomic_path,
+    job,
+    read_artefact,
+    read_parquet,
+    read_tables,
+    save_parquet,
+    write_artefact,
+)
 from exparity.errors import InputError
 
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
@@ -355,6 +363,13 @@ class TestRot:
             with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
                 pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
         assert read_artefact(path, artefact) == before
+
+    def test_part_files_as_well(self, tmp_path):
+        path = tmp_path / "00000.part"
+        save_parquet(path, pa.table({"score": [0.5, 1.5]}), {"fingerprint": "f"})
+        for flip in rotten(path, 60):
+            with pytest.raises(InputError, match=r"00000\.part: not a readable Parquet file"):
+                pytest.fail(f"{flip}: {read_parquet(path)}")
 
     def test_a_block_that_was_lost(self, tmp_path):
         path = tmp_path / "s.parquet"

@@ -219,6 +219,7 @@ def test_an_untrained_constant_model_is_found_in_the_preflight(cell, tmp_path):
     model = load_model(str(other / "mine" / "3"))
     model.classifier.weight.data.zero_()
     model.save_pretrained(other / "mine" / "3")
+    (other / "mine" / "3" / "exparity.json").unlink()
     with pytest.raises(ExparityError, match="zero attributions for all 8 probe texts"):
         explain(other, tmp_path / "x.parquet")
 

@@ -21,7 +21,9 @@ from hypothesis import strategies as st
 from exparity.artifacts import read_artefact, read_parquet
 from exparity.errors import InputError
 from exparity.interface import Example
+from exparity.lineage import MANIFEST
 from exparity.methods import METHODS
+from exparity.models.manifest import write_manifest
 from exparity.stages._parts import Parts, Shard, chunk_size, shard_sizes
 from exparity.stages._texts import check_texts
 from exparity.stages.evaluate import evaluate_cell
@@ -173,6 +175,7 @@ def change_data(cell, monkeypatch):
 def change_checkpoint(cell, monkeypatch):
     path = cell / "mine" / "3" / "config.json"
     path.write_text(path.read_text() + " ")
+    write_manifest(path.with_name(MANIFEST), {"fingerprint": "another training's"})
 
 
 def change_source(cell, monkeypatch):
@@ -278,6 +281,7 @@ def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path):
     model = load_model(str(mine / "mine" / "3"))
     model.classifier.weight.data.zero_()
     model.save_pretrained(mine / "mine" / "3")
+    (mine / "mine" / "3" / MANIFEST).unlink()
     with pytest.raises(ExparityError, match="zero attributions"):
         explain(mine, tmp_path / "a" / "x.parquet", use="integrated_gradients", max_examples=10)
     with pytest.raises(ExparityError, match="not finite"):

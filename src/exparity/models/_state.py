@@ -5,7 +5,6 @@ Kept beside the output, one folder per finished epoch, as safetensors and JSON; 
 
 from __future__ import annotations
 
-import json
 import logging
 import shutil
 from collections.abc import Mapping
@@ -13,10 +12,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
+
 if TYPE_CHECKING:
     import torch
 
 log = logging.getLogger(__name__)
+_FACTS = "facts.json"
+_TENSORS = ("weights", "moments", "best")
 
 
 @dataclass(frozen=True)
@@ -49,44 +52,50 @@ class StateFolder:
         self.fingerprint = fingerprint
 
     def save(self, snapshot: Snapshot) -> None:
-        """Write a snapshot, then drop older ones; a kill at any point leaves a whole one."""
+        """Write a snapshot, then drop all but the one before, for the case that this one rots.
+
+        A kill at any point leaves a whole one.
+        """
         from safetensors.torch import save_file
 
         epoch = int(snapshot.facts["epoch"])
         temporary = self.folder / f"epoch-{epoch:04d}.tmp"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)
-        for name in ("weights", "moments", "best"):
-            tensors = {k: v.detach().cpu().clone() for k, v in getattr(snapshot, name).items()}
-            save_file(tensors, temporary / f"{name}.safetensors")
-        facts = {**snapshot.facts, "fingerprint": self.fingerprint}
-        (temporary / "facts.json").write_text(json.dumps(facts))
+        with saving(self.folder):
+            for name in _TENSORS:
+                tensors = {k: v.detach().cpu().clone() for k, v in getattr(snapshot, name).items()}
+                save_file(tensors, temporary / f"{name}.safetensors")
+            facts = {**snapshot.facts, "fingerprint": self.fingerprint}
+            write_manifest(temporary / _FACTS, facts)
         final = self.folder / f"epoch-{epoch:04d}"
         shutil.rmtree(final, ignore_errors=True)
         temporary.replace(final)
+        sync(self.folder)
         for other in self.folder.iterdir():
-            if other != final:
+            if other.name not in (final.name, f"epoch-{epoch - 1:04d}"):
                 shutil.rmtree(other, ignore_errors=True)
 
     def load(self) -> Snapshot | None:
-        """Return the latest snapshot, or None; a stale one is discarded with a log line."""
+        """Return the latest snapshot, or None; stale and damaged ones are discarded and logged."""
         from safetensors.torch import load_file
 
         if not self.folder.is_dir():
             return None
-        whole = sorted(f for f in self.folder.iterdir() if not f.name.endswith(".tmp"))
-        if not whole:
-            return None
-        facts = json.loads((whole[-1] / "facts.json").read_text())
-        if facts.pop("fingerprint") != self.fingerprint:
-            log.info("%s: made from other data, parameters or code; starting afresh", whole[-1])
-            self.clear()
-            return None
-        tensors = {
-            name: load_file(whole[-1] / f"{name}.safetensors")
-            for name in ("weights", "moments", "best")
-        }
-        return Snapshot(**tensors, facts=facts)
+        whole = (f for f in self.folder.iterdir() if not f.name.endswith(".tmp"))
+        for latest in sorted(whole, reverse=True):
+            try:
+                facts = read_verified(latest / _FACTS)
+            except DamageError as error:
+                log.warning("%s: %s; discarded", latest, error)
+                continue
+            if facts.pop("fingerprint") != self.fingerprint:
+                log.info("%s: made from other data, parameters or code; starting afresh", latest)
+                self.clear()
+                return None
+            tensors = {name: load_file(latest / f"{name}.safetensors") for name in _TENSORS}
+            return Snapshot(**tensors, facts=facts)
+        return None
 
     def clear(self) -> None:
         """Remove all snapshots."""

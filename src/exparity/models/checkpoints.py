@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.errors import InputError
+from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import label_settings, random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
@@ -125,9 +126,10 @@ def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
 
 def _check_at_load(name: str, revision: str | None) -> None:
     """Check a folder, or what the Hub or its cache have of a checkpoint."""
-    check_checkpoint(name)
     if Path(name).is_dir():
-        return
+        require_intact(Path(name))
+        return check_checkpoint(name)
+    check_checkpoint(name)
     from transformers.utils.hub import cached_file
 
     # What cannot be had at all is for the loading itself to say.

@@ -27,6 +27,7 @@ from exparity.data.files import sha256_of
 from exparity.digest import source_digest
 from exparity.errors import InputError
 from exparity.interface import Example
+from exparity.models.manifest import require_intact
 from exparity.stages._joblock import job_lock
 from exparity.stages._stop import Stopped
 
@@ -88,8 +89,10 @@ class Job:
         """Digest everything but the examples; reads all inputs."""
         inputs = [sha256_of(path) for path in self.files]
         if self.checkpoint is not None:
-            files = sorted(p for p in self.checkpoint.iterdir() if p.suffix in _CHECKPOINT_FILES)
-            inputs += [f"{path.name} {sha256_of(path)}" for path in files]
+            files = [p for p in self.checkpoint.iterdir() if p.suffix in _CHECKPOINT_FILES]
+            digests = require_intact(self.checkpoint) or {p.name: sha256_of(p) for p in files}
+            names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
+            inputs += [f"{name} {digests[name]}" for name in names]
         digest = source_digest(*(path for path in self.sources if path.is_file()))
         return _digest(
             version("exparity"), self.stage, self.ids, self.parameters, inputs, digest

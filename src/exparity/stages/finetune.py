@@ -20,6 +20,7 @@ from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.lineage import MANIFEST, current_lineage
 from exparity.models._state import Snapshot, StateFolder
+from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.stages._joblock import job_lock
 
@@ -90,7 +91,7 @@ def finetune_cell(
         )
         temporary = output.with_name(f".{output.name}.tmp")
         shutil.rmtree(temporary, ignore_errors=True)
-        with quiet_transformers():
+        with quiet_transformers(), saving(output):
             trained.model.save_pretrained(temporary)
             trained.tokenizer.save_pretrained(temporary)
         write_artefact(
@@ -113,10 +114,11 @@ def finetune_cell(
             "version": version("exparity"),
             "lineage": current_lineage(),
         }
-        (temporary / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+        write_manifest(temporary / MANIFEST, manifest)
         predict(temporary, prepared, predictions, ids, parameters, device, token_budget)
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
+        sync(output.parent)
         shutil.rmtree(state, ignore_errors=True)
 
 
@@ -140,10 +142,13 @@ def _rank() -> int:
 
 
 def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
-    manifest = output / MANIFEST
-    if not manifest.is_file() or not predictions.is_file():
+    if not (output / MANIFEST).is_file() or not predictions.is_file():
         return False
-    return bool(json.loads(manifest.read_text()).get("fingerprint") == fingerprint)
+    try:
+        return bool(read_verified(output / MANIFEST).get("fingerprint") == fingerprint)
+    except DamageError as error:
+        log.warning("%s: %s; made again", output, error)
+        return False
 
 
 def predict(

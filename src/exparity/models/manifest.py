@@ -1,0 +1,132 @@
+"""Manifests: what a folder was made from, and digests of its files, so that damage is found.
+
+A checkpoint of exparity has one, as has each snapshot of an unfinished training. A checkpoint from
+elsewhere has none, and is loaded as it is.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from exparity.data.files import sha256_of
+from exparity.errors import InputError
+from exparity.lineage import MANIFEST
+
+
+class DamageError(ValueError):
+    """A file of a folder with a manifest is missing, altered or unreadable; says which."""
+
+
+@contextmanager
+def saving(folder: Path) -> Iterator[None]:
+    """Raise an OSError that names the folder for what its disk does not take.
+
+    Libraries in Rust have exceptions of their own, with the system's error in the text.
+    """
+    try:
+        yield
+    except Exception as error:
+        in_text = re.search(r"\(os error (\d+)\)", str(error))
+        number = error.errno if isinstance(error, OSError) else in_text and int(in_text[1])
+        if not number:
+            raise
+        raise OSError(number, os.strerror(number), str(folder)) from error
+
+
+def sync(*paths: Path) -> None:
+    """Wait until files, or the names in folders, are on the disk."""
+    for path in paths:
+        handle = os.open(path, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def write_manifest(path: Path, facts: Mapping[str, Any]) -> None:
+    """Write facts and the digests of all other files of the folder; all are on the disk then.
+
+    A table has no digest here but its own seal: equal trainings leave equal manifests.
+    """
+    folder = path.parent
+    files = [file for file in sorted(folder.rglob("*")) if file.is_file() and file != path]
+    digests = {
+        file.relative_to(folder).as_posix(): sha256_of(file)
+        for file in files
+        if file.suffix != ".parquet"
+    }
+    contents = {**facts, "files": digests}
+    path.write_text(json.dumps({**contents, "digest": _digest(contents)}, indent=1) + "\n")
+    sync(*files, path, folder)
+
+
+def read_manifest(path: Path) -> dict[str, Any]:
+    """Return the facts of a manifest, and the digests as ``files``.
+
+    Raises:
+        DamageError: it is not what was written.
+    """
+    try:
+        contents: dict[str, Any] = json.loads(path.read_bytes())
+        if "fingerprint" in contents and not {"digest", "files"} & contents.keys():
+            return {**contents, "files": {}}  # an earlier exparity wrote it
+        digest = contents.pop("digest")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise DamageError(f"{path.name} is unreadable") from error
+    if digest != _digest(contents):
+        raise DamageError(f"{path.name} is altered")
+    return contents
+
+
+def read_verified(path: Path) -> dict[str, Any]:
+    """Return what :func:`read_manifest` does, if all files of the folder are as they were written.
+
+    Raises:
+        DamageError: one is not.
+    """
+    contents = read_manifest(path)
+    for name, digest in contents["files"].items():
+        try:
+            altered = sha256_of(path.parent / name) != digest
+        except OSError as error:
+            problem = "missing" if isinstance(error, FileNotFoundError) else "unreadable"
+            raise DamageError(f"{name} is {problem}") from error
+        if altered:
+            raise DamageError(f"{name} is altered")
+    return contents
+
+
+def require_intact(folder: Path) -> dict[str, str]:
+    """Refuse a checkpoint of exparity that is not as it was written; hashed once per process.
+
+    Returns:
+        The files' digests by name; none for a checkpoint from elsewhere.
+
+    Raises:
+        InputError: a file is missing, altered or unreadable.
+    """
+    path = (folder / MANIFEST).resolve()
+    if not path.is_file():
+        return {}
+    try:
+        return _digests(path, frozenset((f, f.lstat().st_mtime_ns) for f in path.parent.iterdir()))
+    except DamageError as error:
+        message = f"checkpoint {folder}: {error}; delete the folder and run again"
+        raise InputError(message) from error
+
+
+@cache
+def _digests(path: Path, times: frozenset[tuple[Path, int]]) -> dict[str, str]:
+    return dict(read_verified(path)["files"])
+
+
+def _digest(contents: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(contents, sort_keys=True).encode()).hexdigest()

@@ -1,0 +1,177 @@
+"""Manifests: damage to a checkpoint is found, and what a full disk does not take is named."""
+
+from __future__ import annotations
+
+import errno
+import json
+import resource
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from support import rotten
+
+from exparity import InputError, load_classifier
+from exparity.cli import _explained
+from exparity.data.files import DataSource
+from exparity.lineage import MANIFEST
+from exparity.models.checkpoints import load_model, load_tokenizer
+from exparity.models.manifest import (
+    DamageError,
+    read_verified,
+    require_intact,
+    saving,
+    write_manifest,
+)
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+FACTS = {"dataset": "pairs", "model": "bert", "seed": 0, "fingerprint": "f" * 64, "version": "1"}
+TINY = {"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.fixture
+def checkpoint(checkpoints, tmp_path) -> Path:
+    """A checkpoint as fine-tuning leaves one."""
+    folder = tmp_path / "0"
+    shutil.copytree(checkpoints["bert"], folder)
+    (folder / "more").mkdir()
+    (folder / "more" / "notes.txt").write_text("of a subfolder")
+    write_manifest(folder / MANIFEST, FACTS)
+    return folder
+
+
+@contextmanager
+def no_room():
+    """A disk that takes no file of more than 100 bytes."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+
+
+def test_every_flipped_bit_is_found(checkpoint):
+    facts = read_verified(checkpoint / MANIFEST)
+    assert {name: facts[name] for name in FACTS} == FACTS
+    files = [path for path in checkpoint.rglob("*") if path.is_file()]
+    assert {path.suffix for path in files} == {".safetensors", ".json", ".txt"}
+    for path in files:
+        for flip in rotten(path, 30):
+            with pytest.raises(DamageError, match=rf"{path.name} is (altered|unreadable)"):
+                pytest.fail(f"{flip}: {read_verified(checkpoint / MANIFEST)}")
+    assert read_verified(checkpoint / MANIFEST) == facts
+
+
+def test_a_damaged_checkpoint_is_not_loaded(checkpoint):
+    load_classifier(str(checkpoint), "cpu")
+    flip = rotten(checkpoint / "model.safetensors", 30)
+    next(flip)
+    line = rf"^checkpoint {checkpoint}: model.safetensors is altered; delete the folder and run"
+    for load in (load_model, load_tokenizer, load_classifier):
+        with pytest.raises(InputError, match=line):
+            load(str(checkpoint))
+    list(flip)
+    assert load_tokenizer(str(checkpoint))
+    (checkpoint / "tokenizer_config.json").unlink()
+    with pytest.raises(InputError, match=r"tokenizer_config.json is missing; delete the folder"):
+        load_tokenizer(str(checkpoint))
+
+
+MALFORMED = [b"", b"[]", b'"x"', b"{}", b"{", b"\xff\xfe", b"[" * 9**5, b'{"files": {}}', b"null"]
+
+
+@pytest.mark.parametrize("content", MALFORMED)
+def test_a_malformed_manifest_is_one_line(content, checkpoint):
+    (checkpoint / MANIFEST).write_bytes(content)
+    with pytest.raises(InputError, match=r": exparity.json is unreadable; delete the folder"):
+        load_model(str(checkpoint))
+
+
+def test_a_checkpoint_without_digests_is_loaded(checkpoint):
+    """One from elsewhere, and one of an exparity that wrote none."""
+    (checkpoint / "config.json").write_text((checkpoint / "config.json").read_text() + " ")
+    (checkpoint / MANIFEST).write_text(json.dumps(FACTS))
+    load_tokenizer(str(checkpoint))
+    (checkpoint / MANIFEST).unlink()
+    load_tokenizer(str(checkpoint))
+    assert require_intact(checkpoint) == {}
+
+
+@pytest.fixture(scope="module")
+def cell(tmp_path_factory):
+    """A function that fine-tunes a cell, and the cell's folder."""
+    folder = tmp_path_factory.mktemp("cell")
+    prepare("pairs_all", {"n_pairs": 20}, DataSource(folder), folder / "data.parquet", "pairs")
+
+    def run():
+        finetune_cell(
+            folder / "data.parquet", folder / "0", folder / "p.parquet",
+            model={"init": "scratch", "architecture": "bert", "size": TINY},
+            training={"epochs": 1}, model_id="m", seed=0, device="cpu",
+        )  # fmt: skip
+
+    run()
+    return run, folder
+
+
+@pytest.mark.parametrize("damaged", ["model.safetensors", MANIFEST])
+def test_finetune_makes_a_damaged_checkpoint_again(damaged, cell, caplog):
+    run, folder = cell
+    names = ("model.safetensors", MANIFEST)
+    whole = [(folder / "0" / name).read_bytes() for name in names]
+    run()
+    assert "made again" not in caplog.text
+    (folder / "0" / damaged).write_bytes(b"[]")
+    run()
+    assert f"{folder / '0'}: {damaged} is " in caplog.text
+    assert caplog.text.count("made again") == 2  # before and after waiting for the cell's lock
+    assert [(folder / "0" / name).read_bytes() for name in names] == whole
+    assert require_intact(folder / "0")
+
+
+def test_a_full_disk_while_a_checkpoint_is_saved(cell, monkeypatch):
+    from transformers import PreTrainedModel
+
+    run, folder = cell
+    (folder / "p.parquet").unlink()
+    save = PreTrainedModel.save_pretrained
+
+    def save_without_room(self, *args, **options):
+        with no_room():
+            save(self, *args, **options)
+
+    monkeypatch.setattr(PreTrainedModel, "save_pretrained", save_without_room)
+    with pytest.raises(OSError, match="File too large") as raised:
+        run()
+    assert raised.value.filename == str(folder / "0")
+
+
+@pytest.mark.parametrize("library", ["safetensors", "tokenizers", "python"])
+def test_libraries_that_meet_a_full_disk(library, checkpoint, tmp_path):
+    import torch
+    from safetensors.torch import save_file
+
+    tokenizer = load_tokenizer(str(checkpoint)).backend_tokenizer
+    write = {
+        "safetensors": lambda path: save_file({"a": torch.ones(99)}, path),
+        "tokenizers": lambda path: tokenizer.save(str(path)),
+        "python": lambda path: path.write_text("x" * 999),
+    }[library]
+    with pytest.raises(OSError, match="too large") as raised, saving(tmp_path / "0"), no_room():
+        write(tmp_path / "file")
+    assert (raised.value.errno, raised.value.filename) == (errno.EFBIG, str(tmp_path / "0"))
+
+
+def test_a_full_disk_is_one_line_with_the_remedy(tmp_path):
+    from safetensors import SafetensorError
+
+    text = "Error while serializing: I/O error: No space left on device (os error 28)"
+    with pytest.raises(OSError, match="No space") as raised, saving(tmp_path):
+        raise SafetensorError(text)
+    room = "No space left on device; make room and run again, what is finished is kept"
+    assert _explained(raised.value) == f"{tmp_path}: {room}"
+    with pytest.raises(SafetensorError, match="another"), saving(tmp_path):
+        raise SafetensorError("another")

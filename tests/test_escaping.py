@@ -31,7 +31,7 @@ class TestFileName:
     @example(["A"], ["a"])
     @example(["a"], ["a", ""])
     @example(["a-b"], ["a", "b"])
-    @example(["x" * 60], ["x" * 61])
+    @example(["x" * 70], ["x" * 71])
     @example(["\u0301e"], ["é"])
     def test_no_two_have_one_name_where_case_and_composition_do_not_count(self, one, other):
         names = [

@@ -186,11 +186,6 @@ class TestNamesFromOutside:
             shown = [t.get_text() for t in self.drawn(figure).findobj(Text)]
             assert any(r"\x1b[31m\u202e\x9b" in text for text in shown)
 
-    def test_a_group_that_starts_with_an_underscore_is_in_the_legend(self):
-        figure = exparity.plot_distributions([1.0, 2.0, 3.0, 4.0], ["_x", "y"] * 2, ("_x", "y"))
-        legend = figure.axes[0].get_legend()
-        assert [text.get_text().strip() for text in legend.get_texts()] == ["_x", "y"]
-
 
 class TestWhere:
     def test_into_axes_of_the_callers_own(self):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.escaping import visible
 from exparity.report.bias import QUANTITIES, Declared
-from exparity.report.figures.names import Names, fitted, labelled
+from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLACK,
     GREY,
@@ -133,7 +133,7 @@ def _marks(rows: Rows, declared: Declared) -> list[Any]:
     from matplotlib.lines import Line2D
 
     marks = [
-        Line2D([], [], ls="", ms=3.2, marker=MARKERS[i % len(MARKERS)], label=labelled(group),
+        Line2D([], [], ls="", ms=3.2, marker=MARKERS[i % len(MARKERS)], label=visible(group),
                color=GROUP_COLOURS[i % len(GROUP_COLOURS)])
         for i, group in enumerate(declared.groups)
     ]  # fmt: skip

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exparity.escaping import visible
 from exparity.interface import FloatArray
-from exparity.report.figures.names import Names, fitted, labelled
+from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLACK,
     GROUP_COLOURS,
@@ -245,7 +246,7 @@ def group_marks(groups: Sequence[str]) -> list[Any]:
             facecolor=tint(GROUP_COLOURS[i % len(GROUP_COLOURS)], 0.25),
             edgecolor=GROUP_COLOURS[i % len(GROUP_COLOURS)],
             hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
-            label=labelled(group),
+            label=visible(group),
         )
         for i, group in enumerate(groups)
     ]

@@ -45,12 +45,6 @@ def registered_names(kind: str, id: str) -> str:
     return f"{shown} {ARROWS[direction]}" if direction else shown
 
 
-def labelled(group: str) -> str:
-    """Return a group as legends show it; they leave out what starts with an underscore."""
-    shown = visible(group)
-    return f" {shown}" if shown.startswith("_") else shown
-
-
 def fitted(text: str, width: int) -> str:
     """Return a name broken into lines of about ``width`` characters, ids at their underscores."""
     breakable = text.replace(" × ", " ×\u00a0").replace("_", "_ ")

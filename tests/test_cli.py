@@ -271,6 +271,13 @@ class TestPrepare:
         assert code == 2
         assert part in err[-1]
 
+    @pytest.mark.parametrize("command", ["finetune", "explain", "mlm-score"])
+    @pytest.mark.parametrize("seed", [-1, 2**63, "9" * 5000, "\u00b2", "x"])
+    def test_seeds_that_no_column_holds(self, command, seed, run):
+        code, _, err = run(command, f"--seed={seed}")
+        assert code == 2
+        assert f"'{seed}' is not a seed, from 0 to 9223372036854775807" in err[-1]
+
     def test_a_folder_that_cannot_be_written(self, run, tmp_path):
         (tmp_path / "file").write_text("")
         output = tmp_path / "file" / "d.parquet"

@@ -412,11 +412,13 @@ class TestInputFiles:
         [
             ({"path": "b.csv"}, r"datasets.mine.path: no file /.*/b.csv; give a path from where"),
             ({"path": "."}, r"datasets.mine.path: no file"),
+            ({"path": "{x}.csv"}, "datasets.mine.path: {x}.csv: '{' and '}' are wildcards here"),
             ({}, "datasets.mine.path: name the file to read, from where you run"),
         ],
     )
     def test_it_must_be_there(self, options, message, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
+        Path("{x}.csv").touch()
         with pytest.raises(InputError, match=message):
             input_files("table", options, "datasets.mine")
 

@@ -15,6 +15,7 @@ from exparity.arguments.flags import (
     add_sample,
     add_settings,
     json_object,
+    seed,
 )
 
 
@@ -62,7 +63,7 @@ def add_analyses(commands: Any, runs: Mapping[str, Run]) -> None:
     parser.add_argument("--original", metavar="NAME", help="masked language model it started from")
     parser.add_argument("--revision", metavar="COMMIT", help="revision of the original on the Hub")
     parser.add_argument("--model-id", metavar="ID", help="name of the model; by folder if unset")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the training run")
+    parser.add_argument("--seed", type=seed, default=0, help="seed of the training run")
     add_sample(parser)
     add_json(parser)
     add_machine(parser)

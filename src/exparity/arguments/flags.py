@@ -44,6 +44,13 @@ def sample_size(text: str) -> int:
     return int(text)
 
 
+def seed(text: str) -> int:
+    """Read a seed: a whole number that a column of 64 bits can hold."""
+    if not text.isdecimal() or len(text) > 19 or int(text) >= 1 << 63:
+        raise argparse.ArgumentTypeError(f"'{text}' is not a seed, from 0 to {(1 << 63) - 1}")
+    return int(text)
+
+
 def add_command(commands: Any, name: str, run: Run, text: str) -> argparse.ArgumentParser:
     """Add a command and return its parser."""
     parser: argparse.ArgumentParser = commands.add_parser(

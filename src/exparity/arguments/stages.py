@@ -22,6 +22,7 @@ from exparity.arguments.flags import (
     add_shards,
     add_shortcuts,
     default_of,
+    seed,
 )
 
 
@@ -50,7 +51,7 @@ def add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     add_path(parser, "output", "folder of the checkpoint to write")
     add_path(parser, "predictions", "the predictions artefact to write")
     parser.add_argument("--model-id", metavar="ID", help="name of the model; by --output if unset")
-    parser.add_argument("--seed", type=int, default=0, help="of weights, order and dropout")
+    parser.add_argument("--seed", type=seed, default=0, help="of weights, order and dropout")
     for block in ("model", "training"):
         add_settings(parser, block, f"entry of the config's {block} block")
     add_json(parser)
@@ -63,7 +64,7 @@ def add_stages(commands: Any, runs: Mapping[str, Run]) -> None:
     add_path(parser, "output", "the explanations artefact to write")
     parser.add_argument("--model-id", metavar="ID", help="name of the model; by folder if unset")
     parser.add_argument("--method-id", metavar="ID", help="name of the instance; as --use if unset")
-    parser.add_argument("--seed", type=int, default=0, help="of methods that draw random numbers")
+    parser.add_argument("--seed", type=seed, default=0, help="of methods that draw random numbers")
     parser.add_argument("--target", choices=["label", "predicted"], help="class to explain")
     parser.add_argument("--examples", choices=["all", "correct"], help="examples to explain")
     add_sample(parser)

@@ -14,6 +14,7 @@ from exparity.arguments.flags import (
     add_machine,
     add_path,
     add_plugins,
+    seed,
     setting,
 )
 
@@ -28,7 +29,7 @@ def add_show(commands: Any, runs: Mapping[str, Run]) -> None:
         parser.add_argument(
             f"--{kind}",
             action="append",
-            type=int if kind == "seed" else str,
+            type=seed if kind == "seed" else str,
             metavar="N" if kind == "seed" else "ID",
             help=f"show this {kind} only; repeat for several",
         )

@@ -106,6 +106,8 @@ def input_files(id: str, options: Mapping[str, Any], where: str | None = None) -
             raise InputError(
                 f"{place}: no file {Path(value).absolute()}; give a path from where you run"
             )
+        if set("{}") & set(str(value)):
+            raise InputError(f"{place}: {value}: '{{' and '}}' are wildcards here; rename the file")
         paths.append(Path(value))
     return paths
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 
 import pytest
 import yaml
@@ -56,7 +57,8 @@ def test_links_between_pages_lead_somewhere(repository):
 
 
 def test_the_badge_tells_the_required_snakemake(repository):
-    required = re.search(r'min_version\("([\d.]+)"\)', (repository / "Snakefile").read_text())
+    workflow = (repository / "workflow" / "Snakefile").read_text()
+    required = re.search(r'min_version\("([\d.]+)"\)', workflow)
     assert required
     assert f"snakemake-≥{required[1]}" in (repository / "README.md").read_text()
 
@@ -82,11 +84,28 @@ def test_the_lock_file_names_no_host_and_pins_everything(repository):
 
 
 def test_the_workflow_is_formatted_and_sound(repository):
-    import sys
-
     for command in (["snakefmt", "--check", "Snakefile", "workflow"], ["snakemake", "--lint"]):
         run = subprocess.run(
             [sys.executable, "-m", *command], cwd=repository, capture_output=True, text=True,
             check=False,
         )  # fmt: skip
         assert run.returncode == 0, run.stdout + run.stderr
+
+
+def test_the_workflow_is_sound_where_only_snakemake_is_installed(repository):
+    """As in the workflow catalogue; what has to run jobs says what is missing."""
+    hiding = (
+        "import sys; from snakemake.cli import main\n"
+        "sys.modules |= dict.fromkeys(['exparity', 'numpy', 'pyarrow'])\n"
+        "main()"
+    )
+    lint, plan = (
+        subprocess.run(
+            [sys.executable, "-c", hiding, flag], cwd=repository, capture_output=True, text=True
+        )
+        for flag in ("--lint", "--dry-run")
+    )
+    assert "Congratulations" in lint.stderr
+    assert lint.returncode == 0
+    assert re.search(r"exparity\S* is missing where Snakemake runs; install exp", plan.stdout)
+    assert plan.returncode == 1

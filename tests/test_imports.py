@@ -22,6 +22,7 @@ LAYERS = [
         "digest",
         "progress",
         "runlock",
+        "at_start",
         "resources",
         "usage",
         "markup",

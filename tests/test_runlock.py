@@ -98,6 +98,13 @@ def test_two_folders_have_two_locks(tmp_path):
     assert len(runlock._held) == 2
 
 
+def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path):
+    runlock.hold(path, "this folder")
+    (tmp_path / "link").symlink_to(path.parent)
+    runlock.hold(tmp_path / "link" / path.name, "this folder")
+    assert f"process {os.getpid()}" in refused(path)
+
+
 def test_an_owner_who_has_not_written_yet_is_another_run(path):
     path.parent.mkdir(parents=True)
     with path.open("w") as file:

@@ -22,6 +22,7 @@ def hold(path: Path, what: str) -> None:
     """Lock a file for the rest of this process, or say who has it and exit with 2.
 
     The lock is on the file and not on its name, so that links to its folder lead to the same lock.
+    A process may take its own lock again: for several studies in one folder, or one in two modules.
 
     Args:
         path: the file; its folder is made if need be.
@@ -31,7 +32,10 @@ def hold(path: Path, what: str) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+", encoding="utf-8")
+        again = any(os.path.sameopenfile(file.fileno(), own.fileno()) for own in _held)
         _held.append(file)
+        if again:
+            return
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         file.truncate(0)
         file.write(json.dumps(owner))

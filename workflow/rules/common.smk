@@ -1,20 +1,37 @@
 import gc
 import os
 import re
+import sys
 from functools import cache
 
 from snakemake.utils import update_config
 
-from exparity.config import as_in_a_file, load_or_exit, mark_outdated
-from exparity.errors import InputError
-from exparity.leftovers import cancel_leftovers
-from exparity.runlock import hold
-from exparity.stages.data_command import fetch
+try:
+    from exparity.at_start import at_start
+    from exparity.config import as_in_a_file, check_or_exit, load_or_exit, mark_outdated
+    from exparity.errors import InputError
+    from exparity.leftovers import cancel_leftovers
+    from exparity.runlock import hold
+    from exparity.stages.data_command import fetch
+except ModuleNotFoundError as error:
+    if "--lint" not in sys.argv:
+        raise WorkflowError(
+            f"{error.name} is missing where Snakemake runs; install exparity: "
+            f"{sys.executable} -m pip install -e FOLDER_OF_EXPARITY"
+        ) from None
+    from unittest.mock import MagicMock
 
-update_config(config, as_in_a_file(workflow.config_settings.config))
-EXPERIMENT = load_or_exit(
-    config, Path(workflow.basedir) / "workflow" / "schemas" / "config.schema.yaml"
-)
+    # The workflow catalogue lints with nothing but Snakemake installed: the rules, and no cells.
+    EXPERIMENT = MagicMock(results="results")
+else:
+    # Not where another workflow imports this one and gives it a config of its own.
+    if config is workflow.modifier_stack[0].globals["config"]:
+        check_or_exit(map(Path, workflow.configfiles))
+        update_config(config, as_in_a_file(workflow.config_settings.config))
+    EXPERIMENT = load_or_exit(
+        config, Path(workflow.source_path("../schemas/config.schema.yaml"))
+    )
+
 # A large grid makes millions of objects that live as long as the run; looking through them for
 # garbage again and again would take a fifth of the time of planning it.
 gc.set_threshold(200_000, 50, 100)
@@ -55,6 +72,10 @@ onstart:
     # a whole core. Nothing here starts jobs that fast. A limit that was asked for is kept.
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+
+
+if not workflow.modifier.is_main_snakefile():
+    at_start(workflow, RESULTS, onstart)
 
 
 def get_final_output():

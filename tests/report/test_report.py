@@ -458,7 +458,7 @@ class TestPage:
         # this study has tests, but neither scores nor explanations
         ids = {attrs["id"] for _, attrs in page.tags if "id" in attrs}
         assert not {"distributions", "explanations"} & ids
-        assert "108 files of scores are not there" in page.text
+        assert "108 scores files are missing" in page.text
 
 
 class TestTables:

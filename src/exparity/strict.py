@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.errors import InputError
+from exparity.escaping import UNSAFE
 
 if TYPE_CHECKING:
     import yaml
@@ -19,7 +19,6 @@ MAX_VALUES = 100_000
 _MAX_DEPTH = 50
 _SHOWN = 80
 _MERGE = "tag:yaml.org,2002:merge"
-CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 def read_yaml(path: Path) -> Any:
@@ -177,7 +176,7 @@ def plain(value: Any, where: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
     place = f"config: {where}: " if where else "config: "
-    if isinstance(value, str) and (unfit := CONTROL.search(value)):
+    if isinstance(value, str) and (unfit := UNSAFE.search(value)):
         raise InputError(f"{place}{value[:_SHOWN]!a} holds the character {unfit[0]!a}; remove it")
     if value is None or isinstance(value, str | bool | int | float):
         return value

@@ -42,6 +42,18 @@ def test_config_errors_come_before_any_job(checkout, changes, line):
     assert not checkout.results.exists()
 
 
+def test_a_key_twice_is_refused_with_both_lines(checkout):
+    checkout.configure()
+    first = len(checkout.config_path.read_text().splitlines()) + 1
+    with checkout.config_path.open("a") as file:
+        file.write("title: one\ntitle: two\n")
+    run = checkout.snakemake("-n", check=2)
+    assert run.stderr.splitlines()[-1] == (
+        f"exparity: {checkout.config_path}:{first + 1}: key 'title' is 'title' of line {first} "
+        "again; keep one"
+    )
+
+
 def failed_job(checkout, *flags):
     run = checkout.snakemake(*flags, check=1)
     text = run.stdout + run.stderr

@@ -12,8 +12,8 @@ from exparity.data._rows import read_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.errors import InputError
+from exparity.escaping import UNSAFE
 from exparity.interface import Example, Loaded, Share
-from exparity.strict import CONTROL
 
 Row = Mapping[str, Any]
 _LONGEST = 200
@@ -163,7 +163,7 @@ def _name(where: str, row: Row, column: str) -> str:
     if not isinstance(value, str | int):
         raise InputError(f"{where}: {column} must be text or a whole number, found {value!r}")
     name = " ".join(str(value).split())  # a line break would tear tables apart
-    if len(name) > _LONGEST or CONTROL.search(name):
+    if len(name) > _LONGEST or UNSAFE.search(name):
         raise InputError(
             f"{where}: {column} {name[:_LONGEST]!a} is longer than {_LONGEST} characters or holds "
             "control characters; rename it"

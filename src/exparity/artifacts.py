@@ -91,6 +91,7 @@ def _commit() -> str:
     return run.stdout.strip() if run.returncode == 0 else "unknown"
 
 
+@cache
 def _versions() -> dict[str, str]:
     found = {}
     for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):

@@ -7,16 +7,22 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format bench lock clean
+.PHONY: help demo test test-fast lint format bench lock audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-$(STAMP): requirements.lock pyproject.toml
+# The locks name every package, so that nothing is resolved; `pip check` proves it. torch is a CPU build
+# where pip has one to offer; the torch of PyPI comes with CUDA libraries on Linux.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
+$(STAMP): requirements.lock requirements-cpu.lock requirements-cuda.lock pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exparity needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements.lock
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	$(PIP_INSTALL) --require-hashes -r requirements-cpu.lock 2> /dev/null \
+	  || $(PIP_INSTALL) --require-hashes -r requirements-cuda.lock
+	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	$(PIP_INSTALL) --no-build-isolation -e .
+	$(BIN)/python -m pip check
 	@touch $@
 
 demo: $(STAMP)  ## run the default experiment on embedded data; names the report to open
@@ -46,9 +52,13 @@ format: $(STAMP)  ## format Python and Snakemake files
 bench: $(STAMP)  ## measure the engine on the demo's first model
 	$(BIN)/python benchmarks/run.py
 
-lock: $(STAMP)  ## write the versions that are installed to requirements.lock
-	$(BIN)/python -m pip freeze --all --exclude-editable --disable-pip-version-check \
-	  | grep -v '^pip==' | sed 's/+cpu$$//' > requirements.lock
+lock: $(STAMP)  ## write what is installed, with hashes, to the lock files; needs a network
+	$(BIN)/python .ci/lock.py
+
+audit-deps: $(STAMP)  ## look the locked versions up among known vulnerabilities; needs a network
+	@$(BIN)/uv tool run --quiet pip-audit --strict --disable-pip -r requirements.lock -r requirements-cuda.lock \
+	  || { echo "audit-deps needs a network: unless vulnerabilities are listed above, the advisories of PyPI" \
+	  "could not be asked and nothing has been audited" >&2; exit 1; }
 
 clean:  ## remove results and caches, and keep the environment
 	find results -mindepth 1 -not -name .gitkeep -delete

@@ -14,6 +14,7 @@ pytestmark = pytest.mark.contract
 LAYERS = [
     {
         "errors",
+        "calls",
         "escaping",
         "interface",
         "layout",

@@ -111,7 +111,7 @@ class TestDistributions:
         ("values", "groups", "message"),
         [
             ({}, GROUPS, "no scores"),
-            ([1.0], GROUPS, r"shape \(1,\), but there are 80"),
+            ([1.0], GROUPS, "1 scores, but there are 80"),
             ({"a": [1.0]}, {"b": ["male"]}, "'a' have no groups"),
             ([1.0, 2.0], ["male", "old"], "'old' is no group"),
         ],

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
+from exparity.calls import shown
 from exparity.errors import InputError, did_you_mean
 
 _ID = pa.dictionary(pa.int32(), pa.string())
@@ -281,6 +284,28 @@ def layout_of(name: str) -> tuple[str, tuple[str, ...], list[pa.Field], tuple[st
     if name not in _ARTEFACTS:
         raise InputError(f"unknown artefact '{name}'; {did_you_mean(name, ARTEFACTS)}")
     return _ARTEFACTS[name]
+
+
+def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check that rows that came by hand hold values of an artefact's types where they have any.
+
+    Raises:
+        InputError: a value is of another type, or there is none; names row and column.
+    """
+    for field in schema_of(artefact):
+        kind = getattr(field.type, "value_type", field.type)  # of ids, which are dictionaries
+        kind = field.type if pa.types.is_list(field.type) else kind
+        for position, row in enumerate(rows):
+            if field.name not in row:
+                continue
+            value = row[field.name]
+            try:
+                null = pa.array([value], kind).null_count
+                known = not isinstance(value, bytes) and (field.nullable or not null)
+            except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError):
+                known = False
+            if not known:
+                raise InputError(f"row {position}: {field.name} must be {kind}, not {shown(value)}")
 
 
 @cache

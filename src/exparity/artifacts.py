@@ -25,6 +25,7 @@ import pyarrow as pa
 
 from exparity import layout
 from exparity.artefact_schemas import PATTERNS, check_schema, layout_of, schema_of
+from exparity.calls import checked
 from exparity.errors import InputError
 from exparity.lineage import current_lineage
 from exparity.seal import open_sealed, read_metadata, write_sealed
@@ -287,6 +288,7 @@ def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     return pa.concat_tables(tables) if tables else schema.empty_table()
 
 
+@checked
 def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     """Read all files of an artefact below a results folder as one table.
 

@@ -1,4 +1,4 @@
-"""Data types that every other module may import; this one imports nothing of exparity but errors.
+"""Data types that every other module may import; this one imports nothing of exparity but checks.
 
 Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` steps, ``c`` classes,
 ``h`` hidden.
@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from exparity.calls import array_of, listed, plain
 from exparity.errors import InputError
 
 FloatArray = NDArray[np.float64]
@@ -146,39 +147,42 @@ class Explanation:
     rationale: Sequence[int] | BoolArray | None = None
 
     def __post_init__(self) -> None:
-        scores = np.array(self.scores, dtype=np.float64)
-        if scores.ndim != 1 or scores.size == 0:
-            raise InputError(
-                f"explanation of {self.text!r}: scores must be a non-empty list of numbers, one a "
-                f"token; got shape {scores.shape}"
-            )
-        special = np.zeros(scores.size, bool) if self.special_mask is None else self.special_mask
-        special = np.array(special, dtype=bool)
+        plain(self.text, str, "text")
+        of = f"explanation of {self.text!r}: "
+        if not (self.origin is None or isinstance(self.origin, Origin)):
+            raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
+        scores = array_of(float, self.scores, f"{of}scores")
+        if not scores.size:
+            raise InputError(f"{of}scores must be a non-empty list of numbers, one a token")
+        if self.special_mask is None:
+            special = np.zeros(scores.size, bool)
+        else:
+            special = array_of(bool, self.special_mask, f"{of}special_mask")
         if self.word_ids is None:
             words = np.where(special, SPECIAL_WORD, np.cumsum(~special) - 1)
         else:
-            words = np.array(self.word_ids, dtype=np.int64)
-        ids = None if self.token_ids is None else np.array(self.token_ids, dtype=np.int64)
+            words = array_of(int, self.word_ids, f"{of}word_ids")
+        ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
+        tokens = tuple(plain(t, str, f"{of}token") for t in listed(self.tokens, "tokens", "text"))
         for name, value in (
-            ("tokens", self.tokens),
+            ("tokens", tokens),
             ("special_mask", special),
             ("word_ids", words),
             ("token_ids", ids),
         ):
             if value is not None and len(value) != scores.size:
                 raise InputError(
-                    f"explanation of {self.text!r}: {len(value)} {name} but {scores.size} scores; "
-                    "give one of each per token"
+                    f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
                 )
         settle = object.__setattr__  # frozen: normalised once, here
-        settle(self, "target", int(self.target))
+        settle(self, "target", plain(self.target, int, f"{of}target"))
         settle(self, "scores", scores)
-        settle(self, "tokens", tuple(self.tokens))
+        settle(self, "tokens", tokens)
         settle(self, "special_mask", special)
         settle(self, "word_ids", words)
         settle(self, "token_ids", ids)
         if self.rationale is not None:
-            settle(self, "rationale", _marks(self.text, self.rationale, int(words.max()) + 1))
+            settle(self, "rationale", _marks(of, self.rationale, int(words.max()) + 1))
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -196,17 +200,15 @@ class Explanation:
         return ~self.special_mask
 
 
-def _marks(text: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolArray:
+def _marks(of: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolArray:
     """Return a rationale as (w,) booleans."""
-    marks = np.asarray(rationale)
-    if marks.ndim != 1 or not np.isin(marks, (0, 1)).all():
-        raise InputError(f"explanation of {text!r}: the rationale must be 0 or 1 per word")
+    marks = array_of(bool, rationale, f"{of}rationale")
     if len(marks) < n_words:
         raise InputError(
-            f"explanation of {text!r}: its tokens are of {n_words} words, but the rationale has "
+            f"{of}its tokens are of {n_words} words, but the rationale has "
             f"{len(marks)} marks; give one per word, and word_ids where words have several tokens"
         )
-    return marks.astype(bool)
+    return marks
 
 
 Direction = Literal["higher", "lower"]

@@ -7,6 +7,7 @@ values come from the signature and its annotations, so there is no second list t
 from __future__ import annotations
 
 import inspect
+import json
 import math
 import types
 import typing
@@ -15,6 +16,7 @@ from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
+from exparity.calls import shown
 from exparity.errors import InputError, did_you_mean
 from exparity.interface import Parameters
 
@@ -148,6 +150,10 @@ def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: st
     for name, value in values.items():
         if name not in options:
             raise InputError(f"{where}: unknown option '{name}'; {did_you_mean(name, options)}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(f"{where}.{name}: {shown(value)} is no value of a config") from None
         error = violation(options[name].schema, value)
         if error is not None:
             place = "".join(f"[{step}]" for step in error.absolute_path)

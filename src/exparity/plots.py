@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exparity.artefact_schemas import check_columns
+from exparity.calls import array_of, checked, listed, shown
 from exparity.errors import InputError
 from exparity.escaping import visible
 from exparity.interface import Explanation, FloatArray
@@ -37,6 +39,7 @@ Values = Sequence[float] | FloatArray
 Groups = Sequence[str]
 
 
+@checked
 def plot_explanation(
     explanations: Explanation | Sequence[Explanation],
     *,
@@ -56,9 +59,14 @@ def plot_explanation(
     Raises:
         InputError: there is none, or several for one ``ax``.
     """
-    several = [explanations] if isinstance(explanations, Explanation) else list(explanations)
+    if isinstance(explanations, Explanation):
+        explanations = [explanations]
+    several = listed(explanations, "explanations", "explanations")
     if not several:
         raise InputError("there is no explanation to plot")
+    for value in several:
+        if not isinstance(value, Explanation):
+            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
     _only_one(ax, len(several), "explanations")
 
     def draw() -> Figure:
@@ -68,9 +76,10 @@ def plot_explanation(
             tokens_panel(panel, explanation)
         return figure
 
-    return _drawn(draw, ax, lambda panel: tokens_panel(panel, several[0]))
+    return _drawn(draw, ax, lambda panel: tokens_panel(panel, several[0]), width)
 
 
+@checked
 def plot_distributions(
     values: Values | Mapping[str, Values],
     groups: Groups | Mapping[str, Groups],
@@ -98,6 +107,7 @@ def plot_distributions(
         InputError: lengths or names disagree, a group is not in ``order``, or ``log`` is asked for
             scores that are not positive.
     """
+    order = listed(order, "order", "groups")
     many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
     if not many:
         raise InputError("there are no scores to plot")
@@ -109,7 +119,7 @@ def plot_distributions(
             own = groups[name]
         else:
             raise InputError(f"scores of '{name}' have no groups; give groups by the same names")
-        places.append(_split(np.asarray(part, dtype=np.float64), list(own), order, name, log))
+        places.append(_split(part, own, order, name, log))
 
     def panel(axes: Axes) -> None:
         distributions_panel(axes, [[spread_of(x, log=log) for x in parts] for parts in places])
@@ -127,9 +137,10 @@ def plot_distributions(
         panel(figure.subplots())
         return figure
 
-    return _drawn(draw, ax, panel)
+    return _drawn(draw, ax, panel, width)
 
 
+@checked
 def plot_disparity(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
@@ -163,9 +174,10 @@ def plot_disparity(
         assert figure is not None
         colour_bar(figure, table, [axes])
 
-    return _drawn(lambda: disparity_figure(table, width, registered_names), ax, panel)
+    return _drawn(lambda: disparity_figure(table, width, registered_names), ax, panel, width)
 
 
+@checked
 def plot_effects(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
@@ -190,14 +202,20 @@ def plot_effects(
     def draw() -> Figure:
         return effects_figure(table, by_cell(rows), width, registered_names, threshold=threshold)
 
-    return _drawn(draw, None, lambda axes: None)
+    return _drawn(draw, None, lambda axes: None, width)
 
 
 def _one_table(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float
 ) -> tuple[Table, list[Any]]:
-    given: Any = tests
-    rows = given.to_dict("records") if hasattr(given, "to_dict") else list(given)
+    records: Any = tests
+    if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
+        records = records.to_dict("records")
+    rows = listed(records, "tests", "rows of tests")
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise InputError(f"tests must be mappings, such as rows of a table, not {shown(row)}")
+    check_columns("tests", rows)
     rows = complete_rows(rows)
     tables = tables_of(rows, threshold=threshold)
     if len(tables) > 1:
@@ -207,17 +225,19 @@ def _one_table(
 
 
 def _split(
-    values: FloatArray, groups: Sequence[str], order: Sequence[str], name: str, log: bool
+    values: Values, groups: Groups, order: list[str], name: str, log: bool
 ) -> list[FloatArray]:
     """Return the scores of each group."""
     of = f" of '{name}'" if name else ""
-    if values.ndim != 1 or len(values) != len(groups):
-        raise InputError(
-            f"scores{of} have shape {values.shape}, but there are {len(groups)} groups"
-        )
-    unknown = sorted(set(groups) - set(order))
-    if unknown:
-        raise InputError(f"'{unknown[0]}' is no group of {tuple(order)}; name all in order=")
+    values = array_of(float, values, f"scores{of}")
+    groups = listed(groups, f"groups{of}", "the group of each score")
+    if len(values) != len(groups):
+        raise InputError(f"{len(values)} scores{of}, but there are {len(groups)} groups")
+    for group in (*groups, *order):
+        if not (isinstance(group, str) and group in order):
+            raise InputError(f"{shown(group)} is no group of {shown(order)}; name all in order=")
+    if np.isinf(values).any():
+        raise InputError(f"scores{of} are not all finite")
     if log and (values <= 0).any():
         raise InputError(f"scores{of} are not all positive; leave log out")
     found = np.array(groups, dtype=object)
@@ -229,8 +249,16 @@ def _only_one(ax: Axes | None, n: int, what: str) -> None:
         raise InputError(f"ax holds one of {what}, not {n}; leave ax out")
 
 
-def _drawn(draw: Callable[[], Figure], ax: Axes | None, panel: Callable[[Axes], None]) -> Figure:
+def _drawn(
+    draw: Callable[[], Figure], ax: Axes | None, panel: Callable[[Axes], None], width: float
+) -> Figure:
     """Draw a new figure, or a panel into axes of the caller's own and with the caller's style."""
+    from matplotlib.axes import Axes as KnownAxes
+
+    if not 1 <= width <= 100:
+        raise InputError(f"width must be 1 to 100 inches, not {width}")
+    if not (ax is None or isinstance(ax, KnownAxes)):
+        raise InputError(f"ax must be axes of matplotlib, not {shown(ax)}")
     if ax is None:
         with house_style():
             return draw()

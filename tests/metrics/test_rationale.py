@@ -277,9 +277,9 @@ def test_rationales_may_be_given_beside_the_explanations(metric):
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        ([0, 2], "must be 0 or 1 per word"),
-        ([[0, 1]], "must be 0 or 1 per word"),
-        ([0.5, 0], "must be 0 or 1 per word"),
+        ([0, 2], "must be a list of 0 or 1"),
+        ([[0, 1]], "must be a list of 0 or 1"),
+        ([0.5, 0], "must be a list of 0 or 1"),
         ([1], "its tokens are of 2 words, but the rationale has 1 marks"),
     ],
 )

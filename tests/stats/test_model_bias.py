@@ -581,7 +581,7 @@ class TestDegenerate:
                 "row 2: a probability is not between 0 and 1",
             ),
             ({"confidence": 1.0}, "statistics.confidence must be between 0 and 1, not 1.0"),
-            ({"resamples": -1}, "statistics.resamples must be 0 or more, not -1"),
+            ({"resamples": -1}, "statistics.resamples must be 0 to 1,000,000, not -1"),
         ],
     )
     def test_bad_input_is_named(self, change, message):

@@ -213,9 +213,9 @@ class TestRefused:
             ([-math.inf, 0.0], ["male", "female"], {}, "value 0 is infinite"),
             ([1.0], ["male", "female"], {}, "1 values but 2 groups"),
             ([1.0, 2.0], ["male", "female"], {"pairs": ["a"]}, "2 values but 1 pairs"),
-            ([[1.0, 2.0]], ["male"], {}, r"one number per example; got shape \(1, 2\)"),
+            ([[1.0, 2.0]], ["male"], {}, "values must be a list of numbers"),
             ([1.0, 2.0], ["male", "other"], {}, "group 'other' is not one of male, female"),
-            ([1.0], ["a"], {"order": ("a", "a")}, "order must name two groups"),
+            ([1.0], ["a"], {"order": ("a", "a")}, "order must name two or more"),
             ([1.0], ["a"], {"order": ("a", "b", "c")}, "order must name two groups"),
         ],
     )

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from exparity.calls import checked
 from exparity.engine.classifier import Classifier
 
 __all__ = ["Classifier", "load_classifier"]
 
 
+@checked
 def load_classifier(
-    checkpoint: str,
+    checkpoint: str | Path,
     device: str = "auto",
     precision: str = "fp32",
     *,
@@ -60,6 +63,8 @@ def load_classifier(
         if not 1 <= max_length <= limit:
             raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
         limit = max_length
+    if token_budget is not None and token_budget < 1:
+        raise InputError(f"token_budget {token_budget}: give 1 token or more")
     return Classifier(
         model,
         tokenizer,

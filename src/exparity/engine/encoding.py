@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exparity.calls import listed, shown
 from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Encoding, IntArray
 
@@ -58,6 +59,24 @@ def words_of_tokens(
     return result
 
 
+def split_words(texts: Sequence[str | Sequence[str]], name: str = "texts") -> list[list[str]]:
+    """Return the words of each text: strings are split at blanks.
+
+    Raises:
+        InputError: one string instead of a list, or something other than text; names its position.
+    """
+    word_lists = []
+    for position, text in enumerate(listed(texts, name, 'strings, such as ["one text"]')):
+        words = text.split() if isinstance(text, str) else listed(text, f"text {position}", "words")
+        for word in words:
+            if not isinstance(word, str):
+                raise InputError(f"text {position}: a word must be text, not {shown(word)}")
+            if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+                raise InputError(f"text {position}: {word!r} has a lone surrogate, no character")
+        word_lists.append(words)
+    return word_lists
+
+
 def encode_texts(
     tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | Sequence[str]], max_length: int
 ) -> list[Encoding]:
@@ -69,9 +88,9 @@ def encode_texts(
         max_length: most tokens, special ones included.
 
     Raises:
-        InputError: a text without any content token; names its position.
+        InputError: a text without any content token, or no text; names its position.
     """
-    word_lists = [text.split() if isinstance(text, str) else list(text) for text in texts]
+    word_lists = split_words(texts)
     joined = [" ".join(words) for words in word_lists]
     for position, text in enumerate(joined):
         if not text.strip():

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exparity.calls import shown
 from exparity.errors import ExparityError, InputError
 from exparity.interface import FloatArray, IntArray
 
@@ -37,6 +38,20 @@ def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None
                 f"preflight: the {type(classifier.model).__name__} gives other probabilities on "
                 f"embeddings than on token ids (by {gap:.2g}); this family is not supported"
             )
+
+
+def check_classifier(classifier: Any) -> None:
+    """Check that it is a classifier.
+
+    Raises:
+        InputError: it is something else.
+    """
+    from exparity.engine.classifier import Classifier
+
+    if not isinstance(classifier, Classifier):
+        raise InputError(
+            f"classifier must come from exparity.load_classifier, not {shown(classifier)}"
+        )
 
 
 def check_targets(targets: IntArray, n_classes: int) -> None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exparity.calls import array_of, checked, listed, options_by_id
 from exparity.errors import ExparityError, InputError
 from exparity.interface import (
     BoolArray,
@@ -103,6 +104,7 @@ class MethodBatch:
         return generator(self.seed, "explain", self.method, self.keys[index])
 
 
+@checked
 def explain(
     classifier: Classifier,
     texts: Sequence[str | Sequence[str]],
@@ -137,6 +139,7 @@ def explain(
     return found
 
 
+@checked
 def explain_many(
     classifier: Classifier,
     texts: Sequence[str | Sequence[str]],
@@ -165,22 +168,30 @@ def explain_many(
     Raises:
         InputError: see :func:`explain`.
     """
+    from exparity.engine.preflight import check_classifier
+
+    check_classifier(classifier)
     encodings = classifier.encode(texts)
     if targets is None:
         found = classifier.probabilities([e.token_ids for e in encodings])
         settled = found.argmax(-1).astype(np.int64)
     else:
-        settled = np.asarray(targets, dtype=np.int64)
+        settled = array_of(int, targets, "targets")
     if settled.shape != (len(encodings),):
         raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}
-    learnt = None if training is None else Training.of(*training)
+    learnt = None
+    if training is not None:
+        pair = listed(training, "training", "two: texts and their class indices")
+        if len(pair) != 2:
+            raise InputError("training must be a pair: texts and their class indices")
+        learnt = Training.of(*pair)
     return {
         id: explain_encodings(
-            classifier, encodings, settled, keys, id, seed, dict(params), memo=memo, training=learnt
+            classifier, encodings, settled, keys, id, seed, params, memo=memo, training=learnt
         )
-        for id, params in methods.items()
+        for id, params in options_by_id(methods, "methods").items()
     }
 
 

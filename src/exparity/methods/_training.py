@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import numpy as np
-
+from exparity.calls import array_of
+from exparity.engine.encoding import split_words
 from exparity.errors import InputError
 from exparity.interface import IntArray
 
@@ -43,5 +43,5 @@ class Training:
     @classmethod
     def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:
         """Take strings, which are split at blanks, or lists of words, and class indices."""
-        words = [text.split() if isinstance(text, str) else text for text in texts]
-        return cls(tuple(map(tuple, words)), np.asarray(labels, dtype=np.int64))
+        words = split_words(texts, "texts of training")
+        return cls(tuple(map(tuple, words)), array_of(int, labels, "class indices of training"))

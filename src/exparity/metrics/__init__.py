@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from exparity.calls import checked, listed, options_by_id, shown
 from exparity.errors import ExparityError, InputError
 from exparity.interface import (
     BoolArray,
@@ -218,6 +219,7 @@ def shared_sources(entry: Entry[MetricFacts]) -> tuple[Path, ...]:
     return (arrays, Path(_rationale.__file__)) if entry.facts.needs == "rationale" else (arrays,)
 
 
+@checked
 def evaluate(
     classifier: Classifier | None,
     explanations: Sequence[Explanation],
@@ -248,7 +250,9 @@ def evaluate(
         InputError: unknown metric or option, or an explanation, rationale or classifier that the
             metric cannot work with.
     """
+    explanations = _explanations(explanations)
     if rationales is not None:
+        rationales = listed(rationales, "rationales", "marks, those of each explanation")
         if len(rationales) != len(explanations):
             raise InputError(
                 f"{len(rationales)} rationales for {len(explanations)} explanations; give one each"
@@ -268,6 +272,7 @@ def evaluate(
     )
 
 
+@checked
 def evaluate_many(
     classifier: Classifier | None,
     explanations: Mapping[str, Sequence[Explanation]],
@@ -291,12 +296,27 @@ def evaluate_many(
     Raises:
         InputError: see :func:`evaluate`.
     """
+    from exparity.engine.preflight import check_classifier
+
+    if not isinstance(explanations, Mapping):
+        raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
+    options = options_by_id(metrics, "metrics")
+    if classifier is not None:
+        check_classifier(classifier)
     with classifier.remembering() if classifier is not None else nullcontext():
         return {
-            (name, id): evaluate(classifier, given, id, seed, **params)
-            for name, given in explanations.items()
-            for id, params in metrics.items()
+            (name, id): evaluate(classifier, scored, id, seed, **params)
+            for name, scored in explanations.items()
+            for id, params in options.items()
         }
+
+
+def _explanations(values: Any) -> list[Explanation]:
+    explanations = listed(values, "explanations", "explanations")
+    for value in explanations:
+        if not isinstance(value, Explanation):
+            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
+    return explanations
 
 
 def evaluate_keyed(
@@ -350,10 +370,11 @@ def _model_batch(
     metric: str,
     seed: int,
 ) -> MetricBatch:
-    from exparity.engine.preflight import check_targets
+    from exparity.engine.preflight import check_classifier, check_targets
 
     if classifier is None:
         raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
+    check_classifier(classifier)
     ids = []
     for explanation in explanations:
         if explanation.token_ids is None:

@@ -8,15 +8,16 @@ from itertools import combinations
 
 import numpy as np
 
+from exparity.calls import checked, shown
 from exparity.errors import InputError
 from exparity.interface import FloatArray, IntArray
 from exparity.seeding import derive_seed
 from exparity.stats.bootstrap import interval_of_d
-from exparity.stats.checks import check_options, checked
+from exparity.stats.checks import check_options, samples
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.omnibus import compare_at_once
 from exparity.stats.rank_tests import mann_whitney, signed_rank
-from exparity.stats.sets import complete, plain_ids, set_index, set_means
+from exparity.stats.sets import complete, set_index, set_means
 
 NAN = float("nan")
 
@@ -101,6 +102,7 @@ class GroupComparison:
         return comparison_html(self)
 
 
+@checked
 def compare_groups(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
@@ -141,11 +143,11 @@ def compare_groups(
     check_options(
         alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence, resamples=resamples
     )
-    if len(order) != 2 or order[0] == order[1]:
-        raise InputError(f"order must name two groups, not {order!r}")
-    scores, codes = checked(values, list(groups), order, pairs)
+    scores, codes, names = samples(values, groups, order, pairs)
+    if len(order) != 2:
+        raise InputError(f"order must name two groups, not {shown(order)}")
     defined = ~np.isnan(scores)
-    sets = set_index(plain_ids(pairs), defined)
+    sets = set_index(names, defined)
     codes = codes[defined]
     flags = ["undefined_values"] if not defined.all() else []
     base = _described(order, scores, scores[defined], codes)
@@ -189,6 +191,7 @@ def compare_groups(
     )
 
 
+@checked
 def compare_all(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
@@ -225,8 +228,7 @@ def compare_all(
         InputError: as :func:`compare_groups`.
     """
     groups = list(groups)
-    names = plain_ids(pairs)
-    scores, codes = checked(values, groups, order, names)
+    scores, codes, names = samples(values, groups, order, pairs)
     defined = ~np.isnan(scores)
     at_once = asdict(
         compare_at_once(scores[defined], codes[defined], len(order), set_index(names, defined))

@@ -16,6 +16,7 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.seeding import generator
+from exparity.stats.checks import MAX_RESAMPLES
 from exparity.stats.prediction_difference import (
     interval_of_gap,
     interval_of_mean,
@@ -145,8 +146,8 @@ def model_bias(
     """
     if not 0 < confidence < 1:
         raise InputError(f"statistics.confidence must be between 0 and 1, not {confidence}")
-    if resamples < 0:
-        raise InputError(f"statistics.resamples must be 0 or more, not {resamples}")
+    if not 0 <= resamples <= MAX_RESAMPLES:
+        raise InputError(f"statistics.resamples must be 0 to {MAX_RESAMPLES:,}, not {resamples}")
     data = _checked(labels, predicted, probabilities, groups, order, classes, pairs)
     settings = _Settings(confidence, resamples, seed)
     rows: list[BiasRow] = []

@@ -17,9 +17,9 @@ import numpy as np
 from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.seeding import derive_seed
-from exparity.stats.checks import checked
+from exparity.stats.checks import samples
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
-from exparity.stats.sets import complete, plain_ids, set_index, set_means
+from exparity.stats.sets import complete, set_index, set_means
 
 Scheme = Literal["within_sets", "across_rows"]
 Test = Literal["mann_whitney", "wilcoxon", "kruskal_wallis", "friedman"]
@@ -97,8 +97,7 @@ def permutation_control(
             "controls.permutation.schemes must name within_sets, across_rows or both, "
             f"not {list(schemes)}"
         )
-    names = plain_ids(pairs)
-    scores, codes = checked(values, list(groups), order, names)
+    scores, codes, names = samples(values, groups, order, pairs)
     results = []
     for chosen in _units(codes[~np.isnan(scores)], len(order)):
         of_unit = np.isin(codes, chosen)

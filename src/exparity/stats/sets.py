@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 
+from exparity.calls import shown
+from exparity.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
 
 
 def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
     """Return ids of matched sets as text; None for a missing one, which data frames have as NaN."""
-    return None if pairs is None else [None if p is None or p != p else str(p) for p in pairs]
+    if pairs is None:
+        return None
+    for position, id in enumerate(pairs):
+        if not (id is None or isinstance(id, str | float | Integral)):
+            raise InputError(f"pair {position} must be text, a number or None, not {shown(id)}")
+    return [None if id is None or id != id else str(id) for id in pairs]
 
 
 def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:

@@ -7,17 +7,19 @@ users; a test holds the two together.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
 from exparity.errors import InputError
 from exparity.interface import Count, Range
-from exparity.parameters import complete, options_of
+from exparity.parameters import Option, complete, options_of
 
 Spec = TypeVar("Spec")
 _MOST = 1 << 20
 _Entry = Annotated[Any, Range(at_least=0, at_most=_MOST)]
+_options: Callable[..., Mapping[str, Option]] = cache(options_of)  # a grid asks hundreds of times
 _WIDTH = re.compile(r"(hidden_|intermediate_|embedding_)size|.*(_dim|_heads?|_layers?|_embd)")
 
 ENCODER_DECODERS = (
@@ -132,7 +134,7 @@ def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
         InputError: an unknown key, a value of the wrong type or out of range, or values that
             contradict each other; names ``where``.
     """
-    complete(options_of(kind), values, where)
+    complete(_options(kind), values, where)
     try:
         return kind(**values)
     except InputError as error:

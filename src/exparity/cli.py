@@ -15,7 +15,6 @@ from collections.abc import Sequence
 
 from exparity.arguments import build_parser
 from exparity.commands import COMMANDS
-from exparity.commands.inputs import lineage_of
 from exparity.errors import ExparityError
 from exparity.escaping import LogFormatter, visible
 from exparity.stages._stop import Stopped
@@ -43,6 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _spare_pandas()
     try:
         from exparity.artifacts import job
+        from exparity.commands.inputs import lineage_of
         from exparity.registry import load_plugin
 
         for plugin in getattr(arguments, "plugins", None) or []:

@@ -65,13 +65,13 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     targets = grid["pairs"]
     for analysis, made in ANALYSES.items():
         if made == artefact:
-            targets = grid["analyses"].get(analysis, [])
-    if artefact == "controls" and not grid["controls"]["permutation"]["repeats"]:
+            targets = grid.get("analyses", {}).get(analysis, [])
+    if artefact == "controls" and not _has_controls(grid):
         return
     axes = {
         "seed": grid["seeds"],
-        "method": [id for id, _ in grid["methods"]],
-        "metric": [id for id, _ in grid["metrics"]],
+        "method": list(dict(grid["methods"])),
+        "metric": list(dict(grid["metrics"])),
     }
     spans = [axis for name, axis in axes.items() if name in names]
     for target in dict.fromkeys(tuple(target[: len(names)]) for target in targets):
@@ -84,3 +84,7 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     for artefact in IN_REPORT:
         for ids in cells(grid, artefact):
             yield artefact, ids
+
+
+def _has_controls(grid: Grid) -> bool:
+    return bool(grid.get("controls", {}).get("permutation", {}).get("repeats"))

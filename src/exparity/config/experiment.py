@@ -101,7 +101,7 @@ class Experiment:
     @property
     def results(self) -> str:
         """Folder of all results."""
-        return os.path.normpath(str(self.config["results"]))
+        return str(self.config["results"])
 
     @property
     def environment(self) -> dict[str, str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from exparity.calls import array_of, listed, plain
 from exparity.errors import InputError
@@ -38,6 +38,21 @@ Share = Annotated[float, Range(above=0, below=1)]
 
 SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""
+
+
+def locked(values: ArrayLike) -> NDArray[Any]:
+    """Return values as an array that cannot be written to; one that was given stays as it is."""
+    view = np.asarray(values).view()
+    view.setflags(write=False)
+    return view
+
+
+def first_stray(values: FloatArray, bounds: Sequence[float]) -> int | None:
+    """Return where the first value is infinite or outside bounds by more than rounding, if any."""
+    low, high = bounds
+    slack = 1e-9 * max([1.0, *(abs(bound) for bound in bounds if np.isfinite(bound))])
+    strays = np.flatnonzero(np.isinf(values) | (values < low - slack) | (values > high + slack))
+    return int(strays[0]) if strays.size else None
 
 
 @dataclass(frozen=True)
@@ -72,7 +87,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text as the model sees it.
+    """A text as the model sees it; its arrays cannot be written to.
 
     Attributes:
         text: the text.
@@ -91,6 +106,11 @@ class Encoding:
     special_mask: BoolArray
     truncated: bool = False
     offsets: IntArray | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("token_ids", "word_ids", "special_mask", "offsets"):
+            if (values := getattr(self, name)) is not None:
+                object.__setattr__(self, name, locked(values))
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -118,7 +138,7 @@ class Explanation:
     """One attribution score per token of one text, for one target class.
 
     Build it by hand from tokens and scores of any origin; token ids are needed only by metrics
-    that run the model.
+    that run the model. Its arrays are copies that cannot be written to.
 
     Attributes:
         text: the text.
@@ -176,13 +196,14 @@ class Explanation:
                 )
         settle = object.__setattr__  # frozen: normalised once, here
         settle(self, "target", plain(self.target, int, f"{of}target"))
-        settle(self, "scores", scores)
+        settle(self, "scores", locked(scores))
         settle(self, "tokens", tokens)
-        settle(self, "special_mask", special)
-        settle(self, "word_ids", words)
-        settle(self, "token_ids", ids)
+        settle(self, "special_mask", locked(special))
+        settle(self, "word_ids", locked(words))
+        settle(self, "token_ids", None if ids is None else locked(ids))
         if self.rationale is not None:
-            settle(self, "rationale", _marks(of, self.rationale, int(words.max()) + 1))
+            marks = _marks(of, self.rationale, int(words.max()) + 1)
+            settle(self, "rationale", locked(marks))
 
     def __len__(self) -> int:
         return len(self.scores)

@@ -12,15 +12,17 @@ import importlib.util
 import pkgutil
 import re
 import sys
+import traceback
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from exparity.errors import InputError, did_you_mean
+from exparity.errors import ExparityError, InputError, did_you_mean
 from exparity.parameters import Option, options_of
 
 Facts = TypeVar("Facts")
@@ -50,6 +52,26 @@ class Entry(Generic[Facts]):
     def summary(self) -> str:
         """First line of the docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Turn what the function raises into one line that says where it comes from.
+
+        Raises:
+            ExparityError: names the file, the line and the exception.
+        """
+        try:
+            yield
+        except ExparityError:
+            raise
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == str(self.source)]
+            where = f"'{self.id}' in {self.source}" + (f", line {lines[-1]}" if lines else "")
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            if isinstance(error, ValueError) and "read-only" in reason:
+                reason = "writes to a read-only array, as its inputs are; copy it first"
+            raise ExparityError(f"{where}: {reason}") from error
 
 
 class Registry(Generic[Facts]):

@@ -134,7 +134,8 @@ class Classifier:
         """Return the (t, h) input embeddings of token ids, detached, on the device."""
         import torch
 
-        ids = torch.as_tensor(np.asarray(token_ids), dtype=torch.long, device=self.device)
+        # A copy: torch has no arrays that cannot be written to.
+        ids = torch.tensor(np.asarray(token_ids), dtype=torch.long, device=self.device)
         with torch.no_grad():
             table = self.model.get_input_embeddings()
             rows: torch.Tensor = table(ids)

@@ -28,7 +28,7 @@ def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None
     ours = classifier.probabilities(sequences)
     tolerance = _TOLERANCE.get(str(classifier.model.dtype), 0.05)
     for row, ids in enumerate(sequences):
-        batch = torch.as_tensor(np.asarray(ids), device=classifier.device)[None]
+        batch = torch.tensor(np.asarray(ids), device=classifier.device)[None]
         with torch.inference_mode():
             output = classifier.model(input_ids=batch, attention_mask=torch.ones_like(batch))
         plain = output.logits.float().softmax(-1)[0].cpu().numpy()
@@ -69,13 +69,11 @@ def check_targets(targets: IntArray, n_classes: int) -> None:
 
 
 def check_attributions(method: str, scores: Sequence[FloatArray]) -> None:
-    """Check attributions of a probe: finite, and neither all zero nor all the same.
+    """Check that attributions of a probe are neither all zero nor all the same.
 
     Raises:
         ExparityError: says what is wrong with them.
     """
-    if not all(np.isfinite(s).all() for s in scores):
-        raise ExparityError(f"preflight: '{method}' gives attributions that are not finite")
     if all(np.ptp(s) == 0 for s in scores) and any(len(s) > 1 for s in scores):
         value = "zero" if all((s == 0).all() for s in scores) else "constant"
         raise ExparityError(

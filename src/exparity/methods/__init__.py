@@ -24,6 +24,7 @@ from exparity.interface import (
     IntArray,
     MethodFacts,
     Origin,
+    locked,
 )
 from exparity.methods._training import Texts, Training
 from exparity.parameters import complete
@@ -50,7 +51,7 @@ def method(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[...
 
 @dataclass(frozen=True)
 class MethodBatch:
-    """Texts to explain.
+    """Texts to explain. What it holds is for reading; arrays cannot be written to.
 
     Attributes:
         classifier: the model, behind the engine.
@@ -300,17 +301,30 @@ def attribute(
     batch = MethodBatch(
         classifier=classifier,
         encodings=tuple(encodings),
-        targets=targets,
+        targets=locked(targets),
         keys=tuple(origin.key for origin in origins),
         seed=call.seed,
         method=call.method,
         rows=tuple(rows or [classifier.embed(e.token_ids) for e in encodings]),
-        leaders=np.arange(len(encodings)) if leaders is None else leaders,
+        leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
         flags=set() if flags is None else flags,
         memo={} if memo is None else memo,
         training=training,
     )
-    scores = [np.asarray(s, dtype=np.float64) for s in entry.function(batch, **options)]
-    if [len(s) for s in scores] != batch.lengths:
+    versions = _versions(batch)
+    with entry.running():
+        scores = [np.asarray(s) for s in entry.function(batch, **options)]
+    if _versions(batch) != versions:
+        raise ExparityError(f"method {call.method}: writes to its inputs; copy them first")
+    if [s.shape for s in scores] != [(length,) for length in batch.lengths]:
         raise ExparityError(f"method {call.method}: must return one score per token of every text")
-    return scores
+    if any(s.dtype.kind not in "biuf" or not np.isfinite(s).all() for s in scores):
+        raise ExparityError(f"method {call.method}: gives scores that are not finite real numbers")
+    if not entry.facts.signed and any((s < 0).any() for s in scores):
+        raise ExparityError(f"method {call.method}: gives negative scores, and says signed=False")
+    return [s.astype(np.float64, copy=False) for s in scores]
+
+
+def _versions(batch: MethodBatch) -> list[int]:
+    """Return how often each matrix of embeddings was written to."""
+    return [rows._version for rows in batch.rows if not rows.is_inference()]

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from exparity.calls import checked, listed, options_by_id, shown
 from exparity.errors import ExparityError, InputError
@@ -30,6 +31,8 @@ from exparity.interface import (
     MethodFacts,
     MetricFacts,
     Origin,
+    first_stray,
+    locked,
 )
 from exparity.metrics import _arrays, _rationale
 from exparity.metrics._arrays import l1_normalised, pad
@@ -53,7 +56,7 @@ def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[...
 
 @dataclass(frozen=True)
 class MetricBatch:
-    """Explanations to score with a metric that runs the model.
+    """Explanations to score with a metric that runs the model; arrays cannot be written to.
 
     Attributes:
         classifier: the model, behind the engine.
@@ -340,8 +343,9 @@ def evaluate_keyed(
     for explanation, mask in zip(explanations, masks, strict=True):
         if not mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
+    inputs: tuple[Any, ...]
     if entry.facts.needs == "rationale":
-        values = entry.function(*word_arrays(explanations, options.pop("attribution")), **options)
+        inputs = tuple(map(locked, word_arrays(explanations, options.pop("attribution"))))
     else:
         over = options.pop("normalise_over", "sequence")
         scores = [
@@ -349,15 +353,28 @@ def evaluate_keyed(
             for e, mask in zip(explanations, masks, strict=True)
         ]
         if entry.facts.needs == "attributions":
-            values = entry.function(pad(scores), pad(masks), **options)
+            inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
-            batch = _model_batch(classifier, explanations, scores, masks, keys, metric, seed)
-            values = entry.function(batch, **options)
-            if notes is not None:
-                notes.update(batch.notes)
-    values = np.asarray(values, dtype=np.float64)
-    if values.shape != (len(explanations),):
-        raise ExparityError(f"metric {metric}: must return one value per explanation")
+            inputs = (_model_batch(classifier, explanations, scores, masks, keys, metric, seed),)
+    with entry.running():
+        values = np.asarray(entry.function(*inputs, **options))
+    if notes is not None and isinstance(inputs[0], MetricBatch):
+        notes.update(inputs[0].notes)
+    return _checked(entry, values, len(explanations))
+
+
+def _checked(entry: Entry[MetricFacts], values: NDArray[Any], size: int) -> FloatArray:
+    """Hold what a metric returned to what it declares."""
+    if values.shape != (size,) or values.dtype.kind not in "biuf":
+        raise ExparityError(f"metric {entry.id}: must return one value per explanation, a number")
+    values = values.astype(np.float64)
+    stray = first_stray(values, entry.facts.bounds)
+    if stray is not None:
+        low, high = entry.facts.bounds
+        raise ExparityError(
+            f"metric {entry.id}: gives {values[stray]:.9g}, and says bounds=({low:g}, {high:g}); "
+            "undefined values are NaN"
+        )
     return values
 
 
@@ -389,9 +406,9 @@ def _model_batch(
         classifier=classifier,
         explanations=tuple(explanations),
         token_ids=tuple(ids),
-        scores=tuple(scores),
-        content_masks=tuple(masks),
-        targets=targets,
+        scores=tuple(map(locked, scores)),
+        content_masks=tuple(map(locked, masks)),
+        targets=locked(targets),
         keys=tuple(keys),
         seed=seed,
         metric=metric,

@@ -32,7 +32,7 @@ def as_mask(mask: BoolArray, like: torch.Tensor) -> torch.Tensor:
     """Return a mask as a tensor beside another."""
     import torch
 
-    return torch.as_tensor(mask, device=like.device)
+    return torch.tensor(mask, device=like.device)
 
 
 def climbed(

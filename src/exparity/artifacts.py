@@ -212,6 +212,7 @@ def write_table(
         "packages": _versions(),
         "device": device,
         "seed": ids.get("seed"),
+        "rows": table.num_rows,
         "started": started,
         "wall_seconds": round(seconds, 3),
         **usage(),

@@ -78,15 +78,16 @@ class TestCorrectness:
             del row["dataset"], row["model"], row["seed"], row["method"], row["metric"]
         write_artefact(tmp_path / "s.parquet", "scores", rows, ids, stage="x", parameters={},
                        extra={"groups": ["male", "female"], "attribute": "gender"})  # fmt: skip
-        with pytest.raises(InputError, match=r"seed 4, but .* is of pairs, mine, seed 3"):
+        with pytest.raises(InputError, match=r"is of seed '4', but .* is of '3'"):
             correctness_cell(
                 [tmp_path / "s.parquet"], cell / "predictions.parquet", tmp_path / "c.parquet"
             )
 
     def test_a_missing_prediction_is_named(self, cell, made, tmp_path):
         short = tmp_path / "p.parquet"
-        table = pq.read_table(cell / "predictions.parquet")
-        pq.write_table(table.slice(1), short)
+        table, metadata = read_artefact(cell / "predictions.parquet", "predictions")
+        rows = table.slice(1).to_pylist()
+        write_artefact(short, "predictions", rows, metadata["wildcards"], stage="x", parameters={})
         with pytest.raises(InputError, match="has no prediction for example"):
             correctness_cell(made[1], short, tmp_path / "c.parquet")
         with pytest.raises(InputError, match="at least one"):

@@ -121,7 +121,7 @@ class TestRefused:
 
     def test_another_classifier(self, files, tmp_path):
         other = scores_file(tmp_path, seed=4)
-        message = r"lime-gini-4.parquet: is of d, m, seed 4 .* is of d, m, seed 3"
+        message = r"lime-gini-4.parquet: is of seed '4', but .* is of '3'"
         self.refused([*files, other], tmp_path, message)
 
     def test_other_groups(self, files, tmp_path):
@@ -138,7 +138,9 @@ class TestRefused:
 
     def test_infinite_scores_name_the_file(self, tmp_path):
         path = scores_file(tmp_path, scores=math.inf)
-        self.refused([path], tmp_path, r"lime-gini-3.parquet: value 0 is infinite")
+        self.refused(
+            [path], tmp_path, r"lime-gini-3.parquet: example '000-female' has the score inf"
+        )
 
     def test_no_files(self, tmp_path):
         self.refused([], tmp_path, "at least one scores artefact")
@@ -180,7 +182,7 @@ class TestCommand:
         [
             ("repeat=3", "controls.permutation: unknown option 'repeat'; did you mean 'repeats'"),
             ("repeats=many", "controls.permutation.repeats: 'many' is not of type 'integer'"),
-            ('schemes=["pairs"]', "controls.permutation.schemes: 'pairs' is not one of"),
+            ('schemes=["pairs"]', "controls.permutation.schemes[0]: 'pairs' is not one of"),
             ("seed=1", "controls.permutation: unknown option 'seed'"),
         ],
     )

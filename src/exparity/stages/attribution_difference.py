@@ -13,15 +13,15 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artifacts import write_artefact
 from exparity.data.table import read_prepared
 from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray
 from exparity.metrics._rationale import Attribution, word_arrays
+from exparity.stages._cell import cell_of, read_examples, require_same_cell
 from exparity.stats.attribution_difference import WordPair, attribution_differences
 
 log = logging.getLogger(__name__)
-_CELL = ("dataset", "model", "seed")
 Sets = Mapping[str, Mapping[str, Example]]
 
 
@@ -62,13 +62,13 @@ def attribution_difference_cell(
     ids: dict[str, Any] = {}
     unaligned: set[str] = set()
     for path in explanations:
-        table, metadata = read_artefact(path, "explanations")
-        found = {name: metadata["wildcards"][name] for name in _CELL}
-        ids = ids or found
-        if found != ids or found["dataset"] != prepared.dataset:
-            raise InputError(
-                f"{path}: is not of the dataset, model and seed of {data} and {explanations[0]}"
-            )
+        table, metadata = read_examples(path, "explanations")
+        ids = ids or cell_of(metadata)
+        require_same_cell(
+            (data, {"dataset": prepared.dataset}),
+            (explanations[0], ids),
+            (path, metadata["wildcards"]),
+        )
         values = _word_values(path, table.to_pylist(), prepared.examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)

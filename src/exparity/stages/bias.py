@@ -13,6 +13,7 @@ from typing import Any
 from exparity.artifacts import read_artefact, write_artefact
 from exparity.errors import InputError
 from exparity.seeding import derive_seed
+from exparity.stages._cell import cell_of, read_examples, require_same_cell
 from exparity.stats.model_bias import is_collapsed, model_bias
 
 log = logging.getLogger(__name__)
@@ -32,22 +33,16 @@ def bias_cell(
             ``resamples``.
 
     Raises:
-        InputError: the files are of different datasets, a row does not fit what the data declare,
-            or an option is out of range.
+        InputError: the files are of different datasets, predictions are missing or there twice, a
+            row does not fit what the data declare, or an option is out of range.
     """
     start = time.monotonic()
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
         raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")
-    table, metadata = read_artefact(predictions, "predictions")
-    ids = metadata.get("wildcards", {})
-    if not {"dataset", "model", "seed"} <= set(ids):
-        raise InputError(f"{predictions}: names no cell; make it with `exparity finetune`")
-    if ids["dataset"] != declared["wildcards"]["dataset"]:
-        raise InputError(
-            f"{predictions}: is of dataset '{ids['dataset']}', but {data} is of "
-            f"'{declared['wildcards']['dataset']}'; give files of one dataset"
-        )
+    table, metadata = read_examples(predictions, "predictions")
+    ids = cell_of(metadata)
+    require_same_cell((data, declared["wildcards"]), (predictions, ids))
     columns = {name: table.column(name).to_pylist() for name in _COLUMNS}
     try:
         rows = model_bias(

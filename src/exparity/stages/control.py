@@ -8,9 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artifacts import write_artefact
 from exparity.errors import InputError
 from exparity.seeding import derive_seed
+from exparity.stages._cell import cell_of, read_scores, require_same_cell
 from exparity.stats.permutation import permutation_control
 
 
@@ -24,30 +25,26 @@ def control_cells(scores: Sequence[Path], output: Path, *, controls: Mapping[str
             ``repeats``, ``schemes``.
 
     Raises:
-        InputError: a file names no groups, is of another trained classifier than the first or of
-            the same method and metric as another, or an option is out of range.
+        InputError: a file does not hold the scores that were written, is of another trained
+            classifier than the first or of the same method and metric as another, or an option is
+            out of range.
     """
     start = time.monotonic()
     rows: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], Path] = {}
     facts: dict[str, Any] = {}
+    trained: dict[str, Any] = {}
     for path in scores:
-        table, metadata = read_artefact(path, "scores")
-        if len(metadata.get("groups", [])) < 2:
-            raise InputError(
-                f"{path}: names no groups to compare; make it with `exparity evaluate`"
-            )
+        table, metadata = read_scores(path)
         ids = metadata["wildcards"]
-        found = {
-            "ids": {name: ids[name] for name in ("dataset", "model", "seed")},
-            "groups": metadata["groups"],
-            "attribute": metadata["attribute"],
-        }
-        facts = facts or found
-        if found != facts:
+        trained = trained or cell_of(metadata)
+        require_same_cell((scores[0], trained), (path, ids))
+        compared = {name: metadata[name] for name in ("groups", "attribute")}
+        facts = facts or compared
+        if compared != facts:
             raise InputError(
-                f"{path}: is of {_text(found)}, but {scores[0]} is of {_text(facts)}; a control "
-                "takes the scores of one trained classifier"
+                f"{path}: compares {_text(compared)}, but {scores[0]} compares {_text(facts)}; "
+                "evaluate both again"
             )
         cell = ids["method"], ids["metric"]
         if cell in seen:
@@ -74,14 +71,13 @@ def control_cells(scores: Sequence[Path], output: Path, *, controls: Mapping[str
         output,
         "controls",
         rows,
-        facts["ids"],
+        trained,
         stage="control",
         parameters=controls,
         seconds=time.monotonic() - start,
-        extra={"groups": facts["groups"], "attribute": facts["attribute"]},
+        extra=facts,
     )
 
 
 def _text(facts: Mapping[str, Any]) -> str:
-    ids = facts["ids"]
-    return f"{ids['dataset']}, {ids['model']}, seed {ids['seed']} ({', '.join(facts['groups'])})"
+    return f"{facts['attribute']} ({', '.join(facts['groups'])})"

@@ -8,11 +8,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artifacts import write_artefact
 from exparity.errors import InputError
+from exparity.stages._cell import cell_of, read_examples, read_scores, require_same_cell
 from exparity.stats.correctness import performance
-
-_CELL = ("dataset", "model", "seed")
 
 
 def correctness_cell(scores: Sequence[Path], predictions: Path, output: Path) -> None:
@@ -24,26 +23,19 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Path) ->
         output: the correctness artefact.
 
     Raises:
-        InputError: a file names no groups, is of another trained classifier, or holds an example
-            without a prediction.
+        InputError: a file does not hold what was written, is of another trained classifier, or
+            holds an example without a prediction.
     """
     start = time.monotonic()
-    table, metadata = read_artefact(predictions, "predictions")
-    ids = {name: metadata["wildcards"][name] for name in _CELL}
+    table, metadata = read_examples(predictions, "predictions")
+    ids = cell_of(metadata)
     columns = table.select(["example_id", "predicted", "label"]).to_pylist()
     right = {row["example_id"]: row["predicted"] == row["label"] for row in columns}
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for path in scores:
-        table, metadata = read_artefact(path, "scores")
-        found = {name: metadata["wildcards"][name] for name in _CELL}
-        if found != ids:
-            raise InputError(
-                f"{path}: is of {_text(found)}, but {predictions} is of {_text(ids)}; give files "
-                "of one trained classifier"
-            )
-        if "groups" not in metadata:
-            raise InputError(f"{path}: names no groups; make it with `exparity evaluate`")
+        table, metadata = read_scores(path)
+        require_same_cell((predictions, ids), (path, metadata["wildcards"]))
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
         given = table.to_pydict()
         missing = set(given["example_id"]) - right.keys()
@@ -75,7 +67,3 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Path) ->
         seconds=time.monotonic() - start,
         extra=facts,
     )
-
-
-def _text(ids: dict[str, Any]) -> str:
-    return f"{ids['dataset']}, {ids['model']}, seed {ids['seed']}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, write_table
+from exparity.artifacts import write_table
 from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
@@ -19,6 +19,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
 from exparity.parameters import complete
 from exparity.progress import Progress
+from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages._parts import Job, Shard, open_parts
 
 log = logging.getLogger(__name__)
@@ -70,7 +71,12 @@ def evaluate_cell(
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared = read_prepared(data, "test")
-    table, metadata = read_artefact(explanations, "explanations")
+    table, metadata = read_examples(explanations, "explanations")
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (explanations, cell_of(metadata)),
+        (checkpoint or "", checkpoint_ids(checkpoint) if checkpoint else {}),
+    )
     rows = {key: row for row, key in enumerate(table.column("example_id").to_pylist())}
     test = {e.example_id: e for e in prepared.split("test")}
     unknown = rows.keys() - test.keys()
@@ -111,6 +117,7 @@ def evaluate_cell(
         "groups": list(prepared.groups),
         "attribute": prepared.attribute,
         "flags": metadata.get("flags", []),
+        "bounds": entry.facts.bounds,
     }
 
     passes = entry.facts.passes * (explainer.facts.passes if explainer else 1)

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, write_table
+from exparity.artifacts import write_table
 from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
 from exparity.interface import Encoding, Example, Explanation
@@ -18,6 +18,7 @@ from exparity.methods import METHODS
 from exparity.methods._training import Training
 from exparity.parameters import complete
 from exparity.progress import Progress
+from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages._parts import Job, Shard, open_parts
 from exparity.stages._texts import check_texts, encode
 
@@ -87,7 +88,15 @@ def explain_cell(
     if entry.facts.needs_gradient:
         precision = "fp32"
     prepared = read_prepared(data, "test")
-    predicted = _predicted(predictions)
+    table, metadata = read_examples(predictions, "predictions")
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (predictions, cell_of(metadata)),
+        (checkpoint, checkpoint_ids(checkpoint)),
+        ("--model-id and --seed", {"model": model_id, "seed": seed}),
+    )
+    columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
+    predicted = dict(zip(*columns, strict=True))
     chosen = _chosen(prepared.split("test"), predicted, examples, max_examples, predictions)
     job = Job(
         output,
@@ -174,14 +183,6 @@ def _training(data: Path, method_id: str) -> Training:
             f"{len(examples)} examples; prepare the data with more"
         )
     return Training.of([e.words for e in examples], [e.label for e in examples])
-
-
-def _predicted(path: Path) -> dict[str, int]:
-    table, _ = read_artefact(path, "predictions")
-    pairs = zip(
-        table.column("example_id").to_pylist(), table.column("predicted").to_pylist(), strict=True
-    )
-    return dict(pairs)
 
 
 def _chosen(

@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from exparity.artifacts import join_tables, read_artefact, read_parquet, write_table
 from exparity.errors import InputError
+from exparity.stages._cell import check_examples
 from exparity.stages._parts import Shard
 
 _KINDS = ("explanations", "scores")
@@ -44,12 +45,14 @@ def gather_shards(shards: Sequence[Path], output: Path) -> None:
     found = [read_artefact(path, kind) for path in shards]
     tables = [table for table, _ in found]
     facts = [metadata for _, metadata in found]
+    for path, (table, metadata) in zip(shards, found, strict=True):
+        check_examples(path, table, metadata)
     _check_one_job(shards, facts)
     _check_all_there(shards, [_shard(path, f) for path, f in zip(shards, facts, strict=True)])
     _check_examples(shards, tables)
     first = facts[0]
     extra: dict[str, Any] = {
-        key: first[key] for key in ("groups", "attribute", "fingerprint") if key in first
+        key: first[key] for key in ("groups", "attribute", "fingerprint", "bounds") if key in first
     }
     if "n_truncated" in first:
         extra["n_truncated"] = sum(f["n_truncated"] for f in facts)

@@ -15,6 +15,7 @@ from exparity.data.table import read_prepared, sample
 from exparity.errors import InputError
 from exparity.interface import Encoding, Example
 from exparity.progress import Progress
+from exparity.stages._cell import checkpoint_ids, require_same_cell
 from exparity.stages._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.stages._parts import Job, Shard, open_parts
 
@@ -50,7 +51,8 @@ def mlm_score_cell(
         token_budget: padded tokens per batch.
 
     Raises:
-        InputError: the original has no such head, or the data no rationales.
+        InputError: the original has no such head, the data no rationales, or the checkpoint is of
+            another dataset, model or seed.
     """
     start = time.monotonic()
     prepared = read_prepared(data, "test")
@@ -60,6 +62,11 @@ def mlm_score_cell(
             f"{data}: no test example has a rationale, which says what words are not asked for"
         )
     chosen = sample(marked, max_examples)
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (checkpoint, checkpoint_ids(checkpoint)),
+        ("--model-id and --seed", {"model": model_id, "seed": seed}),
+    )
     job = Job(
         output,
         "mlm_scores",

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_artefact, write_artefact
-from exparity.errors import InputError
+from exparity.artifacts import write_artefact
 from exparity.seeding import derive_seed
+from exparity.stages._cell import read_scores
 from exparity.stats import compare_all
 
 
@@ -24,18 +24,12 @@ def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> N
             ``threshold``, ``ddof``, ``confidence``, ``resamples``.
 
     Raises:
-        InputError: the file names no groups, or an option is unknown.
+        InputError: the file does not hold the scores that were written, or an option is unknown.
     """
     start = time.monotonic()
-    table, metadata = read_artefact(scores, "scores")
-    order = metadata.get("groups", [])
-    if len(order) < 2:
-        raise InputError(f"{scores}: names no groups to compare; make it with `exparity evaluate`")
+    table, metadata = read_scores(scores)
     columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
-    strangers = set(columns["group"]) - set(order)
-    if strangers:
-        raise InputError(f"{scores}: group '{min(strangers)}' is not one of {', '.join(order)}")
-    ids = metadata["wildcards"]
+    order, ids = metadata["groups"], metadata["wildcards"]
     found = compare_all(
         columns["score"],
         columns["group"],

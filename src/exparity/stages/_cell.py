@@ -1,0 +1,126 @@
+"""What stages ask of their inputs: one cell, every example once, and values that can be."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.artifacts import read_artefact
+from exparity.errors import InputError
+from exparity.interface import first_stray
+from exparity.lineage import MANIFEST
+
+_CELL = ("dataset", "model", "seed")
+_MADE_BY = {"predictions": "finetune", "explanations": "explain", "scores": "evaluate"}
+
+
+def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
+    """Refuse inputs of different datasets, models or seeds.
+
+    Args:
+        inputs: what each is called, and its ids; ids that one does not have are not compared.
+
+    Raises:
+        InputError: names two of them and what differs.
+    """
+    for name in _CELL:
+        (first, expected), *others = [(of, ids[name]) for of, ids in inputs if name in ids]
+        for other, value in others:
+            if value != expected:
+                raise InputError(
+                    f"{other}: is of {name} '{value}', but {first} is of '{expected}'; give files "
+                    f"of one {name}"
+                )
+
+
+def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return dataset, model and seed of an artefact from :func:`read_examples`."""
+    return {name: metadata["wildcards"][name] for name in _CELL}
+
+
+def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
+    """Return dataset, model and seed of a checkpoint; nothing of one that comes from elsewhere.
+
+    Raises:
+        InputError: its manifest is damaged.
+    """
+    from exparity.models.manifest import DamageError, read_manifest
+
+    path = checkpoint / MANIFEST
+    if not path.is_file():
+        return {}
+    try:
+        manifest = read_manifest(path)
+    except DamageError as error:
+        raise InputError(f"checkpoint {checkpoint}: {error}; run finetune again") from error
+    return {name: manifest[name] for name in _CELL if name in manifest}
+
+
+def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
+    """Read an artefact of one row an example: see :func:`exparity.artifacts.read_artefact`.
+
+    Raises:
+        InputError: as there; or it names no cell, is a shard, or fails :func:`check_examples`.
+    """
+    table, metadata = read_artefact(path, artefact)
+    ids = metadata.get("wildcards", {})
+    if not set(_CELL) <= set(ids):
+        raise InputError(f"{path}: names no cell; make it with `exparity {_MADE_BY[artefact]}`")
+    if "shard" in metadata:
+        raise InputError(f"{path}: is one of several shards; put them together, `exparity gather`")
+    for name in ids.keys() & set(table.column_names):
+        strangers = set(table.column(name).to_pylist()) - {ids[name]}
+        if strangers:
+            raise InputError(
+                f"{path}: is of {name} '{ids[name]}', but has rows of '{strangers.pop()}'; make it "
+                "again"
+            )
+    check_examples(path, table, metadata)
+    return table, metadata
+
+
+def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
+    """Check that each example that was written is there, and once.
+
+    Raises:
+        InputError: says how many are missing, or names one that is there again.
+    """
+    written = metadata.get("rows", table.num_rows)
+    if table.num_rows != written:
+        raise InputError(
+            f"{path}: has {table.num_rows} rows, but was written with {written}; make it again"
+        )
+    examples = Counter(table.column("example_id").to_pylist())
+    if len(examples) < table.num_rows:
+        ((example, times),) = examples.most_common(1)
+        raise InputError(f"{path}: example '{example}' is there {times} times; make it again")
+
+
+def read_scores(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Read a scores artefact: see :func:`read_examples`.
+
+    Raises:
+        InputError: as there; or it names no groups, or holds another group or a score that its
+            metric cannot have.
+    """
+    table, metadata = read_examples(path, "scores")
+    groups = metadata.get("groups", [])
+    if len(groups) < 2:
+        raise InputError(f"{path}: names no groups to compare; make it with `exparity evaluate`")
+    strangers = set(table.column("group").to_pylist()) - set(groups)
+    if strangers:
+        raise InputError(f"{path}: group '{min(strangers)}' is not one of {', '.join(groups)}")
+    scores = table.column("score").to_numpy()
+    bounds = metadata.get("bounds", (-math.inf, math.inf))
+    stray = first_stray(scores, bounds)
+    if stray is not None:
+        raise InputError(
+            f"{path}: example '{table.column('example_id')[stray]}' has the score "
+            f"{scores[stray]:g}, which is not from {bounds[0]:g} to {bounds[1]:g}; make it again"
+        )
+    return table, metadata

@@ -1,0 +1,248 @@
+"""Inputs are of one cell, hold what was written and can be true, or one line says why not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from exparity import InputError
+from exparity.artifacts import read_artefact
+from exparity.models.manifest import write_manifest
+from exparity.stages.attribution_difference import attribution_difference_cell
+from exparity.stages.bias import bias_cell
+from exparity.stages.control import control_cells
+from exparity.stages.correctness import correctness_cell
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+from exparity.stages.gather import gather_shards
+from exparity.stages.mlm_score import mlm_score_cell
+from exparity.stages.test import test_cell
+
+IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
+
+
+def explain(cell, output, **changes):
+    inputs = {name: cell / f"{name}.parquet" for name in ("data", "predictions")}
+    options = {
+        **inputs, "checkpoint": cell / "mine" / "3", "use": "gradient", "params": {},
+        "method_id": "gradient", "model_id": "mine", "seed": 3, "device": "cpu", **changes,
+    }  # fmt: skip
+    explain_cell(output=output, **options)
+    return output
+
+
+def evaluate(cell, explanations, output, **changes):
+    options = {
+        "data": cell / "data.parquet", "checkpoint": None, "use": "gini", "params": {},
+        "metric_id": "gini", "device": "cpu", **changes,
+    }  # fmt: skip
+    evaluate_cell(explanations=explanations, output=output, **options)
+    return output
+
+
+@pytest.fixture(scope="module")
+def made(cell, tmp_path_factory):
+    """Explanations and scores of the cell."""
+    folder = tmp_path_factory.mktemp("made")
+    explanations = explain(cell, folder / "explanations.parquet")
+    return explanations, evaluate(cell, explanations, folder / "scores.parquet")
+
+
+def altered(source, target, change=lambda table: table, **facts):
+    """Write a table anew as any tool would, with its metadata, of which some are changed."""
+    table = change(pq.read_table(source))
+    facts = {f"exparity.{name}".encode(): json.dumps(value) for name, value in facts.items()}
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, **facts}), target)
+    return target
+
+
+def with_ids(source, target, **ids):
+    """Write a table as that of another cell."""
+
+    def change(table):
+        for name, value in ids.items():
+            if name in table.column_names:
+                at = table.schema.get_field_index(name)
+                values = pa.array([value] * table.num_rows)
+                table = table.set_column(at, name, values)
+        return table
+
+    wildcards = {**read_metadata(source)["wildcards"], **ids}
+    return altered(source, target, change, wildcards=wildcards)
+
+
+def read_metadata(path):
+    found = pq.read_schema(path).metadata
+    return {key.decode().removeprefix("exparity."): json.loads(v) for key, v in found.items()}
+
+
+def with_score(value):
+    def change(table):
+        scores = pa.array([value, *table["score"].to_pylist()[1:]])
+        at = table.schema.get_field_index("score")
+        return table.set_column(at, table.schema.field(at), scores)
+
+    return change
+
+
+def a_row_twice(table):
+    return pa.concat_tables([table, table.slice(0, 1)])
+
+
+def a_row_for_another(table):
+    return pa.concat_tables([table.slice(0, 1), table.slice(0, 1), table.slice(2)])
+
+
+def a_row_of_another_seed(table):
+    seeds = pa.array([4, *table["seed"].to_pylist()[1:]])
+    return table.set_column(table.schema.get_field_index("seed"), "seed", seeds)
+
+
+ROWS = [
+    (lambda table: table.slice(1), "has 23 rows, but was written with 24; make it again"),
+    (a_row_twice, "has 25 rows, but was written with 24"),
+    (a_row_for_another, r"example '\S+' is there 2 times; make it again"),
+    (a_row_of_another_seed, "is of seed '3', but has rows of '4'; make it again"),
+]
+VALUES = [
+    (with_score(1.5), r"has the score 1.5, which is not from 0 to 1; make it again"),
+    (with_score(-0.25), r"has the score -0.25, which is not from 0 to 1"),
+    (with_score(np.inf), r"has the score inf, which"),
+]
+
+
+def refused(path, message):
+    return pytest.raises(InputError, match=f"^{path}: .*{message}")
+
+
+@pytest.mark.parametrize(("change", "message"), ROWS + VALUES)
+def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
+    path, output = altered(made[1], tmp_path / "s.parquet", change), tmp_path / "out.parquet"
+    with refused(path, message):
+        test_cell(path, output, statistics={"resamples": 0})
+    with refused(path, message):
+        control_cells([path], output, controls={"repeats": 1})
+    with refused(path, message):
+        correctness_cell([path], cell / "predictions.parquet", output)
+    assert not output.exists()
+
+
+def test_undefined_scores_and_rounding_are_no_error(made, tmp_path):
+    for value in (np.nan, 1 + 1e-12, -1e-12):
+        path = altered(made[1], tmp_path / "s.parquet", with_score(value))
+        test_cell(path, tmp_path / "out.parquet", statistics={"resamples": 0})
+
+
+@pytest.mark.parametrize(("change", "message"), ROWS)
+def test_explanations_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
+    path, output = altered(made[0], tmp_path / "x.parquet", change), tmp_path / "out.parquet"
+    with refused(path, message):
+        evaluate(cell, path, output)
+    with refused(path, message):
+        attribution_difference_cell(cell / "data.parquet", [path], output)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(("change", "message"), ROWS)
+def test_predictions_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
+    path = altered(cell / "predictions.parquet", tmp_path / "p.parquet", change)
+    output = tmp_path / "out.parquet"
+    with refused(path, message):
+        explain(cell, output, predictions=path)
+    with refused(path, message):
+        bias_cell(cell / "data.parquet", path, output, statistics={"resamples": 0})
+    with refused(path, message):
+        correctness_cell([made[1]], path, output)
+    assert not output.exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "other", "expected"),
+    [("dataset", "d", "pairs"), ("model", "m", "mine"), ("seed", 4, 3)],
+)
+def test_inputs_of_two_cells(cell, made, tmp_path, name, other, expected):
+    output, predictions = tmp_path / "out.parquet", cell / "predictions.parquet"
+    either = f"'({other}|{expected})'"
+    message = f"is of {name} {either}, but .* is of {either}; give files of one {name}$"
+    strange = [
+        with_ids(path, tmp_path / path.name, **{name: other}) for path in (predictions, *made)
+    ]
+    with pytest.raises(InputError, match=message):
+        explain(cell, output, predictions=strange[0])
+    with pytest.raises(InputError, match=message):
+        evaluate(cell, strange[1], output, checkpoint=cell / "mine" / "3")
+    with pytest.raises(InputError, match=message):
+        control_cells([made[1], strange[2]], output, controls={"repeats": 1})
+    with pytest.raises(InputError, match=message):
+        correctness_cell([strange[2]], predictions, output)
+    with pytest.raises(InputError, match=message):
+        attribution_difference_cell(cell / "data.parquet", [made[0], strange[1]], output)
+    assert not output.exists()
+
+
+@pytest.fixture
+def copied(cell, tmp_path):
+    """A copy of the checkpoint, and its manifest."""
+    shutil.copytree(cell / "mine" / "3", tmp_path / "copy")
+    return tmp_path / "copy", tmp_path / "copy" / "exparity.json"
+
+
+@pytest.mark.parametrize(("name", "other"), [("dataset", "d"), ("model", "m"), ("seed", 4)])
+def test_a_checkpoint_of_another_cell(cell, made, tmp_path, copied, name, other):
+    checkpoint, manifest = copied
+    write_manifest(manifest, {**json.loads(manifest.read_text()), name: other})
+    message = f"^{checkpoint}: is of {name} '{other}', but .*parquet is of '{IDS[name]}'; give"
+    output = tmp_path / "out.parquet"
+    with pytest.raises(InputError, match=message):
+        explain(cell, output, checkpoint=checkpoint)
+    with pytest.raises(InputError, match=message):
+        evaluate(cell, made[0], output, checkpoint=checkpoint, use="sufficiency")
+    with pytest.raises(InputError, match=f"is of {name} '"):
+        mlm_score_cell(
+            cell / "data.parquet", checkpoint, output, original="x", model_id="mine", seed=3
+        )
+
+
+def test_a_damaged_manifest(cell, tmp_path, copied):
+    checkpoint, manifest = copied
+    manifest.write_text("[]")
+    with pytest.raises(InputError, match=f"^checkpoint {checkpoint}: exparity.json is unreadable"):
+        explain(cell, tmp_path / "x.parquet", checkpoint=checkpoint)
+
+
+def test_a_checkpoint_from_elsewhere_is_taken_as_it_is(cell, made, tmp_path, copied):
+    checkpoint, manifest = copied
+    manifest.unlink()
+    explain(cell, tmp_path / "x.parquet", checkpoint=checkpoint)
+    read = [read_artefact(path, "explanations")[0] for path in (tmp_path / "x.parquet", made[0])]
+    assert read[0].equals(read[1])
+
+
+@pytest.mark.parametrize("option", [{"model_id": "other"}, {"seed": 0}])
+def test_ids_on_the_command_line_are_those_of_the_files(cell, tmp_path, option):
+    with pytest.raises(InputError, match=r"^--model-id and --seed: is of \w+ '.*', but .* is of '"):
+        explain(cell, tmp_path / "x.parquet", **option)
+
+
+def test_a_shard_is_not_the_whole(cell, made, tmp_path):
+    explanations = explain(cell, tmp_path / "x.parquet", shard="1/2")
+    with refused(explanations, "is one of several shards; put them together, `exparity gather`"):
+        evaluate(cell, explanations, tmp_path / "s.parquet")
+    scores = evaluate(cell, made[0], tmp_path / "s.parquet", shard="1/2")
+    with refused(scores, "is one of several shards"):
+        test_cell(scores, tmp_path / "t.parquet", statistics={"resamples": 0})
+
+
+def test_gathered_scores_keep_their_bounds_and_lose_no_row(cell, made, tmp_path):
+    shards = [evaluate(cell, made[0], tmp_path / f"{k}.parquet", shard=f"{k}/2") for k in (1, 2)]
+    gather_shards(shards, tmp_path / "s.parquet")
+    assert read_metadata(tmp_path / "s.parquet")["bounds"] == [0, 1]
+    full = max(shards, key=lambda path: pq.read_metadata(path).num_rows)
+    altered(full, full, lambda table: table.slice(1))
+    with refused(full, "has 23 rows, but was written with 24"):
+        gather_shards(shards, tmp_path / "again.parquet")

@@ -263,6 +263,7 @@ class TestProvenance:
             "exparity.parameters": {"alpha": 0.05},
             "exparity.device": "cuda:1",
             "exparity.seed": 3,
+            "exparity.rows": 2,
             "exparity.wall_seconds": 1.235,
             "exparity.groups": ["é", "b"],
         }

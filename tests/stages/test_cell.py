@@ -12,7 +12,7 @@ import pytest
 
 from exparity import InputError
 from exparity.artifacts import read_artefact
-from exparity.models.manifest import write_manifest
+from exparity.models.manifest import read_manifest, write_manifest
 from exparity.stages.attribution_difference import attribution_difference_cell
 from exparity.stages.bias import bias_cell
 from exparity.stages.control import control_cells
@@ -195,7 +195,7 @@ def copied(cell, tmp_path):
 @pytest.mark.parametrize(("name", "other"), [("dataset", "d"), ("model", "m"), ("seed", 4)])
 def test_a_checkpoint_of_another_cell(cell, made, tmp_path, copied, name, other):
     checkpoint, manifest = copied
-    write_manifest(manifest, {**json.loads(manifest.read_text()), name: other})
+    write_manifest(manifest, {**read_manifest(manifest), name: other})
     message = f"^{checkpoint}: is of {name} '{other}', but .*parquet is of '{IDS[name]}'; give"
     output = tmp_path / "out.parquet"
     with pytest.raises(InputError, match=message):

@@ -194,7 +194,7 @@ def naive_curve(classifier, one, keep):
 
         def probability(ids):
             with torch.no_grad():
-                batch = torch.as_tensor(ids or classifier.empty_ids)[None]
+                batch = torch.tensor(ids or classifier.empty_ids)[None]
                 logits = model(input_ids=batch, attention_mask=torch.ones_like(batch)).logits
             return float(logits.softmax(-1)[0, one.target])
 

@@ -11,8 +11,10 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
@@ -272,7 +274,7 @@ def test_short_jobs_save_nothing(cell, whole, slow, tmp_path, monkeypatch):
     assert read_artefact(tmp_path / "s.parquet", "scores")[0].num_rows == N
 
 
-def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path):
+def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path, monkeypatch):
     from exparity.errors import ExparityError
     from exparity.models.checkpoints import load_model
 
@@ -284,8 +286,13 @@ def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path):
     (mine / "mine" / "3" / MANIFEST).unlink()
     with pytest.raises(ExparityError, match="zero attributions"):
         explain(mine, tmp_path / "a" / "x.parquet", use="integrated_gradients", max_examples=10)
+    endless = replace(
+        METHODS.get("slow"),
+        function=lambda batch: [np.full(n, np.inf) for n in batch.lengths],
+    )
+    monkeypatch.setitem(METHODS._entries, "slow", endless)
     with pytest.raises(ExparityError, match="not finite"):
-        explain(cell, tmp_path / "a" / "x.parquet", params={"factor": float("inf")})
+        explain(cell, tmp_path / "a" / "x.parquet")
     assert list((tmp_path / "a").iterdir()) == []
 
 

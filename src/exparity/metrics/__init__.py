@@ -360,10 +360,10 @@ def evaluate_keyed(
         values = np.asarray(entry.function(*inputs, **options))
     if notes is not None and isinstance(inputs[0], MetricBatch):
         notes.update(inputs[0].notes)
-    return _checked(entry, values, len(explanations))
+    return _as_declared(entry, values, len(explanations))
 
 
-def _checked(entry: Entry[MetricFacts], values: NDArray[Any], size: int) -> FloatArray:
+def _as_declared(entry: Entry[MetricFacts], values: NDArray[Any], size: int) -> FloatArray:
     """Hold what a metric returned to what it declares."""
     if values.shape != (size,) or values.dtype.kind not in "biuf":
         raise ExparityError(f"metric {entry.id}: must return one value per explanation, a number")

@@ -74,7 +74,7 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     if "shard" in metadata:
         raise InputError(f"{path}: is one of several shards; put them together, `exparity gather`")
     for name in ids.keys() & set(table.column_names):
-        strangers = set(table.column(name).to_pylist()) - {ids[name]}
+        strangers = set(table.column(name).to_numpy()) - {ids[name]}
         if strangers:
             raise InputError(
                 f"{path}: is of {name} '{ids[name]}', but has rows of '{strangers.pop()}'; make it "

@@ -7,8 +7,9 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -36,6 +37,8 @@ Positive = Annotated[float, Range(above=0, at_most=1_000_000)]
 NotNegative = Annotated[float, Range(at_least=0, at_most=1_000_000)]
 Share = Annotated[float, Range(above=0, below=1)]
 
+Guarded = TypeVar("Guarded")
+
 SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""
 
@@ -45,6 +48,15 @@ def locked(values: ArrayLike) -> NDArray[Any]:
     view = np.asarray(values).view()
     view.setflags(write=False)
     return view
+
+
+def guarded(item: Guarded) -> Guarded:
+    """Return an object for plug-ins to read: a copy whose arrays are locked."""
+    twin = copy(item)
+    for name, value in vars(twin).items():
+        if isinstance(value, np.ndarray):
+            object.__setattr__(twin, name, locked(value))  # also where it is frozen
+    return twin
 
 
 def first_stray(values: FloatArray, bounds: Sequence[float]) -> int | None:
@@ -87,7 +99,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text as the model sees it; its arrays cannot be written to.
+    """A text as the model sees it.
 
     Attributes:
         text: the text.
@@ -106,11 +118,6 @@ class Encoding:
     special_mask: BoolArray
     truncated: bool = False
     offsets: IntArray | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("token_ids", "word_ids", "special_mask", "offsets"):
-            if (values := getattr(self, name)) is not None:
-                object.__setattr__(self, name, locked(values))
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -138,7 +145,7 @@ class Explanation:
     """One attribution score per token of one text, for one target class.
 
     Build it by hand from tokens and scores of any origin; token ids are needed only by metrics
-    that run the model. Its arrays are copies that cannot be written to.
+    that run the model.
 
     Attributes:
         text: the text.
@@ -196,14 +203,14 @@ class Explanation:
                 )
         settle = object.__setattr__  # frozen: normalised once, here
         settle(self, "target", plain(self.target, int, f"{of}target"))
-        settle(self, "scores", locked(scores))
+        settle(self, "scores", scores)
         settle(self, "tokens", tokens)
-        settle(self, "special_mask", locked(special))
-        settle(self, "word_ids", locked(words))
-        settle(self, "token_ids", None if ids is None else locked(ids))
+        settle(self, "special_mask", special)
+        settle(self, "word_ids", words)
+        settle(self, "token_ids", ids)
         if self.rationale is not None:
             marks = _marks(of, self.rationale, int(words.max()) + 1)
-            settle(self, "rationale", locked(marks))
+            settle(self, "rationale", marks)
 
     def __len__(self) -> int:
         return len(self.scores)

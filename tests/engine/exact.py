@@ -18,7 +18,7 @@ class ExactModel:
     def rows(self, ids):
         """(t, h) embeddings of token ids."""
         table = self.model.get_input_embeddings()
-        return table(torch.tensor(np.asarray(ids))).detach()
+        return table(torch.as_tensor(np.asarray(ids))).detach()
 
     def logits(self, rows):
         """(c,) logits; decoders are pooled at the last row."""

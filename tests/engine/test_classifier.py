@@ -22,7 +22,7 @@ def ids_of(classifier, sentences):
 def plain(classifier, ids):
     """The transformers model itself, one text at a time."""
     with torch.no_grad():
-        batch = torch.tensor(ids)[None]
+        batch = torch.as_tensor(ids)[None]
         logits = classifier.model(input_ids=batch, attention_mask=torch.ones_like(batch)).logits
     return logits.softmax(-1)[0].numpy()
 

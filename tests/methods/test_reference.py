@@ -45,7 +45,7 @@ def test_gradient_methods_equal_differences(classifier):
     text, target = TEXTS[0], 1
     logit, model = exact_logit(classifier, target)
     ids = classifier.encode([text])[0].token_ids
-    rows = model.get_input_embeddings()(torch.tensor(ids)).detach()
+    rows = model.get_input_embeddings()(torch.as_tensor(ids)).detach()
     gradient = numeric_gradient(logit, rows)
     found = exparity.explain(classifier, [text], [target], method="gradient")[0].scores
     np.testing.assert_allclose(found, np.abs(gradient).sum(1), rtol=2e-4, atol=1e-6)
@@ -59,7 +59,7 @@ def test_integrated_gradients_equal_a_naive_sum(classifier):
     logit, model = exact_logit(classifier, target)
     encoding = classifier.encode([text])[0]
     table = model.get_input_embeddings()
-    rows = table(torch.tensor(encoding.token_ids)).detach()
+    rows = table(torch.as_tensor(encoding.token_ids)).detach()
     base_ids = [
         int(i) if special else classifier.pad_id
         for i, special in zip(encoding.token_ids, encoding.special_mask, strict=True)
@@ -110,7 +110,7 @@ def test_integrated_gradients_x_input_are_complete(classifier):
         logit, model = exact_logit(classifier, explanation.target)
         table = model.get_input_embeddings()
         base = np.where(explanation.special_mask, explanation.token_ids, classifier.pad_id)
-        ends = [logit(table(torch.tensor(i)).detach()) for i in (explanation.token_ids, base)]
+        ends = [logit(table(torch.as_tensor(i)).detach()) for i in (explanation.token_ids, base)]
         assert explanation.scores.sum() == pytest.approx(ends[0] - ends[1], rel=0.01, abs=1e-3)
 
 

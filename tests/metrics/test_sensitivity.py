@@ -131,8 +131,8 @@ def test_iterates_stay_in_the_ball_and_off_special_tokens(classifier, norm, meth
     def check(ascent, item):
         offset = ascent.offsets[item].double()
         one = explanations[ascent.owners[item]]
-        assert not offset[torch.tensor(one.special_mask)].any()
-        content = classifier.embed(one.token_ids)[torch.tensor(~one.special_mask)]
+        assert not offset[torch.as_tensor(one.special_mask)].any()
+        content = classifier.embed(one.token_ids)[torch.as_tensor(~one.special_mask)]
         size = content.norm() if norm == "l2" else content.square().mean().sqrt()
         length = offset.norm() if norm == "l2" else offset.abs().max()
         assert 0 < float(length) <= 0.1 * float(size) * (1 + 1e-5)

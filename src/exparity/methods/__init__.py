@@ -24,6 +24,7 @@ from exparity.interface import (
     IntArray,
     MethodFacts,
     Origin,
+    guarded,
     locked,
 )
 from exparity.methods._training import Texts, Training
@@ -300,7 +301,7 @@ def attribute(
         )
     batch = MethodBatch(
         classifier=classifier,
-        encodings=tuple(encodings),
+        encodings=tuple(map(guarded, encodings)),
         targets=locked(targets),
         keys=tuple(origin.key for origin in origins),
         seed=call.seed,
@@ -309,7 +310,7 @@ def attribute(
         leaders=locked(np.arange(len(encodings)) if leaders is None else leaders),
         flags=set() if flags is None else flags,
         memo={} if memo is None else memo,
-        training=training,
+        training=training and guarded(training),
     )
     versions = _versions(batch)
     with entry.running():

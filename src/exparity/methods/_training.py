@@ -9,7 +9,7 @@ from typing import Any
 from exparity.calls import array_of
 from exparity.engine.encoding import split_words
 from exparity.errors import InputError
-from exparity.interface import IntArray, locked
+from exparity.interface import IntArray
 
 Texts = Sequence[str | Sequence[str]]
 
@@ -45,4 +45,4 @@ class Training:
         """Take strings, which are split at blanks, or lists of words, and class indices."""
         words = split_words(texts, "texts of training")
         indices = array_of(int, labels, "class indices of training")
-        return cls(tuple(map(tuple, words)), locked(indices))
+        return cls(tuple(map(tuple, words)), indices)

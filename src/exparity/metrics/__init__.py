@@ -32,6 +32,7 @@ from exparity.interface import (
     MetricFacts,
     Origin,
     first_stray,
+    guarded,
     locked,
 )
 from exparity.metrics import _arrays, _rationale
@@ -404,8 +405,8 @@ def _model_batch(
     check_targets(targets, classifier.n_classes)
     return MetricBatch(
         classifier=classifier,
-        explanations=tuple(explanations),
-        token_ids=tuple(ids),
+        explanations=tuple(map(guarded, explanations)),
+        token_ids=tuple(map(locked, ids)),
         scores=tuple(map(locked, scores)),
         content_masks=tuple(map(locked, masks)),
         targets=locked(targets),

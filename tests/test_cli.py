@@ -447,13 +447,26 @@ class TestOtherStages:
             {
                 "title": "t", "pairs": [["pairs_all", "m"]], "seeds": [0],
                 "methods": {"gradient": "gradient"}, "metrics": {"gini": "gini"},
-                "datasets": {"pairs_all": "pairs_all"}, "statistics": {},
+                "datasets": {"pairs_all": "pairs_all"},
+                "statistics": {"alpha": 0.05, "threshold": 0.2, "family": ["dataset"]},
+                "controls": {"permutation": {"repeats": 0}}, "report": {"figures": False},
             }
         )  # fmt: skip
-        result = run(
-            "report", "--results", tmp_path, "--page", tmp_path / "r" / "p", "--options", options
-        )
+        command = ["report", "--results", tmp_path, "--page", tmp_path / "r" / "p"]
+        result = run(*command, "--options", options)
         refused(result, "bias/pairs_all/m/0.parquet: no such file")
+        refused(run(*command), "--options: 'title' is a required property; run `snakemake`")
+        refused(run(*command, "--options", options.replace("[0]", '"0"')), "--options.seeds: '0'")
+
+    @pytest.mark.parametrize("options", ['{"params": 5}', '{"params": [1]}'])
+    def test_a_block_is_an_object(self, options, run, tmp_path):
+        result = run(
+            "prepare", "--output", tmp_path / "d", "--use", "pairs_all", "--options", options
+        )
+        refused(result, "--options: 'params' must be an object, not ")
+        options = options.replace("params", "statistics")
+        result = run("test", "--scores", "s", "--output", "t", "--options", options)
+        refused(result, "--options: 'statistics' must be an object, not ")
 
 
 class TestTest:

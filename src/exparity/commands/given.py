@@ -6,6 +6,7 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from exparity.calls import shown
 from exparity.errors import InputError, did_you_mean
 
 
@@ -24,8 +25,8 @@ def merged(arguments: argparse.Namespace, flags: Sequence[str]) -> dict[str, Any
         value = getattr(arguments, flag)
         if value is not None:
             merged[flag] = value
-    if arguments.param:
-        merged["params"] = {**merged.get("params", {}), **dict(arguments.param)}
+    if "params" in merged or arguments.param:
+        merged["params"] = block_of(arguments, "params", arguments.param)
     return merged
 
 
@@ -43,7 +44,10 @@ def block_of(
     arguments: argparse.Namespace, name: str, flags: Iterable[tuple[str, Any]] | None = None
 ) -> dict[str, Any]:
     """Return a block of ``--options``, with the ``KEY=VALUE`` flags that were given on top."""
-    return {**(arguments.options or {}).get(name, {}), **dict(flags or [])}
+    block = (arguments.options or {}).get(name, {})
+    if not isinstance(block, dict):
+        raise InputError(f"--options: '{name}' must be an object, not {shown(block)}")
+    return {**block, **dict(flags or [])}
 
 
 def completed(function: Callable[..., Any], given: dict[str, Any], where: str) -> dict[str, Any]:

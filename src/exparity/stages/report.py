@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artifacts import atomic_path, write_artefact
+from exparity.errors import InputError
+from exparity.parameters import reason, violation
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
@@ -19,6 +21,33 @@ from exparity.report.render import render_page
 from exparity.stages._joblock import job_lock
 
 log = logging.getLogger(__name__)
+
+_WORD = {"type": "string"}
+_PAIR = {"type": "array", "prefixItems": [_WORD, {"type": ["string", "null"]}], "minItems": 2}
+_PAIRS = {"type": ["array", "object"], "items": _PAIR}
+_NEEDED = {
+    "title": _WORD,
+    **dict.fromkeys(("pairs", "methods", "metrics", "datasets"), _PAIRS),
+    "seeds": {"type": "array", "items": {"type": "integer"}},
+    "statistics": {
+        "type": "object",
+        "required": ["alpha", "threshold", "family"],
+        "properties": {"family": {"type": "array", "items": _WORD}},
+        "additionalProperties": {"type": "number"},
+    },
+    "controls": {
+        "type": "object",
+        "required": ["permutation"],
+        "properties": {"permutation": {"type": "object", "required": ["repeats"]}},
+    },
+    "report": {"type": "object", "required": ["figures"]},
+}
+# What the report cannot do without, of what the workflow passes.
+_OPTIONS = {
+    "type": "object",
+    "required": [*_NEEDED],
+    "properties": {**_NEEDED, "models": _PAIRS, "analyses": {"type": "object"}},
+}
 
 
 def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
@@ -32,8 +61,14 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         options: what :meth:`exparity.config.Experiment.report_options` returns.
 
     Raises:
-        InputError: an artefact of the grid is missing or damaged.
+        InputError: an option is missing, or an artefact of the grid is missing or damaged.
     """
+    error = violation(_OPTIONS, options)
+    if error is not None:
+        place = ".".join(["--options", *map(str, error.absolute_path)])
+        raise InputError(
+            f"{place}: {reason(error)}; run `snakemake`, which passes all that it needs"
+        )
     # The job of a killed run may still be at it, in the same folders.
     lock = results / ".report.lock"
     with job_lock(lock):

@@ -67,4 +67,4 @@ def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
         options: what :meth:`exparity.config.Experiment.report_options` returned.
     """
     schemes = {scheme for scheme, _ in accuracies()}
-    return {model: known for model, known in options["models"] if known in schemes}
+    return {model: known for model, known in options.get("models", ()) if known in schemes}

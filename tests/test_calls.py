@@ -1,0 +1,141 @@
+"""What Python callers pass by mistake: one line says which argument it is and what it must be."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import exparity
+from exparity import Explanation, InputError, compare_groups, evaluate, explain
+
+TEXTS = ["a man walks", "a woman walks"]
+
+
+@pytest.fixture
+def bert(classifiers):
+    return classifiers["bert"]
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"texts": "Hello"}, "texts must be a list of strings, such as .*, not 'Hello'"),
+        ({"texts": [1]}, "text 0 must be a list of words, not 1"),
+        ({"texts": [["a", None]]}, "text 0: a word must be text, not None"),
+        ({"texts": ["a \udc80"]}, r"text 0: '\\udc80' has a lone surrogate"),
+        ({"targets": [0.5, 1]}, r"targets must be a list of integers, not \[0.5, 1\]"),
+        ({"targets": [float("nan"), 1]}, "targets must be a list of integers"),
+        ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
+        ({"targets": 1}, "targets must be a list of integers, not 1"),
+        ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
+        ({"seed": "0"}, "seed must be an integer, not '0'"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
+        ({"classifier": None}, "classifier must come from exparity.load_classifier, not None"),
+        ({"training": TEXTS[:1]}, "training must be a pair"),
+        (
+            {"method": "integrated_gradients", "n_steps": np.zeros(2)},
+            "n_steps: array.* is no value",
+        ),
+    ],
+)
+def test_explain(bert, changed, message):
+    with pytest.raises(InputError, match=message):
+        explain(**{"classifier": bert, "texts": TEXTS, **changed})
+
+
+def test_what_numpy_and_pandas_hold_is_taken(bert):
+    plain = explain(bert, TEXTS, [0, 1], "uniform_random", 3)
+    for texts, targets in (
+        (pd.Series(TEXTS), pd.Series([0.0, 1.0])),
+        (iter(TEXTS), (i for i in (False, True))),
+        (np.array(TEXTS), np.array([0, 1], dtype=np.int8)),
+    ):
+        same = explain(bert, texts, targets, "uniform_random", np.int64(3))
+        assert [e.target for e in same] == [0, 1]
+        assert all(np.array_equal(a.scores, b.scores) for a, b in zip(plain, same, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"text": None}, "text must be text, not None"),
+        ({"target": "0"}, "target must be an integer, not '0'"),
+        ({"scores": "ab"}, "scores must be a list of numbers, not 'ab'"),
+        ({"scores": [None, 1j]}, "scores must be a list of numbers"),
+        ({"tokens": [1, 2]}, "token must be text, not 1"),
+        ({"token_ids": [0.5, 1]}, "token_ids must be a list of integers"),
+        ({"special_mask": [2, 0]}, "special_mask must be a list of 0 or 1"),
+        ({"origin": "lime"}, "origin must be what exparity.explain wrote"),
+    ],
+)
+def test_explanation(changed, message):
+    with pytest.raises(InputError, match=message):
+        Explanation(
+            **{"text": "a b", "target": 0, "tokens": ("a", "b"), "scores": [1, 2], **changed}
+        )
+
+
+def test_evaluate(bert):
+    explanations = explain(bert, TEXTS)
+    for wrong in ("ab", [None], 5):
+        with pytest.raises(InputError, match="explanations must be"):
+            evaluate(bert, wrong, "gini")
+    with pytest.raises(InputError, match="classifier must come from"):
+        evaluate("bert", explanations, "comprehensiveness")
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"values": "ab"}, "values must be a list of numbers"),
+        ({"values": [1, "2"]}, "values must be a list of numbers"),
+        ({"groups": 5}, "groups must be a list of the group of each value, not 5"),
+        ({"groups": [["male"], "female"]}, "groups must be names"),
+        ({"pairs": [[1], [1]]}, r"pair 0 must be text, a number or None, not \[1\]"),
+        ({"order": None}, "order must be a list of groups, not None"),
+        ({"alpha": "0.05"}, "alpha must be a finite number, not '0.05'"),
+        ({"confidence": float("nan")}, "confidence must be a finite number, not nan"),
+        ({"resamples": 10**9}, "statistics.resamples must be 0 to 1,000,000"),
+        ({"seed": -1}, "seed must be 0 or more, not -1"),
+    ],
+)
+def test_compare_groups(changed, message):
+    with pytest.raises(InputError, match=message):
+        compare_groups(**{"values": [1.0, 2.0], "groups": ["male", "female"], **changed})
+
+
+@pytest.mark.parametrize("folder", [None, 3, "a\0b", "a" * 5000])
+def test_a_folder_is_a_path(folder):
+    with pytest.raises(InputError, match="folder"):
+        exparity.read_results(folder, "scores")
+    with pytest.raises(InputError, match="checkpoint"):
+        exparity.load_classifier(folder)
+
+
+def test_plots():
+    row = {
+        "method": "m",
+        "metric": "x",
+        **vars(compare_groups([1, 2, 3], ["male", "male", "female"])),
+    }
+    for wrong, message in (
+        (5, "tests must be a list"),
+        ([5], "tests must be mappings"),
+        ([{**row, "p": "0.1"}], "row 0: p must be double, not '0.1'"),
+        ([{**row, "group_a": None}], "row 0: group_a must be string, not None"),
+    ):
+        with pytest.raises(InputError, match=message):
+            exparity.plot_effects(wrong)
+    with pytest.raises(InputError, match="width must be 1 to 100 inches"):
+        exparity.plot_effects([row], width=1e6)
+    with pytest.raises(InputError, match="ax must be axes of matplotlib, not 3"):
+        exparity.plot_disparity([row], ax=3)
+    with pytest.raises(InputError, match="explanations must be"):
+        exparity.plot_explanation(Path("x"))
+
+
+def test_a_message_is_one_line():
+    assert str(InputError("a\nb\x1b[2J \udc80")) == r"a\nb\x1b[2J \udc80"

@@ -1,0 +1,442 @@
+"""Whatever comes in from outside works or is refused in one line, and no other error is raised.
+
+Configs, tables, calls from Python and command lines are valid ones with something else put at a
+random place. ``EXPARITY_FUZZ=20000`` tries that many of each.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import datetime
+import io
+import json
+import logging
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support import TINY
+
+import exparity
+from exparity import InputError, cli, compare_groups, evaluate, explain
+from exparity.arguments import build_parser
+from exparity.cli import main
+from exparity.config import Experiment
+from exparity.data import load_dataset
+from exparity.data.files import DataSource
+from exparity.escaping import UNSAFE
+from exparity.interface import Origin
+from exparity.methods import explain_many
+from exparity.metrics import evaluate_many
+from exparity.schema import read_schema
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
+
+
+def tries(default):
+    return settings(max_examples=int(os.environ.get("EXPARITY_FUZZ", default)))
+
+
+def works_or_is_refused(call):
+    try:
+        call()
+    except InputError as error:
+        message = str(error)
+    else:
+        return
+    assert not UNSAFE.search(message), ascii(message)
+
+
+PLAIN = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.sampled_from([-1, 2**31, 2**63, 2**64, 10**400]),
+    st.floats(),
+    st.text(),
+    st.text(alphabet=st.characters(exclude_categories=[])),
+    st.sampled_from(["", ".", "nan", "1e999", "a" * 5000, "\x1b[2J", "../../x", "pairs_all"]),
+)
+VALUES = st.recursive(
+    PLAIN,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+    max_leaves=8,
+)
+
+
+def places(node, above=()):
+    """Every place in nested lists and mappings."""
+    items = (
+        node.items()
+        if isinstance(node, dict)
+        else enumerate(node)
+        if isinstance(node, list)
+        else ()
+    )
+    for key, inner in items:
+        yield (*above, key)
+        yield from places(inner, (*above, key))
+
+
+@st.composite
+def mutated(draw, valid, strange):
+    """A copy of something valid in which one or two places hold something else or nothing."""
+    copied = copy.deepcopy(valid)
+    for _ in range(draw(st.integers(1, 2))):
+        *above, last = draw(st.sampled_from(list(places(copied))))
+        holder = copied
+        for key in above:
+            holder = holder[key]
+        value = copy.deepcopy(draw(strange))
+        how = draw(st.sampled_from(["replace", "delete", "insert"]))
+        if how == "delete":
+            del holder[last]
+        elif how == "insert" and isinstance(holder, dict):
+            holder[draw(st.text(max_size=5) | st.sampled_from(["use", "path", "n_steps"]))] = value
+        elif how == "insert":
+            holder.insert(last, value)
+        else:
+            holder[last] = value
+    return copied
+
+
+CONFIG = {
+    **TINY,
+    "title": "A title",
+    "results": "results",
+    "engine": {"device": "cpu", "token_budget": 512},
+    "controls": {"permutation": {"repeats": 2}},
+    "analyses": {
+        "correctness": {},
+        "attribution_difference": {"min_sets": 3},
+        "dataset_bias": {"terms": {"pairs_all": {"male": ["he", ["him", "his"]]}}},
+    },
+    "overrides": [{"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}}],
+}
+KINDS = st.sampled_from([datetime.date(2026, 1, 1), b"bytes", {1: 2}, (1, 2), {"a"}, Path("x")])
+
+
+@tries(100)
+@given(mutated(CONFIG, VALUES | KINDS) | st.dictionaries(st.sampled_from(sorted(CONFIG)), VALUES))
+def test_configs(config):
+    works_or_is_refused(lambda: Experiment.from_config(config, SCHEMA))
+
+
+ROWS = [
+    {
+        "text": f"Review {i} is fine .",
+        "label": ("no", "yes")[i % 2],
+        "group": ("old", "young")[i // 2 % 2],
+        "pair": str(i // 2),
+        "why": "0 1 0 0 1",
+        "split": ("train", "test")[i // 4 % 2],
+    }
+    for i in range(12)
+]
+OPTIONS = [{}, {"match": "pair"}, {"rationale": "why"}, {"split": "split"}, {"id": "pair"}]
+
+
+@st.composite
+def table_bytes(draw):
+    """A table with other values or bytes, or less of them: (suffix, content)."""
+    rows = draw(mutated(ROWS, VALUES))
+    suffix = draw(st.sampled_from([".csv", ".tsv", ".jsonl", ".parquet"]))
+    if suffix == ".jsonl":
+        content = "".join(json.dumps(row) + "\n" for row in rows)
+    else:
+        content = pd.DataFrame([r for r in rows if isinstance(r, dict)]).to_csv(
+            index=False, sep="\t" if suffix == ".tsv" else ","
+        )
+    content = content.encode("utf-8", "surrogatepass")
+    start, length = draw(st.tuples(st.integers(0, len(content)), st.integers(0, 20)))
+    other = draw(st.just(b"") | st.binary(max_size=20))
+    return suffix, content[:start] + other + content[start + length :]
+
+
+@tries(100)
+@given(table_bytes(), st.sampled_from(OPTIONS))
+def test_tables(tmp_path_factory, content, options):
+    suffix, data = content
+    path = tmp_path_factory.getbasetemp() / f"fuzzed{suffix}"
+    path.write_bytes(data)
+    options = {"path": str(path), **options}
+    works_or_is_refused(lambda: load_dataset("table", DataSource(Path("unused")), options))
+
+
+TEXTS = ["a man walks", "a woman walks"]
+SCORES, GROUPS = [1.0, 2.0, 3.0, 4.0], ["male", "female"] * 2
+TEST = {
+    "method": "gradient",
+    "metric": "gini",
+    "dataset": "d",
+    "model": "m",
+    "seed": 0,
+    **vars(compare_groups(SCORES, GROUPS)),
+}
+HAND_MADE = {
+    "text": "a b",
+    "target": 0,
+    "tokens": ("a", "b"),
+    "scores": [1.0, 2.0],
+    "token_ids": [5, 6],
+}
+
+
+def built(classifier, name, value):
+    """An explanation of someone's own, shown and scored."""
+    explanation = exparity.Explanation(**{**HAND_MADE, name: value})
+    explanation._repr_html_()
+    evaluate(classifier, [explanation], "comprehensiveness")
+    evaluate(classifier, [explanation], "sensitivity", n_samples=1)
+
+
+def keywords(function, names, *args, **fixed):
+    return {
+        f"{function.__name__} {name}": lambda _, __, value, name=name: function(
+            *args, **{**fixed, name: value}
+        )
+        for name in names.split()
+    }
+
+
+# What is called with a classifier, its explanations of TEXTS, and a value at one place.
+CALLS = {
+    **keywords(
+        exparity.load_classifier,
+        "checkpoint device precision revision max_length token_budget shortcuts",
+        checkpoint="no/such/folder",
+    ),
+    "explain classifier": lambda c, e, v: explain(v, TEXTS),
+    "explain texts": lambda c, e, v: explain(c, v),
+    "explain targets": lambda c, e, v: explain(c, TEXTS, v),
+    "explain method": lambda c, e, v: explain(c, TEXTS, None, v),
+    "explain seed": lambda c, e, v: explain(c, TEXTS, None, "uniform_random", v),
+    "explain option": lambda c, e, v: explain(c, TEXTS, None, "integrated_gradients", n_steps=v),
+    "explain training": lambda c, e, v: explain(c, TEXTS, method="pattern_variant", training=v),
+    "explain training texts": lambda c, e, v: explain(
+        c, TEXTS, method="pattern_variant", training=(v, [0, 1])
+    ),
+    "explain training labels": lambda c, e, v: explain(
+        c, TEXTS, method="pattern_variant", training=(TEXTS, v)
+    ),
+    "explain_many methods": lambda c, e, v: explain_many(c, TEXTS, None, v),
+    "explain_many options": lambda c, e, v: explain_many(c, TEXTS, None, {"gradient": v}),
+    "evaluate classifier": lambda c, e, v: evaluate(v, e, "comprehensiveness"),
+    "evaluate explanations": lambda c, e, v: evaluate(c, v, "comprehensiveness"),
+    "evaluate metric": lambda c, e, v: evaluate(c, e, v),
+    "evaluate seed": lambda c, e, v: evaluate(c, e, "sensitivity", v, n_samples=1),
+    "evaluate rationales": lambda c, e, v: evaluate(c, e, "auprc", rationales=v),
+    "evaluate rationale": lambda c, e, v: evaluate(c, e, "auprc", rationales=[v, v]),
+    "evaluate option": lambda c, e, v: evaluate(c, e, "gini", normalise_over=v),
+    "evaluate_many explanations": lambda c, e, v: evaluate_many(c, v, {"gini": {}}),
+    "evaluate_many metrics": lambda c, e, v: evaluate_many(c, {"a": e}, v),
+    **{
+        f"Explanation {name}": lambda c, e, v, name=name: built(c, name, v)
+        for name in (*HAND_MADE, "special_mask", "word_ids", "origin", "rationale")
+    },
+    **keywords(
+        compare_groups,
+        "values groups order pairs alpha threshold ddof confidence resamples seed",
+        values=SCORES,
+        groups=GROUPS,
+    ),
+    **keywords(exparity.read_results, "folder artefact", folder="results", artefact="scores"),
+    "plot_explanation": lambda c, e, v: exparity.plot_explanation(v),
+    "plot_explanation width": lambda c, e, v: exparity.plot_explanation(e, width=v),
+    "plot_explanation ax": lambda c, e, v: exparity.plot_explanation(e[0], ax=v),
+    **keywords(
+        exparity.plot_distributions,
+        "values groups order label log width ax",
+        values=SCORES,
+        groups=GROUPS,
+    ),
+    **keywords(exparity.plot_disparity, "tests threshold width ax", tests=[TEST]),
+    **keywords(exparity.plot_effects, "tests threshold width", tests=[TEST]),
+    **{
+        f"plot {name}": lambda c, e, v, name=name: exparity.plot_effects([{**TEST, name: v}])
+        for name in TEST
+    },
+}
+OBJECTS = [
+    set(),
+    {"a"},
+    object(),
+    int,
+    len,
+    1j,
+    b"bytes",
+    Path("no"),
+    range(2),
+    datetime.date(2026, 1, 1),
+    np.int64(1),
+    np.float32(2),
+    np.array(None),
+    np.zeros(2),
+    np.zeros((2, 2)),
+    np.array(["a", "b"]),
+    np.array([None, 1], dtype=object),
+    pd.NA,
+    pd.Series([1.0, 2.0]),
+    pd.DataFrame({"a": [1]}),
+    Origin("no", {}, 0, ""),
+    *GROUPS,
+    TEXTS,
+    [TEXTS],
+    [["a"], ["b", "c"]],
+    [0, 1],
+    [0.5, 1],
+    [2**70, 1],
+    [float("nan"), 1],
+    [True, False],
+    [[1], [2, 3]],
+    {"gini": {}},
+    {"gini": None},
+    {"a": TEXTS},
+    "Hello",
+]
+"""Whatever people pass by mistake that JSON cannot hold, or that nearly fits."""
+
+
+@pytest.fixture(scope="module")
+def explained(checkpoints):
+    classifier = exparity.load_classifier(checkpoints["bert"], "cpu")
+    return classifier, explain(classifier, TEXTS)
+
+
+@tries(150)
+@given(call=st.sampled_from(sorted(CALLS)), value=VALUES | st.sampled_from(OBJECTS) | st.just(iter))
+def test_calls_from_python(explained, call, value):
+    value = iter([1, 2]) if value is iter else value
+    works_or_is_refused(lambda: CALLS[call](*explained, value))
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """A folder with every artefact of one cell, and files that are none."""
+    folder = tmp_path_factory.mktemp("study")
+    with contextlib.chdir(folder), quiet():
+        for command in ("prepare", "finetune", "explain", "evaluate", "test", "bias"):
+            assert main(COMMANDS[command]) == 0
+        Path("config.yaml").write_text(
+            yaml.safe_dump({**TINY, "datasets": {"pairs": {"use": "pairs_all"}}})
+        )
+        Path("empty").touch()
+        Path("folder.parquet").mkdir()
+        whole = Path(COMMANDS["test"][2]).read_bytes()
+        Path("truncated.parquet").write_bytes(whole[: len(whole) // 2])
+        Path("binary.parquet").write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1")
+        Path("text.parquet").write_text("text,label,group\n")
+    return folder
+
+
+@contextlib.contextmanager
+def quiet():
+    """Take what is printed and logged, and put pytest's logging back."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    said = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
+            yield said
+    finally:
+        logging.captureWarnings(False)
+        root.handlers[:] = handlers
+        root.setLevel(level)
+
+
+PATHS = {
+    "DATA": "results/data/pairs.parquet",
+    "MODEL": "results/models/pairs/tiny/0",
+    "PREDICTIONS": "results/predictions/pairs/tiny/0.parquet",
+    "EXPLAINED": "results/explanations/pairs/tiny/0/gradient.parquet",
+    "SCORES": "results/scores/pairs/tiny/0/gradient/gini.parquet",
+    "TESTS": "results/tests/pairs/tiny/0/gradient/gini.parquet",
+    "BIAS": "results/bias/pairs/tiny/0.parquet",
+    "CONTROLS": "results/controls/pairs/tiny/0.parquet",
+    "BLOCKS": json.dumps({"model": TINY["models"]["bert_tiny"], "training": {"epochs": 1}}),
+    "TERMS": json.dumps({"male": [["he"]], "female": [["she"]]}),
+}
+COMMANDS = {
+    line.split()[0]: [PATHS.get(word, word) for word in line.split()]
+    for line in """
+prepare --output DATA --dataset-id pairs --use pairs_all --param n_pairs=20
+finetune --data DATA --output MODEL --predictions PREDICTIONS --options BLOCKS --device cpu
+explain --data DATA --checkpoint MODEL --predictions PREDICTIONS --output EXPLAINED --use gradient
+evaluate --data DATA --explanations EXPLAINED --output SCORES --use gini
+gather --output SCORES SCORES SCORES
+test --scores SCORES --output TESTS --param alpha=0.1
+bias --data DATA --predictions PREDICTIONS --output BIAS --param resamples=10
+control --scores SCORES --output CONTROLS --param repeats=2
+correctness --scores SCORES --predictions PREDICTIONS --output out.parquet
+attribution-difference --data DATA --explanations EXPLAINED --output out.parquet
+dataset-bias --data DATA --output out.parquet --terms TERMS
+mlm-score --data DATA --checkpoint MODEL --output out.parquet --original MODEL --max-examples 2
+report --page results/report/index.html --results results
+show results --dataset pairs --seed 0
+cost --results results --output out.parquet
+plan --configfile config.yaml --json
+list methods
+data check pairs --configfile config.yaml --data-dir data
+compare-published results --study dhaini2025 --map tiny=bert --output out
+bench --checkpoint no --length 8 --examples 2
+""".strip().splitlines()
+}
+FLAGS = sorted(
+    flag
+    for action in build_parser(cli.COMMANDS)._actions
+    for parser in (action.choices or {}).values()
+    for flag in parser._option_string_actions
+)
+KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "settings", "controls"])
+KEYS |= st.sampled_from(["target", "max_examples", "precision", "n_steps", "alpha", "confidence"])
+KEYS |= st.sampled_from(["epochs", "architecture", "size", "init", "checkpoint", "n_pairs"])
+KEYS |= st.sampled_from(["schemes", "min_sets", "repeats", "original", "terms"])
+ODD_FILES = ["empty", "truncated.parquet", "binary.parquet", "text.parquet", "folder.parquet"]
+ODD_WORDS = ["no", ".", "cuda:99", "-1", "0", "nan", "1/0", "3/2", "=", "a=b=c", "{", "[]", "null"]
+# Never a path that leaves the folder: what is written there would stay.
+WORDS = st.one_of(
+    st.sampled_from([*ODD_FILES, *PATHS.values()]),
+    st.sampled_from(["gradient", "sensitivity", *ODD_WORDS]),
+    st.sampled_from(FLAGS),
+    VALUES.map(json.dumps),
+    st.dictionaries(KEYS, VALUES, max_size=2).map(json.dumps),
+    st.builds("{}={}".format, KEYS, VALUES.map(json.dumps)),
+    st.text(alphabet=st.characters(exclude_characters="/.~", exclude_categories=[])),
+)
+
+
+@st.composite
+def mistyped(draw):
+    """A command line in which one or two words are others, gone, or too many."""
+    words = list(draw(st.sampled_from(sorted(COMMANDS.values()))))
+    for _ in range(draw(st.integers(1, 2))):
+        place = draw(st.integers(1, len(words)))
+        how = draw(st.integers(0, 3))
+        words[place : place + (how != 1)] = [] if how == 0 else [draw(WORDS)]
+    return words
+
+
+@tries(60)
+@given(mistyped())
+def test_command_lines(study, tmp_path_factory, words):
+    folder = tmp_path_factory.getbasetemp() / "fuzzed"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(study, folder)
+    with contextlib.chdir(folder), quiet() as said:
+        try:
+            code = main(words)
+        except SystemExit as stop:  # argparse
+            code = stop.code
+    assert code in (0, 1, 2), said.getvalue()
+    if code:
+        assert said.getvalue().splitlines()[-1].startswith("exparity"), said.getvalue()

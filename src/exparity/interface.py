@@ -190,7 +190,10 @@ class Explanation:
         else:
             words = array_of(int, self.word_ids, f"{of}word_ids")
         ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
-        tokens = tuple(plain(t, str, f"{of}token") for t in listed(self.tokens, "tokens", "text"))
+        tokens = tuple(
+            token if type(token) is str else plain(token, str, f"{of}token")
+            for token in listed(self.tokens, "tokens", "text")
+        )
         for name, value in (
             ("tokens", tokens),
             ("special_mask", special),

@@ -106,13 +106,16 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
         InputError: it is no list of such numbers.
     """
     items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
+    wanted = np.dtype(kind)
     converted: NDArray[Any]
     try:
         array = np.asarray(items)
         if array.ndim != 1 or array.dtype.kind not in "biufO":
             raise TypeError
+        if array.dtype == wanted:
+            return array.copy()
         with np.errstate(invalid="ignore"):
-            converted = array.astype({float: np.float64, int: np.int64, bool: np.bool_}[kind])
+            converted = array.astype(wanted)
         if kind is not float and not np.array_equal(converted, array):
             raise TypeError
     # torch says RuntimeError where a tensor has a gradient.

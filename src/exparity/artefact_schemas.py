@@ -261,13 +261,6 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
 }
 
 ARTEFACTS = tuple(_ARTEFACTS)
-ANALYSES = {
-    "correctness": "correctness",
-    "attribution_difference": "attribution_differences",
-    "dataset_bias": "dataset_bias",
-    "mlm_score": "mlm_scores",
-}
-"""The artefact that each analysis makes."""
 PATTERNS = {
     "history": "**/history.parquet",
     "disparity": "disparity.parquet",

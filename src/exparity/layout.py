@@ -7,7 +7,7 @@ A grid is what :meth:`exparity.config.Experiment.report_options` says of an expe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -62,19 +62,10 @@ def path_of(artefact: str, ids: Ids) -> str:
 def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     """Yield the ids of every file that a grid has of an artefact."""
     names = levels(artefact)
-    targets = grid["pairs"]
-    for analysis, made in ANALYSES.items():
-        if made == artefact:
-            targets = grid.get("analyses", {}).get(analysis, [])
     if artefact == "controls" and not _has_controls(grid):
         return
-    axes = {
-        "seed": grid["seeds"],
-        "method": list(dict(grid["methods"])),
-        "metric": list(dict(grid["metrics"])),
-    }
-    spans = [axis for name, axis in axes.items() if name in names]
-    for target in dict.fromkeys(tuple(target[: len(names)]) for target in targets):
+    spans = [_axis(grid, name) for name in names if name not in ("dataset", "model")]
+    for target in dict.fromkeys(tuple(target[: len(names)]) for target in _targets(grid, artefact)):
         for rest in product(*spans):
             yield dict(zip(names, (*target, *rest), strict=True))
 
@@ -84,6 +75,20 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     for artefact in IN_REPORT:
         for ids in cells(grid, artefact):
             yield artefact, ids
+
+
+def _targets(grid: Grid, artefact: str) -> Sequence[Sequence[str]]:
+    """Return the pairs of dataset and model, or the datasets, that an artefact is made for."""
+    for analysis, made in ANALYSES.items():
+        if made == artefact:
+            targets: Sequence[Sequence[str]] = grid.get("analyses", {}).get(analysis, [])
+            return targets
+    pairs: Sequence[Sequence[str]] = grid["pairs"]
+    return pairs
+
+
+def _axis(grid: Grid, name: str) -> list[Any]:
+    return list(grid["seeds"] if name == "seed" else dict(grid[f"{name}s"]))
 
 
 def _has_controls(grid: Grid) -> bool:

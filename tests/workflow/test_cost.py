@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import exparity
-from exparity.artefact_schemas import ANALYSES
 from exparity.costs.kinds import STAGES
+from exparity.layout import ANALYSES
 
 pytestmark = pytest.mark.workflow
 

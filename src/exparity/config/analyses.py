@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.artefact_schemas import ANALYSES, layout_of
+from exparity import layout
 from exparity.config import digests
 from exparity.data import has_rationales
 from exparity.errors import InputError, did_you_mean
@@ -82,16 +82,12 @@ class Analyses:
 
     def files(self) -> list[str]:
         """Return the artefacts of all analyses."""
-        found = []
-        for name in self.settings:
-            folder = f"{self._experiment.results}/{layout_of(ANALYSES[name])[0]}"
-            for target in self.targets(name):
-                seeds: Sequence[Any] = self._experiment.seeds if len(target) > 1 else [None]
-                found += [
-                    "/".join([folder, *target, *([] if seed is None else [str(seed)])]) + ".parquet"
-                    for seed in seeds
-                ]
-        return found
+        grid, results = self._experiment.grid(), self._experiment.results
+        return [
+            f"{results}/{layout.path_of(artefact, ids)}"
+            for artefact in layout.ANALYSES.values()
+            for ids in layout.cells(grid, artefact)
+        ]
 
     def options(self, name: str, dataset: str, model: str = "") -> str:
         """Return what a job of an analysis depends on, as canonical JSON."""

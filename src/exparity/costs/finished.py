@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exparity.artefact_schemas import ANALYSES
 from exparity.costs import kinds
 from exparity.costs.footers import (
     UNREADABLE,
@@ -26,6 +25,7 @@ from exparity.costs.footers import (
 )
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
+from exparity.layout import ANALYSES
 from exparity.seal import open_sealed
 
 _IDS = ("dataset", "model", "seed", "method", "metric")

@@ -13,10 +13,10 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from exparity.artefact_schemas import ANALYSES
 from exparity.errors import InputError
 from exparity.instances import canonical
 from exparity.interface import MethodFacts, MetricFacts
+from exparity.layout import ANALYSES
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.spec import ModelSpec, TrainingSpec, build

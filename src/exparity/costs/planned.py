@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from exparity.artefact_schemas import ANALYSES
 from exparity.costs import kinds
 from exparity.costs.examples import ExampleCounts, prepared_from
 from exparity.costs.kinds import Kind
 from exparity.instances import canonical
+from exparity.layout import ANALYSES
 from exparity.stages._parts import shard_sizes
 
 if TYPE_CHECKING:

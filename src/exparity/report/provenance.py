@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exparity.artefact_schemas import ANALYSES
 from exparity.errors import InputError
+from exparity.layout import ANALYSES
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
 from exparity.seal import read_metadata

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artefact_schemas import ANALYSES, layout_of
+from exparity import layout
 from exparity.artifacts import read_artefact
 from exparity.errors import InputError
 
@@ -28,22 +28,18 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
     Raises:
         InputError: an artefact is missing or damaged, or of another cell than its path names.
     """
-    folder = results / layout_of(ANALYSES[name])[0]
     rows: list[dict[str, Any]] = []
-    for target in options.get("analyses", {}).get(name, ()):
-        cells = [(*target, str(seed)) for seed in options["seeds"]] if len(target) > 1 else [target]
-        for cell in cells:
-            path = folder.joinpath(*cell[:-1], f"{cell[-1]}.parquet")
-            table, metadata = read_artefact(path, ANALYSES[name])
-            found = table.to_pylist()
-            ids = tuple(str(metadata["wildcards"][key]) for key in ("dataset", "model", "seed")
-                        if key in metadata["wildcards"])  # fmt: skip
-            if ids != tuple(cell):
-                raise InputError(
-                    f"{path}: is not of the cell that its path names; delete it and run again"
-                )
-            declared = {key: tuple(metadata.get(key, ())) for key in ("groups", "labels")}
-            rows += [{**row, **declared} for row in found]
+    if name not in options.get("analyses", {}):
+        return rows
+    for ids in layout.cells(options, layout.ANALYSES[name]):
+        path = results / layout.path_of(layout.ANALYSES[name], ids)
+        table, metadata = read_artefact(path, layout.ANALYSES[name])
+        if {id: metadata["wildcards"].get(id) for id in ids} != ids:
+            raise InputError(
+                f"{path}: is not of the cell that its path names; delete it and run again"
+            )
+        declared = {key: tuple(metadata.get(key, ())) for key in ("groups", "labels")}
+        rows += [{**row, **declared} for row in table.to_pylist()]
     return rows
 
 

@@ -197,7 +197,7 @@ def built(classifier, name, value):
     explanation = exparity.Explanation(**{**HAND_MADE, name: value})
     explanation._repr_html_()
     evaluate(classifier, [explanation], "comprehensiveness")
-    evaluate(classifier, [explanation], "sensitivity", n_samples=1)
+    evaluate(classifier, [explanation], "sensitivity", steps=1, restarts=1)
 
 
 def keywords(function, names, *args, **fixed):
@@ -234,9 +234,9 @@ CALLS = {
     "evaluate classifier": lambda c, e, v: evaluate(v, e, "comprehensiveness"),
     "evaluate explanations": lambda c, e, v: evaluate(c, v, "comprehensiveness"),
     "evaluate metric": lambda c, e, v: evaluate(c, e, v),
-    "evaluate seed": lambda c, e, v: evaluate(c, e, "sensitivity", v, n_samples=1),
-    "evaluate rationales": lambda c, e, v: evaluate(c, e, "auprc", rationales=v),
-    "evaluate rationale": lambda c, e, v: evaluate(c, e, "auprc", rationales=[v, v]),
+    "evaluate seed": lambda c, e, v: evaluate(c, e, "sensitivity", v, steps=1, restarts=1),
+    "evaluate rationales": lambda c, e, v: evaluate(c, e, "rationale_auprc", rationales=v),
+    "evaluate rationale": lambda c, e, v: evaluate(c, e, "rationale_auprc", rationales=[v, v]),
     "evaluate option": lambda c, e, v: evaluate(c, e, "gini", normalise_over=v),
     "evaluate_many explanations": lambda c, e, v: evaluate_many(c, v, {"gini": {}}),
     "evaluate_many metrics": lambda c, e, v: evaluate_many(c, {"a": e}, v),

@@ -189,6 +189,8 @@ class Explanation:
             words = np.where(special, SPECIAL_WORD, np.cumsum(~special) - 1)
         else:
             words = array_of(int, self.word_ids, f"{of}word_ids")
+            if (words < SPECIAL_WORD).any():
+                raise InputError(f"{of}word_ids must be word numbers, or -1 for special tokens")
         ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
         tokens = tuple(
             token if type(token) is str else plain(token, str, f"{of}token")

@@ -67,6 +67,8 @@ def plot_explanation(
     for value in several:
         if not isinstance(value, Explanation):
             raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
+        if (np.abs(value.scores) > 1e300).any():
+            raise InputError(f"explanation of {value.text!r}: a score is too large to plot")
     _only_one(ax, len(several), "explanations")
 
     def draw() -> Figure:

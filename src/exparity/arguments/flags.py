@@ -63,9 +63,18 @@ def add_command(commands: Any, name: str, run: Run, text: str) -> argparse.Argum
     return parser
 
 
+def _named(text: str) -> Path:
+    path = Path(text)
+    if not path.name:
+        raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
+    return path
+
+
 def add_path(parser: argparse.ArgumentParser, flag: str, text: str, required: bool = True) -> None:
     """Add a flag for one path."""
-    parser.add_argument(f"--{flag}", type=Path, required=required, metavar="PATH", help=text)
+    # A checkpoint may be the folder one stands in; anything else is read or written by its name.
+    kind = Path if flag == "checkpoint" else _named
+    parser.add_argument(f"--{flag}", type=kind, required=required, metavar="PATH", help=text)
 
 
 def add_paths(parser: argparse.ArgumentParser, flag: str, text: str) -> None:

@@ -68,6 +68,20 @@ def check_targets(targets: IntArray, n_classes: int) -> None:
         )
 
 
+def check_token_ids(classifier: Classifier, ids: IntArray, text: str) -> None:
+    """Check that token ids are a text that the model can read.
+
+    Raises:
+        InputError: there are too many, or one is not in the vocabulary; names the text.
+    """
+    size = classifier.model.get_input_embeddings().weight.shape[0]
+    if len(ids) > classifier.max_length or ids.min() < 0 or ids.max() >= size:
+        raise InputError(
+            f"explanation of {text!r}: the model reads up to {classifier.max_length} token_ids of "
+            f"0 to {size - 1}; here are {len(ids)} of {ids.min()} to {ids.max()}"
+        )
+
+
 def check_attributions(method: str, scores: Sequence[FloatArray]) -> None:
     """Check that attributions of a probe are neither all zero nor all the same.
 

@@ -388,7 +388,7 @@ def _model_batch(
     metric: str,
     seed: int,
 ) -> MetricBatch:
-    from exparity.engine.preflight import check_classifier, check_targets
+    from exparity.engine.preflight import check_classifier, check_targets, check_token_ids
 
     if classifier is None:
         raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
@@ -400,6 +400,7 @@ def _model_batch(
                 f"explanation of {explanation.text!r}: metric {metric} runs the model, so it needs "
                 "token_ids"
             )
+        check_token_ids(classifier, explanation.token_ids, explanation.text)
         ids.append(explanation.token_ids)
     targets = np.array([e.target for e in explanations], dtype=np.int64)
     check_targets(targets, classifier.n_classes)

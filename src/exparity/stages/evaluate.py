@@ -68,6 +68,7 @@ def evaluate_cell(
         InputError: bad options or artefacts that do not belong together.
     """
     start = time.monotonic()
+    share = Shard.parse(shard)
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared = read_prepared(data, "test")
@@ -121,7 +122,7 @@ def evaluate_cell(
     }
 
     passes = entry.facts.passes * (explainer.facts.passes if explainer else 1)
-    with open_parts(job, chosen, passes, Shard.parse(shard), save=runs_model) as parts:
+    with open_parts(job, chosen, passes, share, save=runs_model) as parts:
         if parts.finished:
             return
         classifier = None

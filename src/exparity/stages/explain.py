@@ -83,6 +83,7 @@ def explain_cell(
     from exparity.methods import explain_encodings
 
     start = time.monotonic()
+    share = Shard.parse(shard)
     entry = METHODS.get(use)
     options = complete(entry.options, params, f"method {method_id}")
     if entry.facts.needs_gradient:
@@ -112,7 +113,7 @@ def explain_cell(
         sources=[entry.source],
     )  # fmt: skip
 
-    with open_parts(job, chosen, entry.facts.passes, Shard.parse(shard)) as parts:
+    with open_parts(job, chosen, entry.facts.passes, share) as parts:
         if parts.finished:
             return
         classifier = load_classifier(

@@ -408,7 +408,8 @@ class TestOtherStages:
              "word_ids": [0], "scores": [1.0]}
             for row in test
         ]  # fmt: skip
-        write_artefact(explanations, "explanations", rows, CELL, stage="explain", parameters={})
+        cell = {**CELL, "dataset": "pairs_all"}
+        write_artefact(explanations, "explanations", rows, cell, stage="explain", parameters={})
         command = [
             "evaluate", "--use", "gini", "--data", data, "--explanations", explanations,
             "--output", tmp_path / "o.parquet",

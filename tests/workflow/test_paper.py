@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import cpu_seconds
+from support import cpu_seconds, interpreter_seconds
 
 import exparity
 
@@ -42,7 +42,8 @@ def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout, 
     assert counts["explain"] == trained * 6
     assert counts["finetune"] == counts["bias"] == counts["control"] == trained
     assert counts["prepare"] == 4
-    assert cpu_seconds() - before < 40
+    # Half a minute to a minute: nearly all of it is Snakemake's, 190 units when this was written.
+    assert cpu_seconds() - before < 350 * interpreter_seconds()
 
 
 def test_every_leaf_of_the_small_grid_exists(checkout):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import random
@@ -74,6 +75,24 @@ def wait(condition, what):
         time.sleep(0.01)
 
 
+def stopped_amid_its_parts(checkout) -> psutil.Process:
+    """A running job of a shard, suspended while parts of its work are on the disk.
+
+    Without the suspension it could end between being seen and being killed.
+    """
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline:
+        job = job_of(checkout.root)
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if job is not None:
+                job.suspend()
+                if list((checkout.results / "shards").rglob("*.part")):
+                    return job
+                job.resume()
+        time.sleep(0.05)
+    raise AssertionError("no job with a part")
+
+
 def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_path):
     """Stopped three times at random moments: by KILL, by TERM, by KILL."""
     copy = sharded(methods=TWO)
@@ -88,19 +107,21 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
         known = len(listed.read_text().splitlines())
-        wait(
-            lambda known=known: (
-                len(listed.read_text().splitlines()) > known and list(shards.rglob("*.part"))
-            ),
-            "no part",
-        )
-        time.sleep(draw.uniform(0, 1.0))
-        job = job_of(copy.root)
-        assert job is not None
-        job.send_signal(number)
-        job.wait(timeout=60)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait(timeout=60)
+        try:
+            wait(
+                lambda known=known: (
+                    len(listed.read_text().splitlines()) > known and list(shards.rglob("*.part"))
+                ),
+                "no part",
+            )
+            time.sleep(draw.uniform(0, 1.0))
+            job = stopped_amid_its_parts(copy)
+            job.send_signal(number)
+            job.send_signal(signal.SIGCONT)
+            job.wait(timeout=60)
+        finally:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.wait(timeout=60)
         wait(lambda: job_of(copy.root) is None, "a job lives on")
         if number == signal.SIGTERM:
             logs = [p.read_text() for p in (copy.results / "logs/explain_shard").rglob("*.log")]

@@ -17,9 +17,9 @@ import torch
 from scipy.stats import spearmanr
 
 from exparity import compare_groups, evaluate, load_classifier
-from exparity.bench._table import markdown
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
+from exparity.tools.bench._table import markdown
 
 METHODS = ("gradient_x_input", "lime", "shap")
 METRICS = (

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from exparity.bench import bench
+from exparity.tools.bench import bench
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 REPEATS = 5

@@ -102,7 +102,7 @@ def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
     """A copy of the project in which the files of every job are there, and empty."""
     sys.path.insert(0, str(ROOT / "src"))
     from exparity.config import Experiment
-    from exparity.schema import read_schema
+    from exparity.config.schema import read_schema
 
     checkout = folder / "checkout"
     for name in ("workflow", "config", "profiles"):

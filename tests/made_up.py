@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}

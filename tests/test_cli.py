@@ -19,9 +19,9 @@ from support import cpu_seconds
 
 from exparity import cli
 from exparity.arguments import build_parser
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data import DATASETS
-from exparity.stages._stop import Stopped
+from exparity.jobs.stop import Stopped
 from exparity.stats import compare_groups
 
 COMMANDS = [

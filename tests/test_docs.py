@@ -9,7 +9,7 @@ import sys
 import pytest
 import yaml
 
-from exparity.artefact_schemas import ARTEFACTS, schema_of
+from exparity.artefacts.schemas import ARTEFACTS, schema_of
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options

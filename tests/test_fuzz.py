@@ -29,13 +29,13 @@ from exparity import InputError, cli, compare_groups, evaluate, explain
 from exparity.arguments import build_parser
 from exparity.cli import main
 from exparity.config import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.escaping import UNSAFE
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.escaping import UNSAFE
 from exparity.interface import Origin
 from exparity.methods import explain_many
 from exparity.metrics import evaluate_many
-from exparity.schema import read_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")

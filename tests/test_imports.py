@@ -3,54 +3,61 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 pytestmark = pytest.mark.contract
 
-# Lower layers come first. A module may import its own layer and lower ones.
+# Lower layers come first. A module may import its own part and those of lower layers; parts that
+# stand in one layer do not know each other.
 LAYERS = [
-    {
-        "errors",
-        "calls",
-        "escaping",
-        "interface",
-        "layout",
-        "seeding",
-        "strict",
-        "digest",
-        "progress",
-        "runlock",
-        "at_start",
-        "resources",
-        "usage",
-        "markup",
-        "seal",
-    },
-    {"parameters", "artefact_schemas", "lineage"},
-    {"registry", "artifacts", "schema"},
-    {"instances"},
-    {"data", "models"},
+    {"resources"},
+    {"interface", "core"},
+    {"artefacts"},
+    {"data"},
+    {"models"},
     {"engine"},
-    {"methods", "metrics", "stats"},
-    {"catalogue", "report"},
-    {"stages", "config", "bench", "costs", "plots"},
+    {"methods"},
+    {"metrics"},
+    {"stats"},
+    {"jobs"},
+    {"config"},
+    {"report"},
+    {"costs"},
+    {"stages"},
+    {"tools"},
     {"arguments"},
     {"commands"},
     {"cli"},
 ]
+# Types and what they are made of.
+TOGETHER = [{"interface", "core"}]
 # The training loop asks the engine's device module where to run: it has no other home.
-ALLOWED = {("models/_loop.py", "engine")}
+ALLOWED = {("exparity.models._loop", "engine")}
 
 
-def level_of(part):
-    return next(i for i, layer in enumerate(LAYERS) if part in layer)
+STILL_PRIVATE = {
+    ("exparity.metrics.sensitivity", "exparity.methods._gradients"),
+    ("exparity.stages.attribution_difference", "exparity.metrics._rationale"),
+    ("exparity.stages.explain", "exparity.methods._training"),
+}
 
 
-def imports_of(path):
-    """(package part, only for type checkers) of every exparity import in a file."""
+def modules_of(package) -> dict[str, Path]:
+    """Every module of the package by its name."""
+    named = {}
+    for path in package.rglob("*.py"):
+        parts = path.relative_to(package.parent).with_suffix("").parts
+        named[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return named
+
+
+def imports_of(path, modules):
+    """(module, only for type checkers) of every exparity import in a file, wherever it stands."""
     tree = ast.parse(path.read_text())
     typing_only = {
         id(node)
@@ -59,36 +66,79 @@ def imports_of(path):
         for node in ast.walk(block)
     }
     for node in ast.walk(tree):
-        names = []
-        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity."):
-            names = [node.module]
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity"):
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield (full if full in modules else node.module), id(node) in typing_only
         elif isinstance(node, ast.Import):
-            names = [a.name for a in node.names if a.name.startswith("exparity.")]
-        for name in names:
-            yield name.split(".")[1], id(node) in typing_only
+            for alias in node.names:
+                if alias.name.startswith("exparity."):
+                    yield alias.name, id(node) in typing_only
 
 
-def test_imports_point_downwards(repository):
-    package = repository / "src" / "exparity"
+@pytest.fixture(scope="module")
+def modules(repository):
+    return modules_of(repository / "src" / "exparity")
+
+
+@pytest.fixture(scope="module")
+def graph(modules):
+    """What every module imports while it runs, imports inside functions too."""
+    return {
+        name: {
+            target
+            for target, typing_only in imports_of(path, modules)
+            if not typing_only and target != name
+        }
+        for name, path in modules.items()
+    }
+
+
+def part_of(module):
+    return module.split(".")[1]
+
+
+def level_of(part):
+    return next(i for i, layer in enumerate(LAYERS) if part in layer)
+
+
+def test_imports_point_downwards(graph):
     checked = 0
-    for path in package.rglob("*.py"):
-        relative = path.relative_to(package)
-        part = relative.parts[0].removesuffix(".py")
-        if part in ("__init__", "__main__"):
+    for module, targets in graph.items():
+        if module in ("exparity", "exparity.__main__"):
             continue  # the public face and the entry point see everything
-        for target, typing_only in imports_of(path):
-            if typing_only or (str(relative), target) in ALLOWED:
+        part = part_of(module)
+        for target in targets - {"exparity"}:
+            aim = part_of(target)
+            if aim == part or {aim, part} in TOGETHER or (module, aim) in ALLOWED:
                 continue
             checked += 1
-            assert level_of(target) <= level_of(part), f"{relative} imports {target}"
+            assert level_of(aim) < level_of(part), f"{module} imports {target}"
     assert checked > 100
 
 
-def test_methods_do_not_know_metrics_and_metrics_reach_methods_late(repository):
+def test_no_modules_import_each_other(graph):
+    """No cycle at any level, imports inside functions included; those of types alone are not."""
+    sorter = graphlib.TopologicalSorter(
+        {module: targets - {"exparity"} for module, targets in graph.items()}
+    )
+    assert len(list(sorter.static_order())) > 200
+
+
+def test_private_modules_are_used_by_their_own_package_alone(modules):
+    for module, path in modules.items():
+        package = module if path.name == "__init__.py" else module.rpartition(".")[0]
+        for target, _ in imports_of(path, modules):
+            parts = target.split(".")
+            private = [i for i, part in enumerate(parts) if part[0] == "_" and part[:2] != "__"]
+            if private and (module, target) not in STILL_PRIVATE:
+                home = ".".join(parts[: private[0]])
+                assert f"{package}.".startswith(f"{home}."), f"{module} imports {target}"
+
+
+def test_metrics_reach_methods_late(repository):
     """A metric may run a method again, but must not load it before."""
     package = repository / "src" / "exparity"
-    for path in (package / "methods").glob("*.py"):
-        assert "metrics" not in {part for part, _ in imports_of(path)}, path.name
     reached = 0
     for path in (package / "metrics").glob("*.py"):
         tree = ast.parse(path.read_text())
@@ -113,11 +163,11 @@ def test_methods_do_not_know_metrics_and_metrics_reach_methods_late(repository):
         "exparity.config",
         "exparity.stats, exparity.stages.test",
         "exparity.stages.report, exparity.report.render",
-        "exparity.stages.show, exparity.plots, exparity.markup",
+        "exparity.tools.show, exparity.report.plots, exparity.core.markup",
         "exparity.report.published, exparity.stages.compare_published",
         "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
         "exparity.data.geco_all, exparity.stages.prepare",
-        "exparity.stages.plan, exparity.stages.cost",
+        "exparity.tools.plan, exparity.stages.cost",
     ],
 )
 def test_light_modules_never_reach_torch(modules):

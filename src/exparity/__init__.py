@@ -10,30 +10,35 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from exparity.artifacts import read_results
+    from exparity.artefacts.files import read_results
+    from exparity.core.errors import ExparityError, InputError
     from exparity.engine import Classifier, load_classifier
-    from exparity.errors import ExparityError, InputError
     from exparity.interface import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
-    from exparity.plots import plot_disparity, plot_distributions, plot_effects, plot_explanation
+    from exparity.report.plots import (
+        plot_disparity,
+        plot_distributions,
+        plot_effects,
+        plot_explanation,
+    )
     from exparity.stats import GroupComparison, compare_groups
 
 _HOMES = {
     "Classifier": "exparity.engine",
-    "ExparityError": "exparity.errors",
+    "ExparityError": "exparity.core.errors",
     "Explanation": "exparity.interface",
     "GroupComparison": "exparity.stats",
-    "InputError": "exparity.errors",
+    "InputError": "exparity.core.errors",
     "compare_groups": "exparity.stats",
     "evaluate": "exparity.metrics",
     "explain": "exparity.methods",
     "load_classifier": "exparity.engine",
-    "plot_disparity": "exparity.plots",
-    "plot_distributions": "exparity.plots",
-    "plot_effects": "exparity.plots",
-    "plot_explanation": "exparity.plots",
-    "read_results": "exparity.artifacts",
+    "plot_disparity": "exparity.report.plots",
+    "plot_distributions": "exparity.report.plots",
+    "plot_effects": "exparity.report.plots",
+    "plot_explanation": "exparity.report.plots",
+    "read_results": "exparity.artefacts.files",
 }
 
 __all__ = [

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 from exparity.arguments import build_parser
 from exparity.commands import COMMANDS
-from exparity.errors import ExparityError
-from exparity.escaping import LogFormatter, visible
-from exparity.stages._stop import Stopped
+from exparity.core.errors import ExparityError
+from exparity.core.escaping import LogFormatter, visible
+from exparity.jobs.stop import Stopped
 
 log = logging.getLogger("exparity")
 
@@ -41,9 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if argv is None:
         _spare_pandas()
     try:
-        from exparity.artifacts import job
+        from exparity.artefacts.files import job
         from exparity.commands.inputs import lineage_of
-        from exparity.registry import load_plugin
+        from exparity.core.registry import load_plugin
 
         for plugin in getattr(arguments, "plugins", None) or []:
             load_plugin(plugin)

@@ -14,8 +14,8 @@ from typing import Annotated, Any, Literal, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exparity.calls import array_of, listed, plain
-from exparity.errors import InputError
+from exparity.core.calls import array_of, listed, plain
+from exparity.core.errors import InputError
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -222,7 +222,7 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: the text, tokens shaded by attribution."""
-        from exparity.markup import explanation_html
+        from exparity.core.markup import explanation_html
 
         return explanation_html(self)
 
@@ -245,6 +245,8 @@ def _marks(of: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolA
 
 
 Direction = Literal["higher", "lower"]
+ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
+"""How a metric's direction is marked."""
 Needs = Literal["attributions", "rationale", "probabilities", "explainer"]
 
 

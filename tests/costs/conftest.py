@@ -7,7 +7,7 @@ from made_up import MadeUp
 from support import TINY
 
 from exparity.config import Experiment
-from exparity.schema import read_schema
+from exparity.config.schema import read_schema
 
 
 @pytest.fixture

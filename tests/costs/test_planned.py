@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 from support import N_METHODS, N_METRICS, TINY
 
+from exparity.artefacts.layout import ANALYSES
 from exparity.costs.examples import ExampleCounts
 from exparity.costs.kinds import dataset_text
 from exparity.costs.planned import passes_of, planned_jobs
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
-from exparity.layout import ANALYSES
 from exparity.stages.prepare import prepare
 
 CELLS = N_METHODS * N_METRICS

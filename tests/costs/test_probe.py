@@ -9,10 +9,10 @@ import pytest
 from support import TINY
 
 from exparity.config import Experiment
+from exparity.config.schema import read_schema
 from exparity.costs.examples import ExampleCounts
 from exparity.costs.planned import planned_jobs
 from exparity.costs.probe import probe_config
-from exparity.schema import read_schema
 
 BIG = {"datasets": {"pairs_all": {"n_pairs": 600}}}  # 240 test examples
 

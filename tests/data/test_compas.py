@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from support import need
 
+from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data.compas import FILE, render
 from exparity.data.files import DataSource
-from exparity.errors import InputError
 
 REAL = Path(
     os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"

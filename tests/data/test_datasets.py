@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.errors import InputError
 from exparity.data import DATASETS, check_examples, load_dataset
 from exparity.data._gecoformat import read_geco, report_oddities
 from exparity.data.files import DataSource, read_jsonl, sha256_of
 from exparity.data.table import read_prepared, sample
-from exparity.errors import InputError
 from exparity.interface import DatasetFacts, Example, RemoteFile
-from exparity.stages.data_command import check_data, fetch_data, list_data
 from exparity.stages.prepare import prepare
+from exparity.tools.data import check_data, fetch_data, list_data
 
 EMBEDDED = [
     id
@@ -641,7 +641,7 @@ class TestDataCommand:
             "remote": SimpleNamespace(facts=with_file, summary="From far away"),
         }
         registry = SimpleNamespace(ids=lambda: sorted(entries), get=entries.__getitem__)
-        monkeypatch.setattr("exparity.stages.data_command.DATASETS", registry)
+        monkeypatch.setattr("exparity.tools.data.DATASETS", registry)
         return file
 
     def put(self, folder, file, content=CONTENT):

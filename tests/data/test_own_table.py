@@ -13,12 +13,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
 
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.cli import main
+from exparity.core.errors import InputError
 from exparity.data import input_files, load_dataset, load_with_facts
 from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
-from exparity.errors import InputError
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from exparity.core.errors import InputError
 from exparity.data._split import split_examples
-from exparity.errors import InputError
 from exparity.interface import Example
 
 SHARES = st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.5, 0.8])

@@ -13,11 +13,11 @@ from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS, CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
 
+from exparity.core.errors import InputError
 from exparity.data import load_dataset
 from exparity.data import stereotypes as module
 from exparity.data.files import DataSource, read_jsonl
 from exparity.data.stereotypes import DIGESTS, read_pairs
-from exparity.errors import InputError
 from exparity.resources import resource
 
 NOWHERE = DataSource(Path("nowhere"), download=False)

@@ -10,7 +10,7 @@ from methods.toy import WIDTH, Layers, toy
 
 import exparity
 from exparity import InputError
-from exparity.seeding import generator
+from exparity.core.seeding import generator
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
 TARGETS = [1, 0]

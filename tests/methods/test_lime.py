@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import InputError
+from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks, fit
-from exparity.seeding import generator
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 SCHEMES = ("independent", "paired", "stratified")

@@ -9,8 +9,8 @@ import pytest
 
 import exparity
 from exparity import ExparityError, Explanation
+from exparity.core.registry import load_plugin
 from exparity.metrics import METRICS
-from exparity.registry import load_plugin
 
 INF = float("inf")
 

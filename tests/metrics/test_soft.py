@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import Explanation
+from exparity.core.seeding import generator
 from exparity.metrics._soft import keep_probabilities
-from exparity.seeding import generator
 
 METRICS = ("soft_comprehensiveness", "soft_sufficiency")
 

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.models.catalogue import (
     KNOWN_MODELS,
     describe_models,

@@ -103,7 +103,7 @@ class TestHub:
     def load(self, cache, *more, input=None) -> subprocess.CompletedProcess[str]:
         code = (
             "import sys\n"
-            "from exparity.errors import InputError\n"
+            "from exparity.core.errors import InputError\n"
             "from exparity.models.checkpoints import build_model\n"
             "from exparity.models.spec import ModelSpec\n"
             "spec = ModelSpec(checkpoint=sys.argv[1], revision=(sys.argv[2:] or [None])[0])\n"

@@ -13,9 +13,9 @@ import pytest
 from support import rotten
 
 from exparity import InputError, load_classifier
+from exparity.artefacts.lineage import MANIFEST
 from exparity.cli import _explained
 from exparity.data.files import DataSource
-from exparity.lineage import MANIFEST
 from exparity.models.checkpoints import load_model, load_tokenizer
 from exparity.models.manifest import (
     DamageError,

@@ -11,9 +11,9 @@ import pytest
 from exparity import InputError
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
-from exparity.models._state import StateFolder
 from exparity.models.checkpoints import load_model
 from exparity.models.schemes import TRAINED_PARTS, apply_scheme, parts_of, training_mode
+from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import finetune
 from exparity.stages.prepare import prepare

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from exparity import ExparityError, InputError, load_classifier, read_results
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
 from exparity.models._loop import TrainingLoop, linear_schedule
-from exparity.models._state import Snapshot, StateFolder
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
+from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.models.training import finetune, split_validation
 from exparity.stages.finetune import finetune_cell, predict

@@ -14,9 +14,9 @@ from pathlib import Path
 import numpy as np
 
 from exparity import compare_groups
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.config import Experiment
-from exparity.schema import read_schema
+from exparity.config.schema import read_schema
 from exparity.stages.report import report
 from exparity.stats.model_bias import model_bias
 

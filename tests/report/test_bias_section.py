@@ -12,8 +12,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from exparity.artifacts import write_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.report.bias import QUANTITIES, bias_tables, collapsed_cells, read_bias
 from exparity.report.downloads import bias_export
 from exparity.report.flags import MEANINGS

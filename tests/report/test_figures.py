@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from report.synthetic import GROUPS, config, make_study, options_of
 from scipy.stats import binomtest
 
-from exparity.artifacts import read_results
-from exparity.errors import InputError
+from exparity.artefacts.files import read_results
+from exparity.core.errors import InputError
 from exparity.report import figures
 from exparity.report.bias import Declared
 from exparity.report.figures import FORMATS, write_figures
@@ -154,7 +154,8 @@ class TestFiles:
         code = (
             "import sys; sys.path.insert(0, 'tests')\n"
             "from pathlib import Path\n"
-            "from exparity.report.figures.style import house_style, new_figure, save\n"
+            "from exparity.report.figures.canvas import new_figure\n"
+            "from exparity.report.figures.style import house_style, save\n"
             "from matplotlib.patches import Rectangle\n"
             "def draw(path):\n"
             "    with house_style():\n"

@@ -19,16 +19,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.config import Experiment
-from exparity.errors import InputError
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.flags import meaning_of
 from exparity.report.latex import latex_escape
-from exparity.schema import read_schema
 from exparity.stages.report import report
-from exparity.stages.show import show
 from exparity.stats.model_bias import model_bias
+from exparity.tools.show import show
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 SEEDS = (0, 1, 2)
@@ -749,7 +749,7 @@ class TestProblems:
         assert "<h1>Two</h1>" in (folder / "report" / "index.html").read_text()
 
     def test_provenance_leaves_the_digest_out(self, folder, options):
-        from exparity.artifacts import read_artefact
+        from exparity.artefacts.files import read_artefact
 
         report(folder, folder / "report" / "index.html", options)
         facts = read_artefact(folder / "report" / "disparity.parquet", "disparity")[1]

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from exparity.core.registry import load_plugin
 from exparity.data.files import DataSource
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.registry import load_plugin
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import InputError
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
 from exparity.data import DATASETS
 from exparity.data.table import read_prepared

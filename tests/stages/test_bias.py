@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
-from exparity.artifacts import read_artefact, write_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.errors import InputError
 from exparity.stages.bias import bias_cell
 from exparity.stats.model_bias import model_bias
 

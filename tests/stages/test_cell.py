@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import InputError
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
 from exparity.stages.attribution_difference import attribution_difference_cell
 from exparity.stages.bias import bias_cell
@@ -19,8 +19,8 @@ from exparity.stages.control import control_cells
 from exparity.stages.correctness import correctness_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
-from exparity.stages.gather import gather_shards
 from exparity.stages.mlm_score import mlm_score_cell
+from exparity.stages.shards import gather_shards
 from exparity.stages.test import test_cell
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}

@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 from exparity import InputError
-from exparity.artifacts import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
-from exparity.seeding import derive_seed
+from exparity.core.seeding import derive_seed
 from exparity.stages.control import control_cells
 from exparity.stats import control_rates, permutation_control
 

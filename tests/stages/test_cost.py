@@ -7,11 +7,11 @@ from made_up import MadeUp
 
 import exparity
 from exparity import cli
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
 from exparity.engine.device import resolve_device
-from exparity.models._state import StateFolder
+from exparity.models.snapshots import StateFolder
 from exparity.stages.cost import cost, summary
 from exparity.stages.finetune import finetune_cell
 

@@ -11,7 +11,7 @@ import pytest
 
 import exparity
 from exparity import ExparityError, InputError
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
@@ -102,7 +102,7 @@ def test_scores_equal_the_python_function(cell, tmp_path, use):
 def test_chunks_do_not_matter(cell, tmp_path, monkeypatch, chunk):
     whole = explain(cell, tmp_path / "a.parquet")
     scored = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
-    monkeypatch.setattr("exparity.stages._parts.chunk_size", lambda passes: chunk)
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: chunk)
     parts = explain(cell, tmp_path / "b.parquet")
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one["scores"], other["scores"], rtol=1e-4)

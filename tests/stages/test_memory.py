@@ -30,7 +30,7 @@ def peak(*arguments):
 @pytest.fixture(scope="module")
 def cells(tmp_path_factory, checkpoints):
     """Data artefacts with 2,000 and 8,000 test examples, and predictions for them."""
-    from exparity.artifacts import write_artefact
+    from exparity.artefacts.files import write_artefact
     from exparity.data.table import read_prepared
 
     found = {}

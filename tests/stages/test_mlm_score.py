@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from exparity import InputError
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared

@@ -9,7 +9,7 @@ import pytest
 
 import exparity
 from exparity import InputError
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.interface import SPECIAL_WORD
 from exparity.stages.control import control_cells

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.data.files import DataSource, sha256_of
 from exparity.stages.bias import bias_cell
 from exparity.stages.control import control_cells

@@ -12,7 +12,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.stats import compare_all, compare_groups
 
 ORDER = ("a", "b", "c")

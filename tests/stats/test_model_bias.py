@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.stats.model_bias import is_collapsed, model_bias
 from exparity.stats.prediction_difference import mean_distance, wasserstein
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval

@@ -11,7 +11,7 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.stats import adjust, benjamini_hochberg, holm
 
 P = st.one_of(

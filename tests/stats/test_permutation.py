@@ -11,8 +11,8 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.errors import InputError
-from exparity.seeding import derive_seed
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.stats import PermutedTest, control_rates, permutation_control
 from exparity.stats.permutation import shuffled
 

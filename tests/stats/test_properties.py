@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.stats import compare_groups
 
 pytestmark = pytest.mark.property

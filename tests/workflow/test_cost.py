@@ -9,8 +9,8 @@ import sys
 import pytest
 
 import exparity
+from exparity.artefacts.layout import ANALYSES
 from exparity.costs.kinds import STAGES
-from exparity.layout import ANALYSES
 
 pytestmark = pytest.mark.workflow
 

@@ -13,7 +13,7 @@ import yaml
 import exparity
 from exparity.config import Experiment
 from exparity.config.outdated import outdated
-from exparity.schema import read_schema
+from exparity.config.schema import read_schema
 
 pytestmark = pytest.mark.workflow
 

@@ -7,12 +7,12 @@ from functools import cache
 from snakemake.utils import update_config
 
 try:
-    from exparity.at_start import at_start
+    from exparity.jobs.at_start import at_start
     from exparity.config import as_in_a_file, check_or_exit, load_or_exit, mark_outdated
-    from exparity.errors import InputError
-    from exparity.leftovers import cancel_leftovers
-    from exparity.runlock import hold
-    from exparity.stages.data_command import fetch
+    from exparity.core.errors import InputError
+    from exparity.jobs.leftovers import cancel_leftovers
+    from exparity.jobs.run_lock import hold
+    from exparity.tools.data import fetch
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:
         raise WorkflowError(

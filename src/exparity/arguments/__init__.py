@@ -11,7 +11,7 @@ from exparity.arguments.costs import add_costs
 from exparity.arguments.flags import Run
 from exparity.arguments.stages import add_stages
 from exparity.arguments.tools import add_others, add_show
-from exparity.escaping import visible
+from exparity.core.escaping import visible
 
 
 class _Parser(argparse.ArgumentParser):

@@ -6,7 +6,7 @@ import argparse
 
 from exparity.arguments.flags import Run
 from exparity.commands.given import block_of, completed, set_threads
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 
 
 def _correctness(arguments: argparse.Namespace) -> None:

@@ -6,8 +6,8 @@ import argparse
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from exparity.calls import shown
-from exparity.errors import InputError, did_you_mean
+from exparity.core.calls import shown
+from exparity.core.errors import InputError, did_you_mean
 
 
 def set_threads(arguments: argparse.Namespace) -> None:
@@ -58,7 +58,7 @@ def completed(function: Callable[..., Any], given: dict[str, Any], where: str) -
         given: what the user set.
         where: how an error names the place.
     """
-    from exparity.parameters import complete, options_of
+    from exparity.core.options import complete, options_of
 
     known = options_of(function)
     known.pop("seed", None)

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from exparity import layout
+from exparity.artefacts import layout
+from exparity.artefacts.lineage import made_from
 from exparity.data import input_files
-from exparity.lineage import made_from
 
 # A checkpoint is told by the predictions that were written with it, where these are read as well.
 _READS = {

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from exparity.arguments.flags import Run
 from exparity.commands.given import block_of, completed, merged, set_threads, with_use
-from exparity.errors import ExparityError
-from exparity.stages._stop import stoppable
+from exparity.core.errors import ExparityError
+from exparity.jobs.stop import stoppable
 
 _LAUNCHED = "EXPARITY_LAUNCHED"
 
@@ -132,7 +132,7 @@ def _gather(arguments: argparse.Namespace) -> None:
 
 
 def _gather_to(output: Path, shards: Sequence[Path]) -> None:
-    from exparity.stages.gather import gather_shards
+    from exparity.stages.shards import gather_shards
 
     gather_shards(shards, output)
 

@@ -9,44 +9,44 @@ from pathlib import Path
 
 from exparity.arguments.flags import Run, default_of
 from exparity.commands.given import set_threads
-from exparity.errors import InputError
-from exparity.escaping import say
+from exparity.core.errors import InputError
+from exparity.core.escaping import say
 
 
 def _show(arguments: argparse.Namespace) -> None:
-    from exparity.stages.show import IDS, show
+    from exparity.tools.show import IDS, show
 
     filters = {kind: getattr(arguments, kind) for kind in IDS}
     show(arguments.results, filters, arguments.correction)
 
 
 def _list(arguments: argparse.Namespace) -> None:
-    from exparity.catalogue import describe
+    from exparity.tools.catalogue import describe
 
     say(describe(arguments.kind))
 
 
 def _data(arguments: argparse.Namespace) -> None:
     from exparity.data.files import DataSource
-    from exparity.stages import data_command
+    from exparity.tools import data as data_tool
 
     fetch, names = arguments.action == "fetch", arguments.models
     if names is not None and not fetch:
         raise InputError("--models goes with `exparity data fetch`")
     experiment = None
     if arguments.configfile:
-        experiment = data_command.read_experiment(arguments.configfile)
+        experiment = data_tool.read_experiment(arguments.configfile)
     configured = experiment.config["data_dir"] if experiment else None
     folder = arguments.data_dir or configured or default_of("DATA_DIR", "data")
     if names is None or arguments.ids:
-        run: Callable[..., None] = getattr(data_command, f"{arguments.action}_data")
+        run: Callable[..., None] = getattr(data_tool, f"{arguments.action}_data")
         run(DataSource(Path(folder), download=fetch), arguments.ids, experiment)
     if fetch and (names is not None or (experiment and not arguments.ids)):
-        data_command.fetch_models(data_command.wanted_models(names or (), experiment))
+        data_tool.fetch_models(data_tool.wanted_models(names or (), experiment))
 
 
 def _plan(arguments: argparse.Namespace) -> None:
-    from exparity.stages.plan import Request, measure, plan, write_probe
+    from exparity.tools.plan import Request, measure, plan, write_probe
 
     # What is odd in the data is for the job to say that prepares them.
     logging.getLogger("exparity.data").setLevel(logging.ERROR)
@@ -77,7 +77,7 @@ def _compare_published(arguments: argparse.Namespace) -> None:
 
 def _bench(arguments: argparse.Namespace) -> None:
     set_threads(arguments)
-    from exparity.bench import bench
+    from exparity.tools.bench import bench
 
     bench(
         arguments.checkpoint,

@@ -6,8 +6,8 @@ logic and all of it can be tested without Snakemake.
 
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, check_or_exit, load_or_exit
+from exparity.config.instances import canonical
 from exparity.config.outdated import mark_outdated
-from exparity.instances import canonical
 
 __all__ = [
     "Experiment",

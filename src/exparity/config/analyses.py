@@ -7,11 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity import layout
+from exparity.artefacts import layout
 from exparity.config import digests
+from exparity.config.instances import canonical
+from exparity.core.errors import InputError, did_you_mean
 from exparity.data import has_rationales
-from exparity.errors import InputError, did_you_mean
-from exparity.instances import canonical
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:

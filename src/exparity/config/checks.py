@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from exparity.core.errors import InputError, did_you_mean
 from exparity.data import has_rationales
-from exparity.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

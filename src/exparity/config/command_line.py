@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from exparity.errors import InputError
-from exparity.strict import parse_yaml
+from exparity.core.errors import InputError
+from exparity.core.strict import parse_yaml
 
 
 def as_in_a_file(value: Any) -> Any:

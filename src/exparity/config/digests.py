@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from pathlib import Path
 
-from exparity.digest import reached, source_digest
+from exparity.core.digest import reached, source_digest
 
 _PACKAGE = Path(__file__).resolve().parents[1]
 

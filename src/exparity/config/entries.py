@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from exparity.config.instances import Instance
 from exparity.config.presets import replaced_use
+from exparity.core.errors import InputError
+from exparity.core.options import Option, complete
 from exparity.data import DATASETS
-from exparity.errors import InputError
-from exparity.instances import Instance
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options, shared_sources
 from exparity.models.catalogue import known_id
-from exparity.parameters import Option, complete
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

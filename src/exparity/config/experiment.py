@@ -12,21 +12,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import atomic_path
+from exparity.artefacts.files import atomic_path
+from exparity.artefacts.layout import GRID
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import check_cells, check_rationales, check_references
 from exparity.config.entries import instances_of, written_out
+from exparity.config.instances import Instance, canonical
 from exparity.config.presets import with_preset
+from exparity.config.schema import read_schema, validate, with_defaults
+from exparity.core.errors import InputError, did_you_mean
+from exparity.core.registry import load_plugin
+from exparity.core.strict import plain, read_yaml
 from exparity.data import input_files
-from exparity.errors import InputError, did_you_mean
-from exparity.instances import Instance, canonical
-from exparity.layout import GRID
 from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
-from exparity.registry import load_plugin
-from exparity.schema import read_schema, validate, with_defaults
-from exparity.strict import plain, read_yaml
 
 Cell = Mapping[str, str | int]
 

@@ -17,8 +17,8 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity import layout
-from exparity.lineage import identity, lineage, recorded_lineage
+from exparity.artefacts import layout
+from exparity.artefacts.lineage import identity, lineage, recorded_lineage
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

@@ -14,10 +14,10 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from exparity.core.strict import read_yaml
 from exparity.models.catalogue import known_id
 from exparity.models.spec import merge_training
 from exparity.resources import resource
-from exparity.strict import read_yaml
 
 DEFAULT = "default"
 _INSTANCES = ("datasets", "methods", "metrics")

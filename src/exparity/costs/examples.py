@@ -8,14 +8,14 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from exparity.artefacts.seal import open_sealed
+from exparity.core.errors import InputError
 from exparity.costs.footers import read_footer
 from exparity.costs.kinds import dataset_text
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
-from exparity.errors import InputError
 from exparity.interface import Example
-from exparity.seal import open_sealed
 
 if TYPE_CHECKING:
     from exparity.config import Experiment

@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.layout import ANALYSES
+from exparity.artefacts.seal import open_sealed
 from exparity.costs import kinds
 from exparity.costs.footers import (
     UNREADABLE,
@@ -25,8 +27,6 @@ from exparity.costs.footers import (
 )
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
-from exparity.layout import ANALYSES
-from exparity.seal import open_sealed
 
 _IDS = ("dataset", "model", "seed", "method", "metric")
 

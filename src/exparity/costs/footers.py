@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity.errors import InputError
-from exparity.seal import read_metadata
+from exparity.artefacts.seal import read_metadata
+from exparity.core.errors import InputError
 
 _PREFIX = "exparity."
 _TAIL = 8  # length of the footer and the closing magic bytes

@@ -13,15 +13,15 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import Any
 
-from exparity.errors import InputError
-from exparity.instances import canonical
+from exparity.artefacts.layout import ANALYSES
+from exparity.config.instances import canonical
+from exparity.core.errors import InputError
+from exparity.core.options import Option, complete
+from exparity.core.registry import Entry
 from exparity.interface import MethodFacts, MetricFacts
-from exparity.layout import ANALYSES
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.parameters import Option, complete
-from exparity.registry import Entry
 
 STAGES = (
     "prepare", "finetune", "bias", "explain", "evaluate", "gather", "test", "control", *ANALYSES,

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts.layout import ANALYSES
+from exparity.config.instances import canonical
 from exparity.costs import kinds
 from exparity.costs.examples import ExampleCounts, prepared_from
 from exparity.costs.kinds import Kind
-from exparity.instances import canonical
-from exparity.layout import ANALYSES
-from exparity.stages._parts import shard_sizes
+from exparity.jobs.parts import shard_sizes
 
 if TYPE_CHECKING:
     from exparity.config import Experiment

@@ -13,11 +13,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from exparity.core.errors import InputError
+from exparity.core.options import complete
+from exparity.core.registry import Registry
 from exparity.data.files import DataSource
-from exparity.errors import InputError
 from exparity.interface import DatasetFacts, Example, Loaded
-from exparity.parameters import complete
-from exparity.registry import Registry
 
 DATASETS: Registry[DatasetFacts] = Registry("dataset", "exparity.data", DatasetFacts)
 

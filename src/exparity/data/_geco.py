@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from exparity.core.errors import InputError
 from exparity.data._gecoformat import GROUPS, LABELS, read_geco, report_oddities
 from exparity.data._terms import pronouns_of
 from exparity.data.files import DataSource, with_digest
-from exparity.errors import InputError
 from exparity.interface import Example, RemoteFile
 
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"

@@ -7,8 +7,8 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any, Literal
 
+from exparity.core.errors import InputError
 from exparity.data.files import read_jsonl
-from exparity.errors import InputError
 from exparity.interface import Example
 
 log = logging.getLogger(__name__)

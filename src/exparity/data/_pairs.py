@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+from exparity.core.errors import InputError
 from exparity.data._gecoformat import GROUPS, LABELS
 from exparity.data._terms import pronouns_of
-from exparity.errors import InputError
 from exparity.interface import Example
 
 

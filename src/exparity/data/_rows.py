@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.core.errors import InputError, did_you_mean
 from exparity.data.files import read_jsonl
-from exparity.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.interface import Example
 
 Stratum = tuple[tuple[int, str], ...]

@@ -6,11 +6,11 @@ import logging
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
+from exparity.core.errors import InputError, did_you_mean
 from exparity.data import dataset
 from exparity.data._rows import csv_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
-from exparity.errors import InputError, did_you_mean
 from exparity.interface import Example, Loaded, RemoteFile, Share
 
 log = logging.getLogger(__name__)

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import atomic_path
-from exparity.errors import InputError
+from exparity.artefacts.files import atomic_path
+from exparity.core.errors import InputError
+from exparity.core.strict import parse_json
 from exparity.interface import RemoteFile
-from exparity.strict import parse_json
 
 log = logging.getLogger(__name__)
 

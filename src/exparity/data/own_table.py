@@ -7,12 +7,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, cast
 
+from exparity.core.errors import InputError
+from exparity.core.escaping import UNSAFE
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
-from exparity.errors import InputError
-from exparity.escaping import UNSAFE
 from exparity.interface import Example, Loaded, Share
 
 Row = Mapping[str, Any]

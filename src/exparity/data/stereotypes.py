@@ -6,10 +6,10 @@ import re
 from pathlib import Path
 from typing import Any
 
+from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._terms import pronouns_of
 from exparity.data.files import DataSource, read_jsonl, sha256_of
-from exparity.errors import InputError
 from exparity.interface import Example
 from exparity.resources import resource
 

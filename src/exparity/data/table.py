@@ -12,8 +12,8 @@ from typing import Any
 
 import pyarrow.compute as pc
 
-from exparity.artifacts import read_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
 from exparity.interface import Example
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from exparity.calls import checked
+from exparity.core.calls import checked
 from exparity.engine.classifier import Classifier
 
 __all__ = ["Classifier", "load_classifier"]
@@ -42,8 +42,8 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
+    from exparity.core.errors import InputError
     from exparity.engine.device import resolve_device
-    from exparity.errors import InputError
     from exparity.models.checkpoints import (
         check_vocabulary,
         input_limit,

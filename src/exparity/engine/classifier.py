@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from exparity.core.errors import ExparityError
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.rows import FEWEST_ROWS, steady_head
 from exparity.engine.shortcuts import check_family, pooled_position_only
-from exparity.errors import ExparityError
 from exparity.interface import Encoding, FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import ctypes
 import os
 from typing import TYPE_CHECKING, Any
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch

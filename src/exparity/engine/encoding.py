@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.calls import listed, shown
-from exparity.errors import InputError
+from exparity.core.calls import listed, shown
+from exparity.core.errors import InputError
 from exparity.interface import SPECIAL_WORD, Encoding, IntArray
 
 if TYPE_CHECKING:

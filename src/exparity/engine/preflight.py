@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exparity.calls import shown
-from exparity.errors import ExparityError, InputError
+from exparity.core.calls import shown
+from exparity.core.errors import ExparityError, InputError
 from exparity.interface import FloatArray, IntArray
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch

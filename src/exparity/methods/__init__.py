@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exparity.calls import array_of, checked, listed, options_by_id
-from exparity.errors import ExparityError, InputError
+from exparity.core.calls import array_of, checked, listed, options_by_id
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.options import complete
+from exparity.core.registry import Registry
+from exparity.core.seeding import generator
 from exparity.interface import (
     BoolArray,
     Encoding,
@@ -28,9 +31,6 @@ from exparity.interface import (
     locked,
 )
 from exparity.methods._training import Texts, Training
-from exparity.parameters import complete
-from exparity.registry import Registry
-from exparity.seeding import generator
 
 if TYPE_CHECKING:
     import torch

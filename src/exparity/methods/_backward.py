@@ -16,7 +16,7 @@ import torch
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from exparity.errors import ExparityError
+from exparity.core.errors import ExparityError
 
 Kind = Literal["relu", "smooth", "bounded"]
 Activation = Callable[[torch.Tensor], torch.Tensor]

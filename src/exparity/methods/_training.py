@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from exparity.calls import array_of
+from exparity.core.calls import array_of
+from exparity.core.errors import InputError
 from exparity.engine.encoding import split_words
-from exparity.errors import InputError
 from exparity.interface import IntArray
 
 Texts = Sequence[str | Sequence[str]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from exparity.core.seeding import generator
 from exparity.interface import FloatArray, NotNegative, Positive
 from exparity.methods import MethodBatch, method
 from exparity.methods._lime import Samples, Sampling, draw_masks, fit, smooth
-from exparity.seeding import generator
 
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 

@@ -20,8 +20,11 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.calls import checked, listed, options_by_id, shown
-from exparity.errors import ExparityError, InputError
+from exparity.core.calls import checked, listed, options_by_id, shown
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.options import Option, complete, options_of
+from exparity.core.registry import Entry, Registry
+from exparity.core.seeding import generator
 from exparity.interface import (
     BoolArray,
     Encoding,
@@ -38,9 +41,6 @@ from exparity.interface import (
 from exparity.metrics import _arrays, _rationale
 from exparity.metrics._arrays import l1_normalised, pad
 from exparity.metrics._rationale import Attribution, word_arrays
-from exparity.parameters import Option, complete, options_of
-from exparity.registry import Entry, Registry
-from exparity.seeding import generator
 
 if TYPE_CHECKING:
     import torch

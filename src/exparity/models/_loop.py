@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from exparity.errors import ExparityError, InputError
-from exparity.models._state import Snapshot, StateFolder
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.progress import Progress
+from exparity.core.seeding import derive_seed, generator
 from exparity.models.schemes import training_mode
+from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import TrainingSpec
-from exparity.progress import Progress
-from exparity.seeding import derive_seed, generator
 
 if TYPE_CHECKING:
     import torch

@@ -13,7 +13,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import label_settings, random_model, train_tokenizer

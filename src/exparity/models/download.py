@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.models.spec import ModelSpec
 
 SHAPE_FILES = (

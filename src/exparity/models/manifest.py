@@ -16,9 +16,9 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.lineage import MANIFEST
+from exparity.core.errors import InputError
 from exparity.data.files import sha256_of
-from exparity.errors import InputError
-from exparity.lineage import MANIFEST
 
 
 class DamageError(ValueError):

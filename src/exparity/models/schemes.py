@@ -11,7 +11,7 @@ import logging
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 
 if TYPE_CHECKING:
     import torch

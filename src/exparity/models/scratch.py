@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
-from exparity.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:

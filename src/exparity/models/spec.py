@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Annotated, Any, Literal, TypeVar
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
+from exparity.core.options import Option, complete, options_of
 from exparity.interface import Count, Range
-from exparity.parameters import Option, complete, options_of
 
 Spec = TypeVar("Spec")
 _MOST = 1 << 20

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.data.table import PreparedData, sample
-from exparity.errors import InputError
 from exparity.interface import Example
 from exparity.models._loop import EpochRecord, Item, TrainingLoop
-from exparity.models._state import StateFolder
 from exparity.models.checkpoints import build_model, check_known, input_limit
 from exparity.models.schemes import apply_scheme
+from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.seeding import derive_seed
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

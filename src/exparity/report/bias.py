@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact
-from exparity.errors import InputError
-from exparity.escaping import file_name
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
+from exparity.core.escaping import file_name
 
 Run = tuple[str, str, int]
 """Dataset, model and seed of one trained classifier."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from exparity import layout
+from exparity.artefacts import layout
 from exparity.report.gather import Study
 
 Ids = tuple[str, str, int, str, str]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artifacts import atomic_path, save_parquet
+from exparity.artefacts.files import atomic_path, save_parquet
 from exparity.report.bias import BiasTable
 from exparity.report.exports import Export
 from exparity.report.gather import Study

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.escaping import csv_text, plain_cell
+from exparity.core.escaping import csv_text, plain_cell
 from exparity.report.latex import render_latex_table
 
 

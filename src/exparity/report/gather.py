@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_tables
+from exparity.artefacts.files import read_tables
+from exparity.core.errors import InputError
+from exparity.core.registry import Registry
 from exparity.data import DATASETS
-from exparity.errors import InputError
 from exparity.interface import MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.registry import Registry
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.stats.control import ControlRate, control_rates
 from exparity.stats.multiplicity import adjust

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.report.tables import Table, cell_of_seeds
 from exparity.stats.multiplicity import adjust
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from exparity.catalogue import ARROWS
-from exparity.escaping import visible
+from exparity.core.escaping import visible
+from exparity.interface import ARROWS
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.tables import Table

@@ -10,11 +10,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exparity.errors import InputError
-from exparity.layout import ANALYSES
+from exparity.artefacts.layout import ANALYSES
+from exparity.artefacts.seal import read_metadata
+from exparity.core.errors import InputError
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
-from exparity.seal import read_metadata
 
 STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "control", "bias", *ANALYSES)
 """Stages in the order in which they run."""

@@ -16,7 +16,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from exparity.escaping import UNSAFE, visible
+from exparity.core.escaping import UNSAFE, visible
 from exparity.report.context import Context
 from exparity.report.latex import arrow
 from exparity.report.sections import SECTIONS, Section

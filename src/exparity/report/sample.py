@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.seal import open_sealed
 from exparity.report.gather import Study
 from exparity.report.scores import Scores
-from exparity.seal import open_sealed
 
 SETS_PER_CLASSIFIER = 40
 SETS_IN_ALL = 800

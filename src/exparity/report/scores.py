@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefact_schemas import check_schema
+from exparity.artefacts.schemas import check_schema
+from exparity.artefacts.seal import open_sealed
 from exparity.interface import FloatArray
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
-from exparity.seal import open_sealed
 
 log = logging.getLogger(__name__)
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exparity.escaping import file_name
+from exparity.core.escaping import file_name
 from exparity.report.gather import Study
 from exparity.stats.seeds import SeedSummary, summarise_seeds
 

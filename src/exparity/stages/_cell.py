@@ -10,10 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artifacts import read_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.lineage import MANIFEST
+from exparity.core.errors import InputError
 from exparity.interface import first_stray
-from exparity.lineage import MANIFEST
 
 _CELL = ("dataset", "model", "seed")
 _MADE_BY = {"predictions": "finetune", "explanations": "explain", "scores": "evaluate"}
@@ -62,7 +62,7 @@ def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
 
 
 def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
-    """Read an artefact of one row an example: see :func:`exparity.artifacts.read_artefact`.
+    """Read an artefact of one row an example: see :func:`exparity.artefacts.files.read_artefact`.
 
     Raises:
         InputError: as there; or it names no cell, is a shard, or fails :func:`check_examples`.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.interface import Encoding, FloatArray
 
 if TYPE_CHECKING:

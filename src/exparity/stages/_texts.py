@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.interface import Encoding, Example
 from exparity.models.checkpoints import check_known
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.data.table import read_prepared
-from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray
 from exparity.metrics._rationale import Attribution, word_arrays
 from exparity.stages._cell import cell_of, read_examples, require_same_cell

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_artefact, write_artefact
-from exparity.errors import InputError
-from exparity.seeding import derive_seed
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.stages._cell import cell_of, read_examples, require_same_cell
 from exparity.stats.model_bias import is_collapsed, model_bias
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from exparity.artifacts import read_artefact
-from exparity.escaping import say
+from exparity.artefacts.files import read_artefact
+from exparity.core.escaping import say
 from exparity.report.published import compare_results, write_comparison
 from exparity.report.published.comparison import nothing_to_compare
 from exparity.report.published.text import summary

@@ -8,9 +8,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import write_artefact
-from exparity.errors import InputError
-from exparity.seeding import derive_seed
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.stages._cell import cell_of, read_scores, require_same_cell
 from exparity.stats.permutation import permutation_control
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import write_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.stages._cell import cell_of, read_examples, read_scores, require_same_cell
 from exparity.stats.correctness import performance
 

@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
+from exparity.core.escaping import say
 from exparity.costs.finished import read_finished
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import STAGES
 from exparity.costs.table import MIB, aligned, gigabytes, hours
-from exparity.errors import InputError
-from exparity.escaping import say
 
 log = logging.getLogger(__name__)
 _NAMED = 10

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.data.table import PreparedData, read_prepared
-from exparity.errors import InputError
 from exparity.interface import Example
 from exparity.stats.dataset_bias import Forms, cooccurrence, word_associations
 

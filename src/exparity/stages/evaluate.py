@@ -11,16 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import write_table
+from exparity.artefacts.files import write_table
+from exparity.core.errors import InputError
+from exparity.core.options import complete
+from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
-from exparity.errors import InputError
 from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
+from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
-from exparity.parameters import complete
-from exparity.progress import Progress
 from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
-from exparity.stages._parts import Job, Shard, open_parts
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def evaluate_cell(
         token_budget: padded tokens per batch.
         shortcuts: see :func:`exparity.load_classifier`.
         shard: which share of the examples to score, such as ``2/4``; see
-            :func:`exparity.stages.gather.gather_shards`.
+            :func:`exparity.stages.shards.gather_shards`.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.

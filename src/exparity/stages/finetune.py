@@ -15,14 +15,14 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
+from exparity.artefacts.lineage import MANIFEST, current_lineage
 from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
-from exparity.lineage import MANIFEST, current_lineage
-from exparity.models._state import Snapshot, StateFolder
+from exparity.jobs.job_lock import job_lock
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
+from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.stages._joblock import job_lock
 
 log = logging.getLogger(__name__)
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from exparity.artifacts import write_table
+from exparity.artefacts.files import write_table
+from exparity.core.errors import InputError
+from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
-from exparity.errors import InputError
 from exparity.interface import Encoding, Example
-from exparity.progress import Progress
+from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.stages._cell import checkpoint_ids, require_same_cell
 from exparity.stages._masked_lm import MaskedLanguageModel, load_masked_lm, questions
-from exparity.stages._parts import Job, Shard, open_parts
 
 _PASSES = 30
 """Model passes per text, roughly: one a token."""

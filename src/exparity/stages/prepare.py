@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 

@@ -9,16 +9,16 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import atomic_path, write_artefact
-from exparity.errors import InputError
-from exparity.parameters import reason, violation
+from exparity.artefacts.files import atomic_path, write_artefact
+from exparity.core.errors import InputError
+from exparity.core.options import reason, violation
+from exparity.jobs.job_lock import job_lock
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.published import STUDIES, Comparison, compare_results, write_comparison
 from exparity.report.render import render_page
-from exparity.stages._joblock import job_lock
 
 log = logging.getLogger(__name__)
 

@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import write_artefact
-from exparity.seeding import derive_seed
+from exparity.artefacts.files import write_artefact
+from exparity.core.seeding import derive_seed
 from exparity.stages._cell import read_scores
 from exparity.stats import compare_all
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.interface import FloatArray
 from exparity.stats.effect import d_z
 from exparity.stats.multiplicity import holm

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from exparity.calls import array_of, listed, shown
-from exparity.errors import InputError
+from exparity.core.calls import array_of, listed, shown
+from exparity.core.errors import InputError
 from exparity.interface import FloatArray, IntArray
 from exparity.stats.sets import plain_ids
 

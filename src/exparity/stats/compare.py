@@ -8,10 +8,10 @@ from itertools import combinations
 
 import numpy as np
 
-from exparity.calls import checked, shown
-from exparity.errors import InputError
+from exparity.core.calls import checked, shown
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.interface import FloatArray, IntArray
-from exparity.seeding import derive_seed
 from exparity.stats.bootstrap import interval_of_d
 from exparity.stats.checks import check_options, samples
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
@@ -97,7 +97,7 @@ class GroupComparison:
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: a small table."""
-        from exparity.markup import comparison_html
+        from exparity.stats._html import comparison_html
 
         return comparison_html(self)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.interface import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean
 from exparity.interface import FloatArray, IntArray
 
 Forms = Sequence[Sequence[str]]

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
+from exparity.core.seeding import generator
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.seeding import generator
 from exparity.stats.checks import MAX_RESAMPLES
 from exparity.stats.prediction_difference import (
     interval_of_gap,

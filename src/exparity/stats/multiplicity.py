@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean
 from exparity.interface import FloatArray
 
 FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")

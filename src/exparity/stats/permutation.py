@@ -14,9 +14,9 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.seeding import derive_seed
 from exparity.stats.checks import samples
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.sets import complete, set_index, set_means

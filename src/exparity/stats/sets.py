@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from exparity.calls import shown
-from exparity.errors import InputError
+from exparity.core.calls import shown
+from exparity.core.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 
 SCHEMES = {"c": "bert_c", "ce": "bert_ce", "cef": "bert_cef", "cefaf": "bert_cefaf",
            "ola": "ola_cea"}  # fmt: skip

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 import pytest
 from report.analyses.made_up import GROUPS, MEANS, METHODS, SCHEMES, Grid
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.report.analyses import gecobench
 from exparity.report.analyses.attribution_difference import difference_tables
 from exparity.report.analyses.correctness import correctness_tables, published_claims

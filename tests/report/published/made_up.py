@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from exparity.artefact_schemas import schema_of
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import schema_of
 
 OPTIONS = {"statistics": {"alpha": 0.05, "threshold": 0.2}}
 

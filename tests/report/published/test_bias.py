@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from report.published.made_up import OPTIONS, filled, row
 
-from exparity.artifacts import write_artefact
+from exparity.artefacts.files import write_artefact
 from exparity.report.published import compare_results
 
 NAN = float("nan")

@@ -218,7 +218,7 @@ class TestFromOurs:
         assert found["compas_gini_considerable"].ours == (60, 60)
 
     def test_stand_ins_are_named(self, tmp_path, study):
-        from exparity.artifacts import write_artefact
+        from exparity.artefacts.files import write_artefact
 
         cell = next(c for c in study.cells.values() if c.model == "bert" and c.metric == "gini")
         write_artefact(

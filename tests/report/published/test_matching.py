@@ -7,8 +7,8 @@ import pytest
 from report.published.made_up import OPTIONS, row, rows_like
 from safetensors.numpy import save_file
 
-from exparity.artifacts import write_artefact
-from exparity.errors import InputError
+from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.models.catalogue import KNOWN_MODELS
 from exparity.report.published import compare_results
 

@@ -150,7 +150,7 @@ class TestCommand:
 
 class TestSummary:
     def test_stand_ins_stand_out(self, tmp_path, study):
-        from exparity.artifacts import write_artefact
+        from exparity.artefacts.files import write_artefact
 
         cell = next(c for c in study.cells.values() if c.model == "bert")
         write_artefact(

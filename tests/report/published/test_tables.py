@@ -11,8 +11,8 @@ from itertools import combinations, permutations
 
 import pytest
 
+from exparity.core.errors import InputError
 from exparity.data import DATASETS
-from exparity.errors import InputError
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.report.published.study import load_study

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity import layout
-from exparity.artifacts import read_artefact
-from exparity.errors import InputError
+from exparity.artefacts import layout
+from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError
 
 
 def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exparity.artifacts import read_artefact, read_tables
-from exparity.escaping import file_name, visible
+from exparity.artefacts.files import read_artefact, read_tables
+from exparity.core.escaping import file_name, visible
 from exparity.report.cells import artefact_paths
 from exparity.report.figures import captions
 from exparity.report.figures.bias import bias_figure

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
 from exparity.report.bias import QUANTITIES, Declared
+from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLACK,
@@ -15,7 +16,6 @@ from exparity.report.figures.style import (
     MARKERS,
     PALE,
     WIDTHS,
-    new_figure,
 )
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
+from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted, signed
 from exparity.report.figures.style import (
     BLUE,
@@ -17,7 +18,6 @@ from exparity.report.figures.style import (
     bare,
     diverging,
     ink_on,
-    new_figure,
 )
 from exparity.report.tables import Table
 

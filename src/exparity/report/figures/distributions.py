@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
 from exparity.interface import FloatArray
+from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLACK,
     GROUP_COLOURS,
     GROUP_HATCHES,
     WIDTHS,
-    new_figure,
     tint,
 )
 

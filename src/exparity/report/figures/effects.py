@@ -6,7 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
+from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     GREY,
@@ -14,7 +15,6 @@ from exparity.report.figures.style import (
     PALE,
     SERIES_COLOURS,
     WIDTHS,
-    new_figure,
 )
 from exparity.report.tables import Table
 

@@ -6,12 +6,12 @@ import textwrap
 from collections.abc import Callable
 from typing import Any
 
-from exparity.catalogue import ARROWS
+from exparity.core.escaping import visible
+from exparity.core.registry import Registry
 from exparity.data import DATASETS
-from exparity.escaping import visible
+from exparity.interface import ARROWS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.registry import Registry
 from exparity.report.gather import Study
 
 Names = Callable[[str, str], str]

@@ -6,8 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names
-from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, WIDTHS, new_figure
+from exparity.report.figures.style import (
+    BLUE,
+    GREY,
+    PALE,
+    VERMILION,
+    WIDTHS,
+)
 from exparity.stats.control import ControlRate, control_rates
 from exparity.stats.exact import exact_interval
 from exparity.stats.shares import Share

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -86,13 +86,6 @@ def house_style() -> Iterator[None]:
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(_SETTINGS)
         yield
-
-
-def new_figure(width: float, height: float) -> Figure:
-    """Return an empty figure of exactly this size in inches; pyplot does not know of it."""
-    from exparity.report.figures.shown import ShownFigure
-
-    return ShownFigure(figsize=(width, height), layout="constrained")
 
 
 def save(figure: Figure, path: Path, title: str) -> None:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
+from exparity.core.markup import token_texts
 from exparity.interface import Explanation
-from exparity.markup import token_texts
 from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
 
-from exparity.artifacts import read_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.report.published.matching import Names
 from exparity.report.published.study import PublishedStudy
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity.errors import InputError
+from exparity.core.errors import InputError
 from exparity.report.published.agreement import Agreement, Correlation, agreements, correlations
 from exparity.report.published.bias import BiasMatch, match_bias
 from exparity.report.published.claims import ClaimResult, Settings, recount

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exparity.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean
 from exparity.report.published.study import PublishedCell, PublishedStudy
 from exparity.report.tables import SeedCounts, count_seeds
 

@@ -10,8 +10,8 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artifacts import atomic_path, save_parquet
-from exparity.escaping import csv_text
+from exparity.artefacts.files import atomic_path, save_parquet
+from exparity.core.escaping import csv_text
 from exparity.report.published.agreement import majority
 from exparity.report.published.claims import ClaimResult
 from exparity.report.published.comparison import Comparison

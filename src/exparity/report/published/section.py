@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.core.registry import Registry
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.registry import Registry
 from exparity.report.published import words
 from exparity.report.published.agreement import Agreement, Correlation, majority
 from exparity.report.published.comparison import Comparison, left_out_text

@@ -8,8 +8,8 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
-from exparity.artifacts import read_parquet
-from exparity.errors import InputError
+from exparity.artefacts.files import read_parquet
+from exparity.core.errors import InputError
 from exparity.models.catalogue import KNOWN_MODELS
 from exparity.report.published.study import SCRATCH, PublishedStudy
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from exparity.errors import InputError, did_you_mean
+from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
 
 Key = tuple[str, str, str, str]

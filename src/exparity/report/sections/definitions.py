@@ -9,9 +9,9 @@ from typing import Any
 
 from markupsafe import Markup, escape
 
+from exparity.core.registry import Entry, Registry
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.registry import Entry, Registry
 from exparity.report.context import Context
 from exparity.report.mathml import mathml
 from exparity.report.sections.section import Content, Section

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from exparity import layout
+from exparity.artefacts import layout
 from exparity.report.context import Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exparity.catalogue import ARROWS
-from exparity.escaping import visible
+from exparity.core.escaping import visible
+from exparity.interface import ARROWS
 from exparity.report.tables import SeedCounts, count_seeds
 from exparity.report.terminal.shown import GAP, Shown, Terminal
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from exparity.escaping import visible
+from exparity.core.escaping import visible
 
 if TYPE_CHECKING:
     from rich.text import Text

@@ -1,0 +1,1 @@
+"""The tables of results: what they hold, where they lie, how they are written and read."""

@@ -1,0 +1,336 @@
+"""The Parquet artefacts: their schemas, how they are written and how they are read back.
+
+Every file carries the ids of its cell (dataset, model, ...) as dictionary-encoded columns, so that
+a folder of files is one table, and its provenance as key-value metadata.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import subprocess
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import cache
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from exparity.artefacts import layout
+from exparity.artefacts.lineage import current_lineage
+from exparity.artefacts.schemas import PATTERNS, check_schema, layout_of, schema_of
+from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
+from exparity.core.calls import checked
+from exparity.core.errors import InputError
+from exparity.core.usage import usage
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_METADATA_PREFIX = "exparity."
+log = logging.getLogger(__name__)
+_job_start: ContextVar[float | None] = ContextVar("job_start", default=None)
+
+
+@contextmanager
+def job() -> Iterator[None]:
+    """Mark the start of a job, so that of two of one cell the later one's artefacts stay."""
+    token = _job_start.set(time.time())
+    try:
+        yield
+    finally:
+        _job_start.reset(token)
+
+
+@contextmanager
+def atomic_path(path: Path) -> Iterator[Path]:
+    """Yield a temporary path beside ``path`` and rename it into place on success.
+
+    A job that dies leaves nothing that looks finished; two that race leave one whole file.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        mode = os.umask(0)
+        os.umask(mode)
+        temporary.chmod(0o666 & ~mode)  # mkstemp's 0600 would hide results from colleagues
+        with temporary.open("rb") as written:
+            os.fsync(written.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        if error.errno is None or error.filename not in (None, str(temporary)):
+            raise
+        # The file that the user knows; libraries name none, or the temporary one.
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@cache
+def _commit() -> str:
+    """Return the git commit of the source tree that exparity runs from, or ``unknown``."""
+    root = Path(__file__).resolve().parent
+    try:
+        run = subprocess.run(
+            ["git", "-C", str(root), "rev-parse", "HEAD"],
+            capture_output=True,
+            text=True,
+            timeout=10,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return "unknown"
+    return run.stdout.strip() if run.returncode == 0 else "unknown"
+
+
+@cache
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def write_artefact(
+    path: Path,
+    artefact: str,
+    rows: Sequence[Mapping[str, Any]],
+    ids: Mapping[str, str | int],
+    *,
+    stage: str,
+    parameters: Mapping[str, Any],
+    device: str = "cpu",
+    seconds: float = 0.0,
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
+
+    Args:
+        path: where to.
+        artefact: which one; see :data:`ARTEFACTS`.
+        rows: one mapping per row, without the ids.
+        ids: the cell's ids (``dataset``, ``model``, ...); a row may override them.
+        stage: stage that made it.
+        parameters: parameters that made it.
+        device: where the model ran.
+        seconds: wall time.
+        extra: further facts to keep, such as the order of the groups.
+
+    Raises:
+        InputError: a row does not fit the schema.
+    """
+    table = table_of(path, artefact, rows, ids)
+    write_table(
+        path, artefact, table, ids,
+        stage=stage, parameters=parameters, device=device, seconds=seconds, extra=extra,
+    )  # fmt: skip
+
+
+def table_of(
+    path: Path, artefact: str, rows: Sequence[Mapping[str, Any]], ids: Mapping[str, str | int]
+) -> pa.Table:
+    """Return rows as a checked table of an artefact, sorted by key.
+
+    Args:
+        path: where they are to go, for messages.
+        artefact: which one.
+        rows: one mapping per row, without the ids.
+        ids: the cell's ids; a row may override them.
+
+    Raises:
+        InputError: a row does not fit the schema.
+    """
+    _, id_names, _, keys = layout_of(artefact)
+    schema = schema_of(artefact)
+    full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
+    unknown = {name for row in full for name in row} - set(schema.names)
+    if unknown:
+        raise InputError(f"{path}: '{min(unknown)}' is not a column of the artefact '{artefact}'")
+    try:
+        full.sort(key=lambda row: tuple(row[key] for key in keys))
+        table = pa.Table.from_pylist(full, schema=schema)
+        table.validate(full=True)
+        for field in schema:
+            if not field.nullable and table.column(field.name).null_count:
+                raise InputError(f"{path}: column '{field.name}' has empty cells")
+    except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
+        raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
+    return table
+
+
+def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
+    """Return tables of one artefact as one, sorted by key: what all rows at once would give."""
+    schema = schema_of(artefact)
+    if not tables:
+        return schema.empty_table()
+    table = pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
+    table = table.unify_dictionaries()
+    keys = layout_of(artefact)[3]
+    return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
+
+
+def write_table(
+    path: Path,
+    artefact: str,
+    table: pa.Table,
+    ids: Mapping[str, str | int],
+    *,
+    stage: str,
+    parameters: Mapping[str, Any],
+    device: str = "cpu",
+    seconds: float = 0.0,
+    extra: Mapping[str, Any] | None = None,
+) -> None:
+    """Write a table from :func:`table_of` or :func:`join_tables`; see :func:`write_artefact`.
+
+    Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
+    others and whose results may be in use: what a job that started later wrote is left as it is.
+    """
+    started = _job_start.get() or time.time() - seconds
+    if _start_of(path) > started:
+        log.warning("%s: a job that started later has written it; left as it is", path)
+        return
+    provenance = {
+        "artefact": artefact,
+        "version": version("exparity"),
+        "commit": _commit(),
+        "stage": stage,
+        "wildcards": dict(ids),
+        "parameters": dict(parameters),
+        "packages": _versions(),
+        "device": device,
+        "seed": ids.get("seed"),
+        "rows": table.num_rows,
+        "started": started,
+        "wall_seconds": round(seconds, 3),
+        **usage(),
+        **(extra or {}),
+    }
+    save_parquet(path, table, provenance, current_lineage())
+
+
+def _start_of(path: Path) -> float:
+    """Return when the job that wrote an artefact started; 0 if there is none to read."""
+    try:
+        metadata = read_metadata(path).metadata or {}
+        return float(metadata.get(f"{_METADATA_PREFIX}started".encode(), 0))
+    except ValueError:
+        return 0.0
+
+
+def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage: str = "") -> None:
+    """Write a table with facts as its only metadata, atomically and with a seal."""
+    metadata = {
+        _METADATA_PREFIX + key: json.dumps(value, sort_keys=True, ensure_ascii=False)
+        for key, value in facts.items()
+    }
+    with atomic_path(path) as temporary:
+        write_sealed(table.replace_schema_metadata(metadata), temporary, lineage)
+
+
+def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
+    """Read what :func:`save_parquet` wrote: the table and the facts.
+
+    Raises:
+        InputError: it cannot be read or is damaged.
+    """
+    with open_sealed(path) as file:
+        # Threads cost more than they save where there is little to read.
+        table = file.read(use_threads=path.stat().st_size > 1 << 20)
+        metadata = {
+            key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+            for key, value in (table.schema.metadata or {}).items()
+            if key.decode().startswith(_METADATA_PREFIX)
+        }
+    return table, metadata
+
+
+def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
+    """Read one file and check its schema.
+
+    Args:
+        path: the file.
+        artefact: what it must be.
+
+    Returns:
+        The table, in the artefact's column order, and its provenance.
+
+    Raises:
+        InputError: the file is missing, damaged, or not such an artefact.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
+    table, metadata = read_parquet(path)
+    check_schema(path, artefact, table.schema)
+    return table.select(schema_of(artefact).names), metadata
+
+
+def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
+    """Read many files of one artefact into one table, in the given order, ids as plain text."""
+    schema = pa.schema(
+        [
+            pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
+            for f in schema_of(artefact)
+        ]
+    )
+    tables = [read_artefact(path, artefact)[0].cast(schema) for path in paths]
+    return pa.concat_tables(tables) if tables else schema.empty_table()
+
+
+@checked
+def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
+    """Read all files of an artefact below a results folder as one table.
+
+    Args:
+        folder: the results folder of a run, such as ``results``.
+        artefact: ``data``, ``predictions``, ``explanations``, ``scores``, ``tests``,
+            ``controls``, ``bias``, ``disparity``, ``history``, ``cost``,
+            ``correctness``, ``attribution_differences``, ``dataset_bias`` or ``mlm_scores``.
+
+    Returns:
+        A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns
+        and the rows of all files, sorted by file. A warning says how many files are missing of the
+        last run's grid.
+
+    Raises:
+        InputError: unknown artefact, no such folder, no file, or a file of another form.
+    """
+    subfolder = Path(folder) / layout_of(artefact)[0]
+    # Hidden names are work in progress of a running or killed job.
+    paths = sorted(
+        path
+        for path in subfolder.glob(PATTERNS.get(artefact, "**/*.parquet"))
+        if not any(part.startswith(".") for part in path.relative_to(subfolder).parts)
+    )
+    if not paths:
+        raise InputError(f"{subfolder}: no '{artefact}' files there; has that stage run?")
+    _warn_of_missing(Path(folder), artefact)
+    return read_tables(paths, artefact).to_pandas()
+
+
+def _warn_of_missing(results: Path, artefact: str) -> None:
+    """Warn if the grid of the last run has files of an artefact that are not there."""
+    try:
+        grid = json.loads((results / layout.GRID).read_text(encoding="utf-8"))
+        paths = [results / layout.path_of(artefact, ids) for ids in layout.cells(grid, artefact)]
+    except (OSError, ValueError, LookupError, TypeError):
+        return  # results of single stages know no grid
+    missing = [path for path in paths if not path.is_file()]
+    if missing:
+        warnings.warn(
+            f"{len(missing)} of {len(paths)} '{artefact}' files are missing, such as {missing[0]}; "
+            "run snakemake to make them",
+            stacklevel=3,
+        )

@@ -1,0 +1,83 @@
+"""What a result was made from: one key of a job's options and of the content of its inputs.
+
+Every result of the workflow records its key. Where it differs from what the config and the files
+say now, the result belongs to another config, or an input was replaced. File times, which copying
+and unpacking change, are not asked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from pathlib import Path
+from typing import Any
+
+from exparity.artefacts.seal import read_seal
+
+MANIFEST = "exparity.json"
+"""File in the folder of a checkpoint that says what it was made from and what belongs to it."""
+_current: ContextVar[str] = ContextVar("lineage", default="")
+
+
+def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
+    """Return the key of a job.
+
+    Args:
+        options: what the workflow hands it.
+        inputs: the :func:`identity` of each input, in any order.
+    """
+    facts = json.dumps([options, sorted(inputs)], sort_keys=True)
+    return hashlib.sha256(facts.encode()).hexdigest()
+
+
+def identity(path: Path) -> str:
+    """Return what tells the content of an input from any other; empty if it is not there.
+
+    Results record it themselves, so that those of a large grid are compared in a second. Other
+    files are read whole.
+    """
+    try:
+        if not path.is_dir():
+            seal = read_seal(path)
+            return seal.digest if seal else _digest(path)
+        if (path / MANIFEST).is_file():
+            return _digest(path / MANIFEST)
+        members = sorted(member for member in path.iterdir() if member.is_file())
+        return lineage({}, (f"{member.name} {_digest(member)}" for member in members))
+    except FileNotFoundError:
+        return ""
+
+
+def recorded_lineage(path: Path) -> str:
+    """Return the key that a result carries; empty if it has none or cannot be read."""
+    try:
+        if not path.is_dir():
+            seal = read_seal(path)
+            return seal.lineage if seal else ""
+        manifest = json.loads((path / MANIFEST).read_text(encoding="utf-8"))
+        return str(manifest.get("lineage", ""))
+    except (OSError, ValueError, AttributeError):
+        return ""
+
+
+@contextmanager
+def made_from(options: Mapping[str, Any], inputs: Iterable[Path]) -> Iterator[None]:
+    """Let what is written in the block carry the key of a job, as its inputs are at the start."""
+    token = _current.set(lineage(options, map(identity, inputs)))
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_lineage() -> str:
+    """Return the key of the job that is running; empty outside the workflow."""
+    return _current.get()
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

@@ -1,0 +1,343 @@
+"""The Parquet schemas of the artefacts: what columns each has, and whether a file has them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.core.calls import shown
+from exparity.core.errors import InputError, did_you_mean
+
+_ID = pa.dictionary(pa.int32(), pa.string())
+
+
+def _fields(*fields: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
+    return [pa.field(f[0], f[1], nullable=len(f) > 2) for f in fields]
+
+
+_IDS: dict[str, pa.Field] = {
+    name: pa.field(name, pa.int64() if name == "seed" else _ID, nullable=False)
+    for name in ("dataset", "model", "seed", "method", "metric")
+}
+
+_COST_COLUMNS = _fields(
+    ("output", pa.string()),
+    ("stage", _ID),
+    ("dataset", _ID, True),
+    ("model", _ID, True),
+    ("seed", pa.int64(), True),
+    ("method", _ID, True),
+    ("metric", _ID, True),
+    ("shard", pa.string(), True),
+    ("examples", pa.int64(), True),
+    ("seconds", pa.float64(), True),
+    ("work_seconds", pa.float64(), True),
+    ("cpu_seconds", pa.float64(), True),
+    ("max_rss_mb", pa.float64(), True),
+    ("device", _ID),
+    ("runs_model", pa.bool_()),
+    ("bytes", pa.int64()),
+)
+
+_KEY = _fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
+
+_TEST_COLUMNS = _fields(
+    ("group_a", pa.string()),
+    ("group_b", pa.string()),
+    ("n_a", pa.int64()),
+    ("n_b", pa.int64()),
+    ("mean_a", pa.float64()),
+    ("mean_b", pa.float64()),
+    ("sd_a", pa.float64()),
+    ("sd_b", pa.float64()),
+    ("mean_difference", pa.float64()),
+    ("U", pa.float64()),
+    ("p", pa.float64()),
+    ("significant", pa.bool_()),
+    ("cohens_d", pa.float64()),
+    ("d_ci_low", pa.float64()),
+    ("d_ci_high", pa.float64()),
+    ("considerable", pa.bool_()),
+    ("rank_biserial", pa.float64()),
+    ("direction", pa.int8()),
+    ("n_pairs", pa.int64()),
+    ("wilcoxon_p", pa.float64()),
+    ("d_z", pa.float64()),
+    ("n_undefined", pa.int64()),
+    ("n_examples", pa.int64()),
+    ("flags", pa.list_(pa.string())),
+    ("n_groups", pa.int64()),
+    ("omnibus", pa.string()),
+    ("omnibus_statistic", pa.float64()),
+    ("omnibus_p", pa.float64()),
+    ("epsilon_squared", pa.float64()),
+    ("n_sets", pa.int64()),
+    ("friedman_statistic", pa.float64()),
+    ("friedman_p", pa.float64()),
+)
+
+# artefact: (folder below the results folder, ids it carries, further columns, sort keys)
+_ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]] = {
+    "data": (
+        "data",
+        ("dataset",),
+        _fields(
+            ("example_id", pa.string()),
+            ("match_id", pa.string(), True),
+            ("split", pa.string()),
+            ("text", pa.string()),
+            ("words", pa.list_(pa.string())),
+            ("label", pa.int8()),
+            ("group", pa.string()),
+            ("rationale", pa.list_(pa.int8()), True),
+            ("attributes", pa.map_(pa.string(), pa.string())),
+        ),
+        ("split", "example_id"),
+    ),
+    "history": (
+        "models",
+        ("dataset", "model", "seed"),
+        _fields(
+            ("epoch", pa.int64()),
+            ("step", pa.int64()),
+            ("learning_rate", pa.float64()),
+            ("train_loss", pa.float64()),
+            ("train_accuracy", pa.float64()),
+            ("validation_loss", pa.float64()),
+            ("validation_accuracy", pa.float64()),
+            ("seconds", pa.float64()),
+        ),
+        ("epoch",),
+    ),
+    "predictions": (
+        "predictions",
+        ("dataset", "model", "seed"),
+        _KEY
+        + _fields(
+            ("label", pa.int8()),
+            ("probabilities", pa.list_(pa.float32())),
+            ("predicted", pa.int8()),
+        ),
+        ("example_id",),
+    ),
+    "bias": (
+        "bias",
+        ("dataset", "model", "seed"),
+        _fields(
+            ("quantity", pa.string()),
+            ("group", pa.string()),
+            ("group_b", pa.string()),
+            ("class_name", pa.string()),
+            ("value", pa.float64()),
+            ("n", pa.int64()),
+            ("ci_low", pa.float64()),
+            ("ci_high", pa.float64()),
+            ("flags", pa.list_(pa.string())),
+        ),
+        ("quantity", "group", "group_b", "class_name"),
+    ),
+    "explanations": (
+        "explanations",
+        ("dataset", "model", "seed", "method"),
+        _fields(
+            ("example_id", pa.string()),
+            ("target", pa.int8()),
+            ("token_ids", pa.list_(pa.int32())),
+            ("tokens", pa.list_(pa.string())),
+            ("word_ids", pa.list_(pa.int32())),
+            ("scores", pa.list_(pa.float32())),
+        ),
+        ("example_id",),
+    ),
+    "scores": (
+        "scores",
+        ("dataset", "model", "seed", "method", "metric"),
+        _KEY + _fields(("score", pa.float64())),
+        ("example_id",),
+    ),
+    "tests": (
+        "tests",
+        ("dataset", "model", "seed", "method", "metric"),
+        _TEST_COLUMNS,
+        ("group_a", "group_b"),
+    ),
+    "controls": (
+        "controls",
+        ("dataset", "model", "seed", "method", "metric"),
+        _fields(
+            ("scheme", pa.string()),
+            ("test", pa.string()),
+            ("group_a", pa.string()),
+            ("group_b", pa.string()),
+            ("n_permutations", pa.int64()),
+            ("n_significant", pa.int64()),
+            ("rate", pa.float64()),
+            ("flags", pa.list_(pa.string())),
+        ),
+        ("method", "metric", "scheme", "test", "group_a", "group_b"),
+    ),
+    "correctness": (
+        "correctness",
+        ("dataset", "model", "seed", "method", "metric"),
+        _fields(
+            ("subset", pa.string()),
+            ("group", pa.string()),
+            ("n", pa.int64()),
+            ("n_undefined", pa.int64()),
+            ("mean", pa.float64()),
+            ("sd", pa.float64()),
+            ("median", pa.float64()),
+        ),
+        ("method", "metric", "subset", "group"),
+    ),
+    "attribution_differences": (
+        "attribution_differences",
+        ("dataset", "model", "seed", "method"),
+        _fields(
+            ("group_a", pa.string()),
+            ("group_b", pa.string()),
+            ("word_a", pa.string()),
+            ("word_b", pa.string()),
+            ("n_sets", pa.int64()),
+            ("n_words", pa.int64()),
+            ("mean_a", pa.float64()),
+            ("mean_b", pa.float64()),
+            ("mean_difference", pa.float64()),
+            ("mean_absolute_difference", pa.float64()),
+            ("d_z", pa.float64()),
+            ("p", pa.float64()),
+            ("p_holm", pa.float64()),
+        ),
+        ("method", "group_a", "group_b", "word_a", "word_b"),
+    ),
+    "dataset_bias": (
+        "dataset_bias",
+        ("dataset",),
+        _fields(
+            ("quantity", pa.string()),
+            ("split", pa.string()),
+            ("group", pa.string()),
+            ("class_name", pa.string()),
+            ("word", pa.string()),
+            ("value", pa.float64()),
+            ("n", pa.int64()),
+            ("rationale_share", pa.float64()),
+        ),
+        ("quantity", "split", "group", "class_name", "word"),
+    ),
+    "mlm_scores": (
+        "mlm_scores",
+        ("dataset", "model", "seed"),
+        _KEY
+        + _fields(
+            ("n_words", pa.int64()),
+            ("n_tokens", pa.int64()),
+            ("mlm_score", pa.float64()),
+            ("log_likelihood", pa.float64()),
+        ),
+        ("example_id",),
+    ),
+    "disparity": (
+        "report",
+        ("dataset", "model", "seed", "method", "metric"),
+        _TEST_COLUMNS
+        + _fields(
+            ("metric_direction", pa.string()),
+            ("better_group", pa.string(), True),
+            ("test_accuracy", pa.float64()),
+            ("p_holm", pa.float64()),
+            ("p_bh", pa.float64()),
+            ("significant_holm", pa.bool_()),
+            ("significant_bh", pa.bool_()),
+        ),
+        ("dataset", "model", "seed", "method", "metric", "group_a", "group_b"),
+    ),
+    # Not every job has all ids: they are columns that may be empty.
+    "cost": ("", (), _COST_COLUMNS, ("stage", "output")),
+}
+
+ARTEFACTS = tuple(_ARTEFACTS)
+PATTERNS = {
+    "history": "**/history.parquet",
+    "disparity": "disparity.parquet",
+    "cost": "cost.parquet",
+}
+
+
+def layout_of(name: str) -> tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]:
+    """Return an artefact's folder, the ids it carries, its further columns and its sort keys.
+
+    Raises:
+        InputError: no such artefact.
+    """
+    if name not in _ARTEFACTS:
+        raise InputError(f"unknown artefact '{name}'; {did_you_mean(name, ARTEFACTS)}")
+    return _ARTEFACTS[name]
+
+
+def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Check that rows that came by hand hold values of an artefact's types where they have any.
+
+    Raises:
+        InputError: a value is of another type, or there is none; names row and column.
+    """
+    for field in schema_of(artefact):
+        kind = getattr(field.type, "value_type", field.type)  # of ids, which are dictionaries
+        kind = field.type if pa.types.is_list(field.type) else kind
+        for position, row in enumerate(rows):
+            if field.name not in row:
+                continue
+            value = row[field.name]
+            try:
+                null = pa.array([value], kind).null_count
+                known = not isinstance(value, bytes) and (field.nullable or not null)
+            except (pa.ArrowException, LookupError, OverflowError, TypeError, ValueError):
+                known = False
+            if not known:
+                raise InputError(f"row {position}: {field.name} must be {kind}, not {shown(value)}")
+
+
+@cache
+def schema_of(artefact: str) -> pa.Schema:
+    """Return the schema of an artefact: its ids, then its own columns.
+
+    Raises:
+        InputError: no such artefact.
+    """
+    _, ids, columns, _ = layout_of(artefact)
+    return pa.schema([_IDS[name] for name in ids] + columns)
+
+
+def _type_text(data_type: pa.DataType) -> str:
+    return "text id" if pa.types.is_dictionary(data_type) else str(data_type)
+
+
+def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+    if pa.types.is_dictionary(expected):
+        found = found.value_type if pa.types.is_dictionary(found) else found
+        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+    # Parquet renames the item field of lists; the type inside is what counts.
+    return bool(found.equals(expected)) or str(found) == str(expected)
+
+
+def check_schema(path: Path, artefact: str, found: pa.Schema) -> None:
+    """Compare a file's schema with the artefact's.
+
+    Raises:
+        InputError: names file, column, expected and found type.
+    """
+    for field in schema_of(artefact):
+        if field.name not in found.names:
+            raise InputError(
+                f"{path}: not a '{artefact}' artefact: column '{field.name}' "
+                f"({_type_text(field.type)}) is missing"
+            )
+        actual = found.field(field.name).type
+        if not _same(actual, field.type):
+            raise InputError(
+                f"{path}: column '{field.name}': expected {_type_text(field.type)}, found {actual}"
+            )

@@ -1,0 +1,187 @@
+"""Arguments of calls from Python: what cannot be meant is refused in one line, of any type."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import inspect
+import math
+import os
+import reprlib
+import types
+import typing
+from collections.abc import Callable, Mapping, Set
+from pathlib import Path
+from typing import Any, Literal, ParamSpec, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from exparity.core.errors import InputError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_NAMES: dict[Any, str] = {
+    bool: "true or false",
+    int: "an integer",
+    float: "a finite number",
+    str: "text",
+    Path: "a path",
+    types.NoneType: "None",
+}
+_ARRAYS: dict[type, str] = {bool: "0 or 1", int: "integers", float: "numbers"}
+
+
+def checked(function: Callable[P, R]) -> Callable[P, R]:
+    """Hold a function's plain arguments to their annotations: numbers, texts, choices, None.
+
+    numpy's scalars count as Python's. Arguments of other types are the function's own to check.
+    """
+    signature = inspect.signature(function)
+    annotations = {
+        name: annotation
+        for name, parameter in signature.parameters.items()
+        if (annotation := _plain_annotation(parameter.annotation, function)) is not None
+    }
+
+    @functools.wraps(function)
+    def call(*args: P.args, **kwargs: P.kwargs) -> R:
+        bound = signature.bind(*args, **kwargs)
+        for name in annotations.keys() & bound.arguments.keys():
+            bound.arguments[name] = plain(bound.arguments[name], annotations[name], name)
+        return function(*bound.args, **bound.kwargs)
+
+    return call
+
+
+def plain(value: Any, annotation: Any, name: str) -> Any:
+    """Return a value that an annotation allows, as Python's own type.
+
+    Raises:
+        InputError: it does not allow the value, or a seed is negative.
+    """
+    if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
+        value = value.item()
+    choices = _choices(annotation)
+    if not any(_fits(value, choice) for choice in choices):
+        names = [_NAMES.get(choice, repr(choice)) for choice in choices]
+        raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}")
+    if name == "seed" and value < 0:
+        raise InputError(f"seed must be 0 or more, not {value}")
+    if Path in choices:
+        _check_path(value, name)
+    return value
+
+
+def listed(value: Any, name: str, what: str) -> list[Any]:
+    """Return the items of a list, column or generator; one text or a mapping is none of these.
+
+    Args:
+        value: what the caller gave.
+        name: how an error names it.
+        what: what its items are.
+
+    Raises:
+        InputError: it is no list.
+    """
+    try:
+        if isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) != 1:
+            raise TypeError
+        items = iter(value)
+    except TypeError:
+        raise InputError(f"{name} must be a list of {what}, not {shown(value)}") from None
+    return list(items)
+
+
+def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
+    """Return a list of numbers as an array of its own.
+
+    Args:
+        kind: ``float``, ``int`` or ``bool``.
+        value: what the caller gave; None among floats is NaN.
+        name: how an error names it.
+
+    Raises:
+        InputError: it is no list of such numbers.
+    """
+    items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
+    wanted = np.dtype(kind)
+    converted: NDArray[Any]
+    try:
+        array = np.asarray(items)
+        if array.ndim != 1 or array.dtype.kind not in "biufO":
+            raise TypeError
+        if array.dtype == wanted:
+            return array.copy()
+        with np.errstate(invalid="ignore"):
+            converted = array.astype(wanted)
+        if kind is not float and not np.array_equal(converted, array):
+            raise TypeError
+    # torch says RuntimeError where a tensor has a gradient.
+    except (TypeError, ValueError, OverflowError, RuntimeError):
+        raise InputError(f"{name} must be a list of {_ARRAYS[kind]}, not {shown(value)}") from None
+    return converted
+
+
+def options_by_id(value: Any, name: str) -> dict[str, dict[str, Any]]:
+    """Return options by registered id.
+
+    Raises:
+        InputError: it is no mapping of ids to mappings.
+    """
+    items: Any = value.items() if isinstance(value, Mapping) else [(None, value)]
+    if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in items):
+        raise InputError(f"{name} must map ids to mappings of options, not {shown(value)}")
+    return {id: dict(options) for id, options in items}
+
+
+def shown(value: Any) -> str:
+    """Return a short form of any value, on one line."""
+    try:
+        text = reprlib.repr(value)
+    except ValueError:  # an integer of more digits than Python writes
+        text = f"this {type(value).__name__}"
+    return " ".join(text.split())
+
+
+def _check_path(value: str | os.PathLike[str], name: str) -> None:
+    """Refuse what the system can have no file for; whether there is one is not asked."""
+    try:
+        os.lstat(value)
+    except ValueError:  # a character that no path has
+        raise InputError(f"{name} {shown(value)}: no file can have this name") from None
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            raise InputError(f"{name} {shown(value)}: is too long for a path") from None
+
+
+def _plain_annotation(annotation: Any, function: Callable[..., Any]) -> Any:
+    """Return an annotation if all that it allows is plain; None otherwise."""
+    try:
+        # Annotations are text; names that only type checkers know are of no plain type.
+        evaluated = eval(annotation, getattr(function, "__globals__", {}))
+    except NameError:
+        return None
+    closed = typing.get_origin(evaluated) is Literal
+    return evaluated if closed or all(c in _NAMES for c in _choices(evaluated)) else None
+
+
+def _choices(annotation: Any) -> tuple[Any, ...]:
+    """Return the types and values that an annotation allows."""
+    if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is Literal:
+        return typing.get_args(annotation)
+    return (annotation,)
+
+
+def _fits(value: Any, choice: Any) -> bool:
+    if choice is Path:
+        return isinstance(value, os.PathLike)
+    if choice is int:
+        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
+    if choice is float:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        return number and abs(value) < 2**63 and math.isfinite(value)
+    if isinstance(choice, type):
+        return isinstance(value, choice)
+    return isinstance(value, str) and value == choice

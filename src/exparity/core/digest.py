@@ -1,0 +1,119 @@
+"""Digests of source code: what makes Snakemake run again exactly the work that a change touches."""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+_ROOT = Path(__file__).parents[1]
+
+
+def _module_file(dotted: str) -> Path | None:
+    """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
+    parts = dotted.split(".")[1:]
+    for candidate in (
+        _ROOT.joinpath(*parts).with_suffix(".py"),
+        _ROOT.joinpath(*parts, "__init__.py"),
+    ):
+        if parts and candidate.is_file():
+            return candidate
+    return None
+
+
+@cache
+def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    """Return the import statements of a source, wherever in it."""
+    found = _statements(ast.parse(source))
+    return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
+
+
+def _statements(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield all statements below a node: an import is one, and most nodes belong to expressions."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        for inner in getattr(node, field, ()):
+            yield inner
+            yield from _statements(inner)
+
+
+def _imported(path: Path) -> list[str]:
+    """Return the dotted names of ``exparity`` modules that a file imports."""
+    names = []
+    for node in _imports(path.read_bytes()):
+        if isinstance(node, ast.Import):
+            names += [a.name for a in node.names if a.name.startswith("exparity.")]
+        elif (node.module or "").startswith("exparity."):
+            names += [str(node.module)] + [f"{node.module}.{alias.name}" for alias in node.names]
+    return names
+
+
+def _private(path: Path) -> bool:
+    return path.stem.startswith("_") and path.stem != "__init__"
+
+
+def _definition(dotted: str) -> Path | None:
+    """Return the file of a module, or of what a package's ``__init__`` takes from one."""
+    file = _module_file(dotted)
+    if file is not None and file.stem != "__init__":
+        return file
+    package, _, name = dotted.rpartition(".")
+    init = _module_file(package)
+    for node in _imports(init.read_bytes()) if init is not None else ():
+        if isinstance(node, ast.ImportFrom) and name in (a.asname or a.name for a in node.names):
+            return _module_file(str(node.module))
+    return None
+
+
+@cache
+def reached(path: Path, package: str) -> tuple[Path, ...]:
+    """Return a file and the modules of a subpackage that it imports, directly or through them.
+
+    Of the subpackage's ``__init__`` only what is imported from it counts, and not all it offers.
+
+    Args:
+        path: the file, such as that of a stage.
+        package: name of the subpackage, such as ``stats``.
+    """
+    inside = (_ROOT / package).resolve()
+    seen: set[Path] = set()
+    queue = [path.resolve()]
+    while queue:
+        file = queue.pop()
+        if file not in seen:
+            seen.add(file)
+            found = {_definition(name) for name in _imported(file)} - {None}
+            queue += [m.resolve() for m in found if m and inside in m.resolve().parents]
+    return tuple(sorted(seen))
+
+
+@cache
+def source_digest(*paths: Path) -> str:
+    """Digest the source of implementing files and of the private helpers that they share.
+
+    A file's own bytes count, and those of every ``_private`` exparity module that it imports,
+    directly or through another such module: the removal curve under comprehensiveness and
+    sufficiency, say. Public modules (engine, artefacts) do not: they have tests of their own that
+    hold their results still, and a change in them must not throw away days of work.
+
+    Args:
+        paths: implementing files.
+
+    Returns:
+        The first 16 hexadecimal digits of a SHA-256.
+    """
+    seen: dict[Path, bytes] = {}
+    queue = list(paths)
+    while queue:
+        path = queue.pop().resolve()
+        if path in seen:
+            continue
+        seen[path] = path.read_bytes()
+        names = _imported(path) if path.suffix == ".py" else []
+        files = (_module_file(name) for name in names)
+        queue += [file for file in files if file is not None and _private(file)]
+    digest = hashlib.sha256()
+    for path in sorted(seen, key=lambda p: (p.name, seen[p])):
+        digest.update(path.name.encode() + b"\0" + seen[path] + b"\0")
+    return digest.hexdigest()[:16]

@@ -1,0 +1,161 @@
+"""Options of methods, metrics and datasets, read from the signatures that use them.
+
+The keyword-only arguments of a registered function are its options: name, default and allowed
+values come from the signature and its annotations, so there is no second list to keep.
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Annotated, Any, Literal
+
+from exparity.core.calls import shown
+from exparity.core.errors import InputError, did_you_mean
+from exparity.interface import Parameters
+
+_TYPES: dict[Any, Any] = {
+    bool: "boolean",
+    int: "integer",
+    float: "number",
+    str: "string",
+    type(None): "null",
+    Any: ["array", "boolean", "null", "number", "object", "string"],
+}
+_KEYWORDS = {
+    "at_least": "minimum",
+    "above": "exclusiveMinimum",
+    "at_most": "maximum",
+    "below": "exclusiveMaximum",
+}
+_SHOWN = 80
+
+
+@dataclass(frozen=True)
+class Option:
+    """One option: its default and the JSON schema of its values."""
+
+    name: str
+    default: Any
+    schema: Mapping[str, Any]
+
+
+def _schema(annotation: Any) -> dict[str, Any]:
+    """Translate an annotation to a JSON schema; raises TypeError for forms options cannot have."""
+    if annotation in _TYPES:
+        return {"type": _TYPES[annotation]}
+    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+    if origin is Annotated:
+        ends = {word: end for part in args[1:] for word, end in asdict(part).items()}
+        return _schema(args[0]) | {
+            _KEYWORDS[word]: end for word, end in ends.items() if end is not None
+        }
+    if origin is Literal:
+        return {"enum": list(args)}
+    if origin in (list, tuple):
+        items = [a for a in args if a is not Ellipsis]
+        return {"type": "array", "items": _schema(items[0]), "minItems": 1}
+    if origin is Mapping:
+        return {"type": "object", "additionalProperties": _schema(args[1])}
+    if origin in (typing.Union, types.UnionType):
+        first, *others = options = [_schema(a) for a in args]
+        if others == [{"type": "null"}] and "type" in first and "items" not in first:
+            return {**first, "type": [first["type"], "null"]}
+        return {"anyOf": options}
+    raise TypeError(f"an option cannot be annotated {annotation!r}")
+
+
+@cache
+def _validator() -> Any:
+    """Return a class of validators for which 3.0 is no integer, and NaN and infinity no numbers."""
+    from jsonschema import Draft202012Validator, validators
+
+    def is_integer(_: Any, value: Any) -> bool:
+        return isinstance(value, int) and not isinstance(value, bool)
+
+    def is_number(_: Any, value: Any) -> bool:
+        return is_integer(_, value) or (isinstance(value, float) and math.isfinite(value))
+
+    checker = Draft202012Validator.TYPE_CHECKER.redefine_many(
+        {"integer": is_integer, "number": is_number}
+    )
+    extended: Any = validators.extend  # without types upstream
+    return extended(Draft202012Validator, type_checker=checker)
+
+
+def violation(schema: Mapping[str, Any], value: Any) -> Any:
+    """Return the most telling error of a value under a JSON schema, None if it has none."""
+    from jsonschema.exceptions import best_match
+
+    return best_match(_validator()(schema).iter_errors(value))
+
+
+def reason(error: Any) -> str:
+    """Return what a violation of a JSON schema is, in words: the value and what it may be."""
+    value = repr(error.instance)
+    shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
+    if error.validator in _KEYWORDS.values():
+        ends = [
+            f"{word.replace('_', ' ')} {error.schema[keyword]}"
+            for word, keyword in _KEYWORDS.items()
+            if keyword in error.schema
+        ]
+        return f"{shown} is out of range ({' and '.join(ends)})"
+    if error.validator in ("pattern", "maxLength") and "$comment" in error.schema:
+        return f"{shown} is refused: {error.schema['$comment']}"
+    if isinstance(error.instance, float) and not math.isfinite(error.instance):
+        return f"{error.instance} is not a finite number"
+    return str(error.message).replace(value, shown)
+
+
+def options_of(function: Callable[..., Any]) -> dict[str, Option]:
+    """Return the keyword-only options of ``function`` by name.
+
+    Raises:
+        TypeError: an option has no default or an annotation that no config value can have.
+    """
+    hints = typing.get_type_hints(function, include_extras=True)
+    options = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
+            continue
+        if parameter.default is inspect.Parameter.empty or name not in hints:
+            raise TypeError(f"option '{name}' of {function.__name__} needs a default and a type")
+        default = parameter.default
+        default = list(default) if isinstance(default, tuple) else default
+        options[name] = Option(name, default, _schema(hints[name]))
+    return options
+
+
+def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: str) -> Parameters:
+    """Check ``values`` against ``options`` and fill in the defaults.
+
+    Args:
+        options: what may be set.
+        values: what the user set.
+        where: how the error names the place, such as ``methods.lime``.
+
+    Returns:
+        All options with their values, keys sorted.
+
+    Raises:
+        InputError: an unknown option, or a value of the wrong type or out of range.
+    """
+    for name, value in values.items():
+        if name not in options:
+            raise InputError(f"{where}: unknown option '{name}'; {did_you_mean(name, options)}")
+        try:
+            json.dumps(value)
+        except (TypeError, ValueError, RecursionError):
+            raise InputError(f"{where}.{name}: {shown(value)} is no value of a config") from None
+        error = violation(options[name].schema, value)
+        if error is not None:
+            place = "".join(f"[{step}]" for step in error.absolute_path)
+            raise InputError(f"{where}.{name}{place}: {reason(error)}")
+    return {name: values.get(name, options[name].default) for name in sorted(options)}

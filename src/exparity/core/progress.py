@@ -1,0 +1,61 @@
+"""Progress on standard error: a bar on a terminal, otherwise a line every 30 seconds."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from types import TracebackType
+
+from exparity.core.escaping import visible
+
+log = logging.getLogger(__name__)
+_INTERVAL = 30.0
+
+
+class Progress:
+    """Counts finished units of one job and tells the user.
+
+    Args:
+        total: units in the job.
+        label: what is done.
+        unit: plural name of what is counted.
+    """
+
+    def __init__(self, total: int, label: str, unit: str = "examples") -> None:
+        self.total, self.label, self.unit = total, visible(label), unit
+        self.done = 0
+        self._start = self._last = time.monotonic()
+        self._bar = None
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            self._bar = tqdm(total=total, desc=self.label, unit=f" {unit}", leave=False)
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._bar is not None:
+            self._bar.close()
+
+    def advance(self, count: int = 1) -> None:
+        """Count ``count`` more units as done."""
+        self.done += count
+        if self._bar is not None:
+            self._bar.update(count)
+            return
+        now = time.monotonic()
+        if now - self._last >= _INTERVAL:
+            self._last = now
+            rate = self.done / (now - self._start)
+            left = (self.total - self.done) / rate if rate else float("inf")
+            log.info(
+                "%s: %d of %d %s, %.1f a second, %.0f s left",
+                self.label, self.done, self.total, self.unit, rate, left,
+            )  # fmt: skip

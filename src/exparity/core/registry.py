@@ -1,0 +1,200 @@
+"""The registries of datasets, methods and metrics: the only lists of what exists.
+
+A registry discovers the modules of its package, the entry points of its group, and plug-ins named
+in a config. Registering is cheap: implementing modules import torch and the like inside functions.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import re
+import sys
+import traceback
+import typing
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from exparity.core.errors import ExparityError, InputError, did_you_mean
+from exparity.core.options import Option, options_of
+
+Facts = TypeVar("Facts")
+SLUG = re.compile(r"[a-z][a-z0-9_]*")
+
+
+@dataclass(frozen=True)
+class Entry(Generic[Facts]):
+    """One registered implementation: its id, function, facts and where it was written."""
+
+    id: str
+    function: Callable[..., Any]
+    facts: Facts
+    source: Path
+
+    @cached_property
+    def options(self) -> dict[str, Option]:
+        """Its options with defaults, from the function's keyword-only arguments."""
+        return options_of(self.function)
+
+    @property
+    def display(self) -> str:
+        """Name for tables."""
+        return getattr(self.facts, "display", None) or self.id.replace("_", " ").capitalize()
+
+    @cached_property
+    def summary(self) -> str:
+        """First line of the docstring."""
+        return (self.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Turn what the function raises into one line that says where it comes from.
+
+        Raises:
+            ExparityError: names the file, the line and the exception.
+        """
+        try:
+            yield
+        except ExparityError:
+            raise
+        except Exception as error:
+            frames = traceback.extract_tb(error.__traceback__)
+            lines = [frame.lineno for frame in frames if frame.filename == str(self.source)]
+            where = f"'{self.id}' in {self.source}" + (f", line {lines[-1]}" if lines else "")
+            reason = f"{type(error).__name__}: {' '.join(str(error).split())}"
+            if isinstance(error, ValueError) and "read-only" in reason:
+                reason = "writes to a read-only array, as its inputs are; copy it first"
+            raise ExparityError(f"{where}: {reason}") from error
+
+
+class Registry(Generic[Facts]):
+    """Ids to implementations of one kind.
+
+    Args:
+        kind: singular name for messages, such as ``metric``.
+        package: package whose public modules are imported on first use.
+        facts_type: class of the facts that every registration must give in full.
+    """
+
+    def __init__(self, kind: str, package: str, facts_type: type[Facts]) -> None:
+        self.kind = kind
+        self.package = package
+        self.facts_type = facts_type
+        self._entries: dict[str, Entry[Facts]] = {}
+        self._discovered = False
+
+    def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Return a decorator that registers a function under ``id``.
+
+        Raises:
+            InputError: a bad or taken id, a missing or unknown fact, or no docstring.
+        """
+
+        def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+            module = sys.modules.get(function.__module__)
+            source = Path(getattr(module, "__file__", None) or "interactive")
+            where = f"{self.kind} '{id}' in {source}"
+            if not SLUG.fullmatch(id):
+                raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
+            try:
+                settled = self.facts_type(**facts)
+            except TypeError as error:
+                reason = str(error).replace(f"{self.facts_type.__name__}.__init__() ", "")
+                raise InputError(f"{where}: {reason}") from None
+            for name, allowed in _closed_facts(self.facts_type).items():
+                if getattr(settled, name) not in allowed:
+                    raise InputError(f"{where}: {name} must be one of {', '.join(allowed)}")
+            if not (function.__doc__ or "").strip():
+                raise InputError(f"{where}: needs a docstring; its first line is shown to users")
+            known = self._entries.get(id)
+            again = known is not None and known.function.__qualname__ == function.__qualname__
+            if known is not None and not (again and known.source == source):
+                raise InputError(f"{where}: the id is taken by {known.source}; choose another")
+            self._entries[id] = Entry(id, function, settled, source)
+            return function
+
+        return decorate
+
+    def _discover(self) -> None:
+        if self._discovered:
+            return
+        self._discovered = True
+        package = importlib.import_module(self.package)
+        for module in pkgutil.iter_modules(package.__path__):
+            if not module.name.startswith("_"):
+                importlib.import_module(f"{self.package}.{module.name}")
+        for point in entry_points(group=self.package):
+            point.load()
+
+    def ids(self) -> list[str]:
+        """All registered ids, sorted."""
+        self._discover()
+        return sorted(self._entries)
+
+    def get(self, id: str, where: str = "") -> Entry[Facts]:
+        """Return the entry of ``id``.
+
+        Raises:
+            InputError: no such id; names the nearest known ones and ``where`` it was asked for.
+        """
+        self._discover()
+        if id not in self._entries:
+            place = f"{where}: " if where else ""
+            raise InputError(
+                f"{place}unknown {self.kind} '{id}'; {did_you_mean(id, self._entries)}"
+            )
+        return self._entries[id]
+
+
+def _closed_facts(facts_type: type[Any]) -> dict[str, tuple[str, ...]]:
+    """Return the facts that take one of few values, with these."""
+    hints = typing.get_type_hints(facts_type)
+    return {
+        name: typing.get_args(hint)
+        for name, hint in hints.items()
+        if typing.get_origin(hint) is typing.Literal
+    }
+
+
+def load_plugin(name: str) -> None:
+    """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name.
+
+    Raises:
+        InputError: the file or module does not exist or fails to import.
+    """
+    path = Path(name)
+    if not name.endswith(".py"):
+        try:
+            importlib.import_module(name)
+        except InputError:
+            raise
+        except Exception as error:
+            raise InputError(f"plugins: cannot import module '{name}': {error}") from error
+        return
+    if not path.is_file():
+        raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")
+    # Named by its path, so that two plug-ins may have files of one name.
+    tag = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
+    module_name = f"exparity_plugin_{path.stem}_{tag}"
+    if module_name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(module_name, path.resolve())
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[module_name] = module
+    try:
+        spec.loader.exec_module(module)
+    except InputError:
+        del sys.modules[module_name]
+        raise
+    except Exception as error:
+        del sys.modules[module_name]
+        raise InputError(f"plugins: {path}: {type(error).__name__}: {error}") from error

@@ -1,0 +1,317 @@
+"""Parts: the finished chunks of a job's examples, kept beside its output until that is whole.
+
+A part is a Parquet file without the suffix, so that nobody who reads the results sees it. It is
+valid only for the fingerprint of all that its rows depend on. Chunks depend on the list of examples
+alone, and shards are whole chunks: a job computes the same batches, and so the same bits, however
+often it is interrupted and however it is split.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import shutil
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.artefacts.files import join_tables, read_parquet, save_parquet, table_of
+from exparity.core.digest import source_digest
+from exparity.core.errors import InputError
+from exparity.data.files import sha256_of
+from exparity.interface import Example
+from exparity.jobs.job_lock import job_lock
+from exparity.jobs.stop import Stopped
+from exparity.models.manifest import require_intact
+
+log = logging.getLogger(__name__)
+
+_PASSES = 16000
+_CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
+
+
+def chunk_size(passes: int) -> int:
+    """Return how many examples make a part: few where each takes many model passes."""
+    return max(4, min(256, _PASSES // passes))
+
+
+@dataclass(frozen=True)
+class Shard:
+    """The ``index``-th of ``of`` jobs that share one cell's examples; counted from 1."""
+
+    index: int = 1
+    of: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Shard:
+        """Read a shard as the command line has it, such as ``2/4``."""
+        index, _, of = text.partition("/")
+        if not (index.isdecimal() and of.isdecimal() and 1 <= int(index) <= int(of)):
+            raise InputError(f"shard '{text}': write K/N with K from 1 to N, such as 2/4")
+        return cls(int(index), int(of))
+
+    def __str__(self) -> str:
+        return f"{self.index}/{self.of}"
+
+
+@dataclass(frozen=True)
+class Job:
+    """What the rows of a job depend on.
+
+    Attributes:
+        output: the artefact to write.
+        artefact: its kind.
+        stage: the stage that makes it.
+        ids: ids of the cell.
+        parameters: all parameters, as the artefact's metadata has them.
+        files: input files.
+        checkpoint: folder of the classifier, if it is run.
+        sources: implementing modules.
+    """
+
+    output: Path
+    artefact: str
+    stage: str
+    ids: Mapping[str, str | int]
+    parameters: Mapping[str, Any]
+    files: Sequence[Path]
+    checkpoint: Path | None
+    sources: Sequence[Path]
+
+    def fingerprint(self) -> str:
+        """Digest everything but the examples; reads all inputs."""
+        inputs = [sha256_of(path) for path in self.files]
+        if self.checkpoint is not None:
+            files = [p for p in self.checkpoint.iterdir() if p.suffix in _CHECKPOINT_FILES]
+            digests = require_intact(self.checkpoint) or {p.name: sha256_of(p) for p in files}
+            names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
+            inputs += [f"{name} {digests[name]}" for name in names]
+        digest = source_digest(*(path for path in self.sources if path.is_file()))
+        return _digest(
+            version("exparity"), self.stage, self.ids, self.parameters, inputs, digest
+        )  # fmt: skip
+
+
+def _digest(*facts: Any) -> str:
+    return hashlib.sha256(json.dumps(facts, sort_keys=True).encode()).hexdigest()
+
+
+def _seconds(done: Mapping[int, Mapping[str, Any]]) -> float:
+    """Return what finished chunks took."""
+    return float(sum(facts.get("seconds", 0.0) for facts in done.values()))
+
+
+def _ids(examples: Sequence[Example]) -> list[str]:
+    return [example.example_id for example in examples]
+
+
+@dataclass
+class Parts:
+    """The chunks of one job: which are done, and what came out.
+
+    Attributes:
+        job: what is made.
+        chunks: examples by position in the whole cell; of a shard, its own ones.
+        folder: where part files go; None if they are not worth it.
+        key: the job's fingerprint; empty if nobody needs it.
+        provenance: facts that the artefact must carry.
+        finished: True if another job has written the artefact meanwhile.
+        done: what is known of each finished chunk.
+        known: True once it is known what an earlier run has left.
+        earlier_seconds: what the chunks of an earlier run took.
+    """
+
+    job: Job
+    chunks: Mapping[int, Sequence[Example]]
+    folder: Path | None
+    key: str = ""
+    provenance: dict[str, Any] = field(default_factory=dict)
+    finished: bool = False
+    done: dict[int, dict[str, Any]] = field(default_factory=dict)
+    known: bool = False
+    earlier_seconds: float = 0.0
+    _tables: dict[int, pa.Table] = field(default_factory=dict)
+    _since: float = 0.0
+
+    @property
+    def todo(self) -> dict[int, Sequence[Example]]:
+        """Chunks that are still to be computed, by position."""
+        return {at: chunk for at, chunk in self.chunks.items() if at not in self.done}
+
+    @property
+    def total(self) -> int:
+        """Examples of the job."""
+        return sum(map(len, self.chunks.values()))
+
+    @property
+    def kept(self) -> int:
+        """Examples that a restarted job need not compute again."""
+        return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
+
+    def each(self) -> Iterator[tuple[int, Sequence[Example]]]:
+        """Yield the chunks that are still to be computed, and time them from here on."""
+        self._since = time.monotonic()
+        yield from self.todo.items()
+
+    def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
+        """Keep the rows of a finished chunk, and facts about it."""
+        now = time.monotonic()
+        facts["seconds"] = round(now - (self._since or now), 3)
+        self._since = now
+        table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
+        if self.folder is None:
+            self._tables[position] = table
+        else:
+            facts = {**facts, "fingerprint": self._fingerprint(position)}
+            save_parquet(self._path(position), table, facts)
+        self.done[position] = facts
+
+    def spent(self) -> dict[str, float]:
+        """Return the time that grew with the examples, as the artefact's metadata have it.
+
+        ``work_seconds`` is that of all chunks, ``earlier_seconds`` that of those which an
+        interrupted run of the same job has left.
+        """
+        return {
+            "work_seconds": round(_seconds(self.done), 3),
+            "earlier_seconds": round(self.earlier_seconds, 3),
+        }
+
+    def table(self) -> pa.Table:
+        """Return the rows of all chunks as the artefact has them."""
+        if self.folder is None:
+            tables = [self._tables[at] for at in sorted(self.chunks)]
+        else:
+            tables = [read_parquet(self._path(at))[0] for at in sorted(self.chunks)]
+        return join_tables(self.job.artefact, tables)
+
+    def _path(self, position: int) -> Path:
+        assert self.folder is not None
+        return self.folder / f"{position:05d}.part"
+
+    def _fingerprint(self, position: int) -> str:
+        return _digest(self.key, _ids(self.chunks[position]))
+
+    def take_over(self) -> None:
+        """Find the parts of an earlier run; delete those that do not belong to this job."""
+        assert self.folder is not None
+        positions = {self._path(at): at for at in self.chunks}
+        stale, damaged = 0, 0
+        for path in sorted(self.folder.glob("*.part")):
+            facts: dict[str, Any] = {}
+            try:
+                facts = read_parquet(path)[1]
+            except InputError:
+                damaged += 1
+            else:
+                at = positions.get(path)
+                if at is not None and facts.get("fingerprint") == self._fingerprint(at):
+                    self.done[at] = facts
+                    continue
+                stale += 1
+            path.unlink()
+        for path in self.folder.glob(".*.tmp"):
+            path.unlink()
+        if stale or damaged:
+            reasons = ["inputs, parameters or source changed"] * bool(stale)
+            reasons += [f"{damaged} unreadable"] * bool(damaged)
+            files = "file" if stale + damaged == 1 else "files"
+            log.info(
+                "discarded %d part %s of an earlier run: %s",
+                stale + damaged, files, "; ".join(reasons),
+            )  # fmt: skip
+        self.earlier_seconds = _seconds(self.done)
+        if self.done:
+            log.info("%d of %d examples are taken over from an earlier run", self.kept, self.total)
+
+
+def shard_sizes(examples: int, passes: int, shards: int) -> list[int]:
+    """Return how many of a cell's examples each of its shards has.
+
+    Args:
+        examples: those of the cell.
+        passes: model passes per example, roughly.
+        shards: jobs that share them.
+    """
+    size = chunk_size(passes)
+    firsts = range(0, examples, size)
+    return [
+        sum(min(size, examples - first) for first in firsts[shard::shards])
+        for shard in range(shards)
+    ]
+
+
+@contextmanager
+def open_parts(
+    job: Job, examples: Sequence[Example], passes: int, shard: Shard, *, save: bool = True
+) -> Iterator[Parts]:
+    """Open the parts of a job; they are removed after the block if it ended well.
+
+    Args:
+        job: what is made.
+        examples: all examples of the cell.
+        passes: model passes per example, roughly.
+        shard: which of them are this job's.
+        save: False for jobs that are over before saving would pay.
+
+    Yields:
+        The parts. The block writes the artefact, unless it is ``finished``.
+    """
+    size = chunk_size(passes)
+    firsts = list(enumerate(range(0, len(examples), size)))
+    chunks = {
+        at: examples[first : first + size] for at, first in firsts[shard.index - 1 :: shard.of]
+    }
+    folder = job.output.with_name(f"{job.output.name}.parts")
+    parts = Parts(job, chunks, folder if save and len(chunks) > 1 else None)
+    try:
+        if parts.folder or shard.of > 1:
+            parts.key = job.fingerprint()
+            parts.provenance["fingerprint"] = _digest(parts.key, _ids(examples))
+        if shard.of > 1:
+            parts.provenance["shard"] = {"index": shard.index, "of": shard.of}
+        with _held(parts.folder) as waited:
+            parts.finished = waited and _written(job.output, parts.provenance)
+            if parts.finished:
+                log.info("%s: finished by another job meanwhile", job.output)
+            elif parts.folder:
+                parts.take_over()
+            parts.known = True
+            yield parts
+    except Stopped as stopped:
+        if parts.known:
+            stopped.kept, stopped.total = parts.kept, parts.total
+        raise
+
+
+@contextmanager
+def _held(folder: Path | None) -> Iterator[bool]:
+    """Hold a folder's lock; the folder goes when all is done, or if nothing was saved in it."""
+    if folder is None:
+        yield False
+        return
+    lock = folder / ".lock"
+    with job_lock(lock) as waited:
+        try:
+            yield waited
+        except BaseException:
+            with suppress(OSError):
+                lock.unlink()
+                folder.rmdir()
+            raise
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _written(output: Path, provenance: Mapping[str, Any]) -> bool:
+    try:
+        facts = read_parquet(output)[1]
+    except InputError:
+        return False
+    return all(facts.get(name) == value for name, value in provenance.items())

@@ -1,0 +1,274 @@
+"""Figures for notebooks, drawn by the same code as the report's.
+
+matplotlib loads on the first call. Figures are none of pyplot's: a notebook shows what a cell
+returns, a script saves it with ``savefig``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exparity.artefacts.schemas import check_columns
+from exparity.core.calls import array_of, checked, listed, shown
+from exparity.core.errors import InputError
+from exparity.core.escaping import visible
+from exparity.interface import Explanation, FloatArray
+from exparity.report.figures.canvas import new_figure
+from exparity.report.figures.disparity import colour_bar, disparity_figure, disparity_panel
+from exparity.report.figures.distributions import (
+    distributions_panel,
+    group_marks,
+    logarithmic,
+    spread_of,
+)
+from exparity.report.figures.effects import effects_figure
+from exparity.report.figures.names import fitted, registered_names
+from exparity.report.figures.style import (
+    WIDTHS,
+    house_style,
+)
+from exparity.report.figures.tokens import tokens_panel
+from exparity.report.grid import by_cell, complete_rows, tables_of
+from exparity.report.tables import Table
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+Values = Sequence[float] | FloatArray
+Groups = Sequence[str]
+
+
+@checked
+def plot_explanation(
+    explanations: Explanation | Sequence[Explanation],
+    *,
+    width: float = WIDTHS["2col"],
+    ax: Axes | None = None,
+) -> Figure:
+    """Plot attributions as one bar per token.
+
+    Bars above zero speak for the target, hatched ones below against it; special tokens are grey.
+    Words of the rationale are bold.
+
+    Args:
+        explanations: one explanation, or several to be drawn below each other on one scale.
+        width: of a new figure, in inches.
+        ax: axes to draw a single explanation into, instead of a new figure.
+
+    Raises:
+        InputError: there is none, or several for one ``ax``.
+    """
+    if isinstance(explanations, Explanation):
+        explanations = [explanations]
+    several = listed(explanations, "explanations", "explanations")
+    if not several:
+        raise InputError("there is no explanation to plot")
+    for value in several:
+        if not isinstance(value, Explanation):
+            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
+        if (np.abs(value.scores) > 1e300).any():
+            raise InputError(f"explanation of {value.text!r}: a score is too large to plot")
+    _only_one(ax, len(several), "explanations")
+
+    def draw() -> Figure:
+        figure = new_figure(width, 1.4 * len(several) + 0.1)
+        panels = figure.subplots(len(several), 1, squeeze=False, sharey=True)[:, 0]
+        for panel, explanation in zip(panels, several, strict=True):
+            tokens_panel(panel, explanation)
+        return figure
+
+    return _drawn(draw, ax, lambda panel: tokens_panel(panel, several[0]), width)
+
+
+@checked
+def plot_distributions(
+    values: Values | Mapping[str, Values],
+    groups: Groups | Mapping[str, Groups],
+    order: Sequence[str] = ("male", "female"),
+    *,
+    label: str = "score",
+    log: bool = False,
+    width: float = WIDTHS["2col"],
+    ax: Axes | None = None,
+) -> Figure:
+    """Plot how scores are distributed in each group: violins with boxes.
+
+    Violins end at the 1 % and 99 % quantiles, whiskers at 5 % and 95 %; boxes are quartiles.
+
+    Args:
+        values: (n,) scores, NaN where undefined; or several such, by what to write below them.
+        groups: (n,) group of each score, or one such for each of ``values``.
+        order: the groups, in the order to draw them.
+        label: what the scores are.
+        log: whether to use a logarithmic axis.
+        width: of a new figure, in inches.
+        ax: axes to draw into, instead of a new figure.
+
+    Raises:
+        InputError: lengths or names disagree, a group is not in ``order``, or ``log`` is asked for
+            scores that are not positive.
+    """
+    order = listed(order, "order", "groups")
+    many: Mapping[str, Values] = values if isinstance(values, Mapping) else {"": values}
+    if not many:
+        raise InputError("there are no scores to plot")
+    places = []
+    for name, part in many.items():
+        if not isinstance(groups, Mapping):
+            own: Groups = groups
+        elif name in groups:
+            own = groups[name]
+        else:
+            raise InputError(f"scores of '{name}' have no groups; give groups by the same names")
+        places.append(_split(part, own, order, name, log))
+
+    def panel(axes: Axes) -> None:
+        distributions_panel(axes, [[spread_of(x, log=log) for x in parts] for parts in places])
+        names = [fitted(registered_names("method", name), 16) for name in many]
+        axes.set_xticks(range(len(many)), names)
+        axes.set_ylabel(visible(label, keep="\n"))
+        if log:
+            logarithmic(axes)
+        axes.legend(
+            handles=group_marks(order), loc="lower right", bbox_to_anchor=(1, 1), ncols=len(order)
+        )
+
+    def draw() -> Figure:
+        figure = new_figure(width, 2.0)
+        panel(figure.subplots())
+        return figure
+
+    return _drawn(draw, ax, panel, width)
+
+
+@checked
+def plot_disparity(
+    tests: pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    threshold: float = 0.2,
+    width: float = WIDTHS["2col"],
+    ax: Axes | None = None,
+) -> Figure:
+    """Plot tests as a table of methods and metrics, in the form of the report.
+
+    A cell says the mean of Cohen's d over the seeds with a significant difference, over all seeds
+    where there is none, and how many seeds these are of those tested.
+
+    Args:
+        tests: rows of ``tests`` or ``disparity`` as :func:`exparity.read_results` gives them, or
+            mappings such as ``{"method": ..., "metric": ..., **vars(comparison)}``; of one dataset
+            and one pair of groups.
+        threshold: |d| from which an effect is considerable, and bold.
+        width: of a new figure, in inches.
+        ax: axes to draw into, instead of a new figure; for the tests of one model.
+
+    Raises:
+        InputError: there are no tests, one lacks a column, they are of several datasets or pairs of
+            groups, or of several models for one ``ax``.
+    """
+    table, _ = _one_table(tests, threshold)
+    _only_one(ax, len(table.models), "models")
+
+    def panel(axes: Axes) -> None:
+        disparity_panel(axes, table, table.models[0], registered_names)
+        figure = axes.get_figure()
+        assert figure is not None
+        colour_bar(figure, table, [axes])
+
+    return _drawn(lambda: disparity_figure(table, width, registered_names), ax, panel, width)
+
+
+@checked
+def plot_effects(
+    tests: pd.DataFrame | Iterable[Mapping[str, Any]],
+    *,
+    threshold: float = 0.2,
+    width: float = WIDTHS["2col"],
+) -> Figure:
+    """Plot effect sizes with their intervals: a panel per metric, a line per method and model.
+
+    A mark is the mean of Cohen's d over all seeds, filled if most of them are significant; ticks
+    are seeds, and the line spans their intervals.
+
+    Args:
+        tests: as for :func:`plot_disparity`.
+        threshold: |d| from which an effect is considerable; smaller ones lie on grey.
+        width: of the figure, in inches.
+
+    Raises:
+        InputError: as :func:`plot_disparity`.
+    """
+    table, rows = _one_table(tests, threshold)
+
+    def draw() -> Figure:
+        return effects_figure(table, by_cell(rows), width, registered_names, threshold=threshold)
+
+    return _drawn(draw, None, lambda axes: None, width)
+
+
+def _one_table(
+    tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float
+) -> tuple[Table, list[Any]]:
+    records: Any = tests
+    if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
+        records = records.to_dict("records")
+    rows = listed(records, "tests", "rows of tests")
+    for row in rows:
+        if not isinstance(row, Mapping):
+            raise InputError(f"tests must be mappings, such as rows of a table, not {shown(row)}")
+    check_columns("tests", rows)
+    rows = complete_rows(rows)
+    tables = tables_of(rows, threshold=threshold)
+    if len(tables) > 1:
+        found = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
+        raise InputError(f"tests are of {found}; choose one dataset and pair of groups")
+    return tables[0], rows
+
+
+def _split(
+    values: Values, groups: Groups, order: list[str], name: str, log: bool
+) -> list[FloatArray]:
+    """Return the scores of each group."""
+    of = f" of '{name}'" if name else ""
+    values = array_of(float, values, f"scores{of}")
+    groups = listed(groups, f"groups{of}", "the group of each score")
+    if len(values) != len(groups):
+        raise InputError(f"{len(values)} scores{of}, but there are {len(groups)} groups")
+    for group in (*groups, *order):
+        if not (isinstance(group, str) and group in order):
+            raise InputError(f"{shown(group)} is no group of {shown(order)}; name all in order=")
+    if np.isinf(values).any():
+        raise InputError(f"scores{of} are not all finite")
+    if log and (values <= 0).any():
+        raise InputError(f"scores{of} are not all positive; leave log out")
+    found = np.array(groups, dtype=object)
+    return [values[found == group] for group in order]
+
+
+def _only_one(ax: Axes | None, n: int, what: str) -> None:
+    if ax is not None and n != 1:
+        raise InputError(f"ax holds one of {what}, not {n}; leave ax out")
+
+
+def _drawn(
+    draw: Callable[[], Figure], ax: Axes | None, panel: Callable[[Axes], None], width: float
+) -> Figure:
+    """Draw a new figure, or a panel into axes of the caller's own and with the caller's style."""
+    from matplotlib.axes import Axes as KnownAxes
+
+    if not 1 <= width <= 100:
+        raise InputError(f"width must be 1 to 100 inches, not {width}")
+    if not (ax is None or isinstance(ax, KnownAxes)):
+        raise InputError(f"ax must be axes of matplotlib, not {shown(ax)}")
+    if ax is None:
+        with house_style():
+            return draw()
+    panel(ax)
+    figure = ax.get_figure(root=True)
+    assert figure is not None
+    return figure

@@ -1,0 +1,1 @@
+"""What people call beside the workflow: plan, show, data, bench."""

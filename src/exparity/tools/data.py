@@ -1,0 +1,207 @@
+"""What experiments need from elsewhere: raw files of datasets and checkpoints of models."""
+
+from __future__ import annotations
+
+import io
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import redirect_stdout
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TextIO
+
+from exparity.core.errors import InputError, did_you_mean
+from exparity.core.escaping import say
+from exparity.core.registry import Entry
+from exparity.data import DATASETS, input_files
+from exparity.data.files import DataSource, sha256_of, unverified, with_digest
+from exparity.interface import DatasetFacts, RemoteFile
+
+if TYPE_CHECKING:
+    from exparity.config import Experiment
+    from exparity.models.spec import ModelSpec
+
+_SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
+
+
+def read_experiment(path: Path) -> Experiment:
+    """Read a config file as the workflow does.
+
+    Raises:
+        InputError: no such file, not YAML, or a bad config.
+    """
+    from exparity.config import Experiment
+    from exparity.config.schema import read_schema
+    from exparity.core.strict import read_yaml
+
+    config = read_yaml(path)
+    if not isinstance(config, dict):
+        raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
+    checkout = Path(__file__).parents[3]
+    for folder in (checkout, Path.cwd()):
+        if (folder / _SCHEMA).is_file():
+            return Experiment.from_config(config, read_schema(folder / _SCHEMA))
+    raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
+
+
+Chosen = tuple[str, Entry[DatasetFacts], Mapping[str, Any]]
+"""Name, registered dataset and options."""
+
+
+def _chosen(ids: Sequence[str], experiment: Experiment | None) -> Iterator[Chosen]:
+    """Yield the datasets named; without names all of the config, or all that have raw files."""
+    if experiment is None:
+        for id in ids or DATASETS.ids():
+            entry = DATASETS.get(id)
+            if entry.facts.files or ids:
+                yield id, entry, {}
+        return
+    for id in ids or experiment.datasets:
+        if id not in experiment.datasets:
+            hint = did_you_mean(id, experiment.datasets)
+            raise InputError(f"the config has no dataset '{id}'; {hint}")
+        instance = experiment.datasets[id]
+        yield id, instance.entry, instance.params
+
+
+def list_data(source: DataSource, ids: Sequence[str], experiment: Experiment | None = None) -> None:
+    """Print every dataset with its groups, licence and files."""
+    chosen = _chosen(ids or (() if experiment else DATASETS.ids()), experiment)
+    for id, entry, _ in chosen:
+        facts = entry.facts
+        groups = ", ".join(facts.groups) or "as its options say"
+        say(f"{id}: {entry.summary}")
+        say(f"    {facts.attribute}: {groups}; licence {facts.licence}")
+        for file in facts.files:
+            state = "here" if (source.folder / file.path).is_file() else "not here"
+            say(f"    {source.folder / file.path} ({state})")
+        if facts.path_options:
+            say(f"    reads a file of your own: {', '.join(facts.path_options)}")
+        elif not facts.files:
+            say("    embedded: needs no file")
+
+
+def fetch_data(
+    source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
+) -> None:
+    """Download what is missing and verify what is there.
+
+    Raises:
+        InputError: a file cannot be downloaded or is altered.
+    """
+    for id, entry, options in _chosen(ids, experiment):
+        verify = bool(options.get("verify", True))
+        for file in _files(entry, options):
+            if verify and file.sha256 is None:
+                path = source.find(file, verify=False)
+                say(f"{id}: {unverified(path, file, sha256_of(path))}")
+                continue
+            say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
+        if entry.facts.path_options:
+            paths = input_files(entry.id, options, f"datasets.{id}") if experiment else []
+            say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
+        elif not entry.facts.files:
+            say(f"{id}: embedded, nothing to fetch")
+
+
+def check_data(
+    source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
+) -> None:
+    """Verify all files and say of each what it is.
+
+    Raises:
+        InputError: at least one is missing or altered; the others are still checked.
+    """
+    bad = 0
+    for id, entry, options in _chosen(ids, experiment):
+        for file in _files(entry, options):
+            path = source.folder / file.path
+            if not path.is_file():
+                state = "missing"
+            elif file.sha256 is None:
+                state = f"not verified: the published SHA-256 is not known, here {sha256_of(path)}"
+            elif sha256_of(path) == file.sha256:
+                state = "verified"
+            else:
+                state = "ALTERED" if options.get("verify", True) else "altered, as allowed"
+            bad += state in ("missing", "ALTERED")
+            say(f"{id}: {path} {state}")
+    if bad:
+        raise InputError(
+            f"{bad} files are missing or altered below {source.folder.absolute()}; "
+            "`exparity data fetch` downloads missing ones, delete altered ones first"
+        )
+
+
+def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[RemoteFile]:
+    return [with_digest(file, options) for file in entry.facts.files]
+
+
+def wanted_models(
+    names: Sequence[str], experiment: Experiment | None = None
+) -> dict[str, ModelSpec]:
+    """Return the models named; without names all of the config, or all of the catalogue.
+
+    Args:
+        names: ids of the config or of the catalogue, or Hub ids such as ``gpt2@REVISION``.
+        experiment: the config.
+    """
+    from exparity.models.catalogue import KNOWN_MODELS, known_spec
+    from exparity.models.checkpoints import check_checkpoint
+    from exparity.models.spec import ModelSpec
+
+    of_config = experiment.models if experiment else {}
+    specs = {}
+    for name in names or of_config or KNOWN_MODELS:
+        if experiment and name in of_config:
+            specs[name] = experiment.model_spec(name)
+        elif name in KNOWN_MODELS:
+            specs[name] = known_spec(name)
+        else:
+            checkpoint, _, revision = name.partition("@")
+            check_checkpoint(checkpoint)
+            specs[name] = ModelSpec(checkpoint=checkpoint, revision=revision or None)
+    return specs
+
+
+def fetch_models(models: Mapping[str, ModelSpec]) -> None:
+    """Download the checkpoints of models into the Hub's cache, and say of each what was done.
+
+    Raises:
+        InputError: one cannot be fetched; those before it are.
+    """
+    from exparity.models.download import fetch_checkpoint, label_of, on_hub
+
+    for name, spec in models.items():
+        if not on_hub(spec):
+            source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
+            say(f"{name}: {source}, nothing to fetch")
+            continue
+        folder, fetched = fetch_checkpoint(spec)
+        state = "fetched" if fetched else "already there"
+        unpinned = "" if spec.revision else "; pin what you use with a revision"
+        say(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
+
+
+def fetch(experiment: Experiment, log: str) -> None:
+    """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too.
+
+    Raises:
+        InputError: one cannot be had; those before it are there.
+    """
+    Path(log).parent.mkdir(parents=True, exist_ok=True)
+    with Path(log).open("w", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
+        fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)
+        fetch_models(wanted_models((), experiment))
+
+
+class _Both(io.TextIOBase):
+    """Writes to two files at once."""
+
+    def __init__(self, *files: TextIO) -> None:
+        self._files = files
+
+    def write(self, text: str) -> int:
+        for file in self._files:
+            file.write(text)
+            file.flush()
+        return len(text)

@@ -1,0 +1,150 @@
+"""Stage show: the headline and the disparity tables of finished results, on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.artefacts.files import read_artefact, read_tables
+from exparity.artefacts.schemas import check_schema
+from exparity.artefacts.seal import open_sealed
+from exparity.core.errors import InputError, did_you_mean
+from exparity.report.terminal import Shown, Terminal, render
+
+IDS = ("dataset", "model", "seed", "method", "metric")
+CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
+_COLUMNS = (
+    *IDS, "group_a", "group_b", "p", "wilcoxon_p", "significant", "considerable", "cohens_d",
+    "flags",
+)  # fmt: skip
+_OF_REPORT = ("metric_direction", "significant_holm", "significant_bh")
+_OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant")
+
+
+def show(
+    results: Path, filters: Mapping[str, Sequence[Any]] | None = None, correction: str = "none"
+) -> None:
+    """Print how often groups differ, and the disparity tables.
+
+    Everything is read from the report's ``disparity.parquet``; without a report, from the tests
+    that are there. On a terminal the tables are coloured and fitted to its width; elsewhere they
+    are plain text, a line per row.
+
+    Args:
+        results: folder of all results, or of the report.
+        filters: ids to show, by kind (see :data:`IDS`); all of a kind that is not named.
+        correction: which p-values count: ``none``, ``holm`` or ``bh``.
+
+    Raises:
+        InputError: there are no tests, an id is unknown, or a correction needs the report.
+    """
+    wanted = {kind: list(ids) for kind, ids in (filters or {}).items() if ids}
+    table, facts, notes = _read(results)
+    if correction != "none" and CORRECTIONS[correction] not in table.column_names:
+        raise InputError(
+            f"{results}: tests are corrected in the report, which has not been made; leave "
+            "--correction out"
+        )
+    for kind, ids in wanted.items():
+        table = _filtered(table, kind, ids)
+    statistics = facts.get("statistics", {})
+    shown = Shown(
+        title=facts.get("title", ""),
+        rows=table.to_pylist(),
+        controls=_controls(results, wanted),
+        counted=CORRECTIONS[correction],
+        correction=correction,
+        alpha=statistics.get("alpha", 0.05),
+        threshold=statistics.get("threshold", 0.2),
+        order={
+            kind: [id for id, _ in facts.get(f"{kind}s", ())]
+            for kind in ("dataset", "method", "metric")
+        },
+        notes=notes,
+    )
+    _print(shown)
+
+
+def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
+    """Return the tests, what is known of the study, and what to know about the tests."""
+    if not results.is_dir():
+        raise InputError(f"{results}: no such folder; name the results folder of a run")
+    files = _tests(results)
+    for path in (results / "report" / "disparity.parquet", results / "disparity.parquet"):
+        if path.is_file():
+            table, metadata = read_artefact(path, "disparity")
+            made = path.stat().st_mtime
+            newer = sum(file.stat().st_mtime > made for file in files)
+            notes = (
+                [f"{newer} tests were made after the report, and are not in it"] if newer else []
+            )
+            return table.select([*_COLUMNS, *_OF_REPORT]), metadata.get("parameters", {}), notes
+    if not files:
+        raise InputError(f"{results}: there are no tests yet; run the experiment first")
+    table = pa.concat_tables([_columns(path) for path in files])
+    statistics = read_artefact(files[0], "tests")[1].get("parameters", {})
+    note = f"there is no report yet: these are the {len(files)} tests made so far"
+    return table, {"statistics": statistics}, [note]
+
+
+def _columns(path: Path) -> pa.Table:
+    """Return what is needed of one file of tests; a run has thousands."""
+    with open_sealed(path) as file:
+        check_schema(path, "tests", file.schema_arrow)
+        return file.read(columns=list(_COLUMNS), use_threads=False).replace_schema_metadata()
+
+
+def _tests(results: Path) -> list[Path]:
+    # Hidden names are work in progress.
+    return sorted(
+        path
+        for path in (results / "tests").glob("*/*/*/*/*.parquet")
+        if not path.name.startswith(".")
+    )
+
+
+def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
+    found = table[kind].to_pylist()
+    known = set(found)
+    for id in ids:
+        if id not in known:
+            hint = did_you_mean(str(id), map(str, known))
+            raise InputError(f"there is no {kind} '{id}' in the results shown; {hint}")
+    return table.filter(pa.array([id in ids for id in found]))
+
+
+def _controls(results: Path, wanted: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
+    """Return the rows of the permutation control that belong to the tests shown."""
+    paths = sorted(
+        path
+        for path in (results / "controls").glob("*/*/*.parquet")
+        if not path.name.startswith(".")
+    )
+    table = read_tables(paths, "controls").select([*IDS, *_OF_CONTROLS])
+    return [
+        row for row in table.to_pylist() if all(row[kind] in ids for kind, ids in wanted.items())
+    ]
+
+
+def _print(shown: Shown) -> None:
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    terminal = Terminal()
+    if console.is_terminal:
+        colours = {None: 0, "standard": 16, "windows": 16}.get(console.color_system, 256)
+        terminal = Terminal(console.width, 0 if console.no_color else colours)
+    else:
+        console = Console(highlight=False, width=10_000)
+    with console.capture() as captured:
+        for part in render(shown, terminal):
+            console.print(part)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # signs that a terminal of old has no letter for
+    # Not by rich, so that a reader that stops early is treated as by other commands.
+    lines = captured.get().splitlines()
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")

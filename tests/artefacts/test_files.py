@@ -1,0 +1,668 @@
+"""Artefacts: schema round trips, provenance, atomic writes, and errors that name the culprit."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import re
+import time
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.dataset
+import pyarrow.parquet as pq
+import pytest
+from support import rotten
+
+from exparity import read_results
+from exparity.artefacts.files import (
+    atomic_path,
+    job,
+    read_artefact,
+    read_parquet,
+    read_tables,
+    save_parquet,
+    write_artefact,
+)
+from exparity.artefacts.schemas import ARTEFACTS, schema_of
+from exparity.core.errors import InputError
+
+CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
+
+_TEST = {
+    "group_a": "male", "group_b": "female", "n_a": 5, "n_b": 6, "mean_a": 0.25, "mean_b": 0.5,
+    "sd_a": 0.125, "sd_b": 1.0, "mean_difference": -0.25, "U": 11.5, "p": 0.0625,
+    "significant": False, "cohens_d": -0.35, "d_ci_low": -1.0, "d_ci_high": 0.5,
+    "considerable": True, "rank_biserial": -0.2, "direction": -1, "n_pairs": 5,
+    "wilcoxon_p": 0.5, "d_z": -0.1, "n_undefined": 1, "n_examples": 12, "flags": ["a", "b"],
+    "n_groups": 3, "omnibus": "kruskal_wallis", "omnibus_statistic": 6.5, "omnibus_p": 0.03,
+    "epsilon_squared": 0.25, "n_sets": 4, "friedman_statistic": 4.5, "friedman_p": 0.1,
+}  # fmt: skip
+_DATA = {
+    "example_id": "0001-male", "match_id": "0001", "split": "test", "text": "He ran .",
+    "words": ["He", "ran", "."], "label": 1, "group": "male", "rationale": [1, 0, 0],
+    "attributes": [("template", "t1"), ("z", "")],
+}  # fmt: skip
+_KEY = {"example_id": "0001", "group": "male", "match_id": "m1"}
+_HISTORY = {
+    "epoch": 1, "step": 10, "learning_rate": 0.5, "train_loss": 0.25, "train_accuracy": 1.0,
+    "validation_loss": 0.5, "validation_accuracy": 0.75, "seconds": 2.0,
+}  # fmt: skip
+_CONTROL = {
+    "scheme": "within_sets", "test": "mann_whitney", "group_a": "male", "group_b": "female",
+    "n_permutations": 20, "n_significant": 1, "rate": 0.05, "flags": [],
+}  # fmt: skip
+_BIAS = {
+    "quantity": "accuracy_gap", "group": "male", "group_b": "female", "class_name": "",
+    "value": 0.5, "n": 12, "ci_low": -0.25, "ci_high": 0.75, "flags": ["collapsed"],
+}  # fmt: skip
+_CORRECTNESS = {
+    "subset": "correct", "group": "male", "n": 12, "n_undefined": 1, "mean": 0.5, "sd": 0.25,
+    "median": 0.125,
+}  # fmt: skip
+_DIFFERENCE = {
+    "group_a": "male", "group_b": "female", "word_a": "he", "word_b": "she", "n_sets": 12,
+    "n_words": 13, "mean_a": 0.5, "mean_b": 0.25, "mean_difference": 0.25,
+    "mean_absolute_difference": 0.3, "d_z": 1.5, "p": 0.01, "p_holm": 0.02,
+}  # fmt: skip
+_DATASET_BIAS = {
+    "quantity": "cooccurrence", "split": "all", "group": "male", "class_name": "", "word": "",
+    "value": 12.0, "n": 3, "rationale_share": 0.5,
+}  # fmt: skip
+_COST = {
+    "output": "scores/pairs/bert/3/lime/gini.parquet", "stage": "evaluate", **CELL, "shard": "1/2",
+    "examples": 12, "seconds": 2.5, "work_seconds": 0.5, "cpu_seconds": 2.25, "max_rss_mb": 300.0,
+    "device": "cuda:0", "runs_model": True, "bytes": 1024,
+}  # fmt: skip
+_UNKNOWN = (*CELL, "shard", "examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb")
+# artefact: rows in the order of their keys; float32 columns hold exactly representable numbers
+ROWS = {
+    "data": [
+        {**_DATA, "example_id": "0009"},
+        {**_DATA, "example_id": "0001", "split": "train", "match_id": None, "rationale": None},
+        {**_DATA, "example_id": "0002", "split": "train", "attributes": []},
+    ],
+    "history": [_HISTORY, {**_HISTORY, "epoch": 2}, {**_HISTORY, "epoch": 10}],
+    "predictions": [
+        {**_KEY, "label": 1, "probabilities": [0.25, 0.75], "predicted": 1},
+        {**_KEY, "example_id": "0002", "match_id": None, "label": 0, "probabilities": [],
+         "predicted": 0},
+    ],
+    "bias": [
+        {**_BIAS, "quantity": "accuracy", "group": "", "group_b": "", "flags": []},
+        _BIAS,
+        {**_BIAS, "quantity": "tpr", "group_b": "", "class_name": "a"},
+        {**_BIAS, "quantity": "tpr", "group_b": "", "class_name": "b"},
+    ],
+    "explanations": [
+        {"example_id": "a", "target": 1, "token_ids": [101, 2**31 - 1], "tokens": ["[CLS]", "ü"],
+         "word_ids": [-1, 0], "scores": [-0.5, 0.25]},
+        {"example_id": "b", "target": 0, "token_ids": [7], "tokens": [""], "word_ids": [0],
+         "scores": [0.0]},
+    ],
+    "scores": [{**_KEY, "score": 0.1}, {**_KEY, "example_id": "0002", "score": -1e300}],
+    "tests": [
+        {**_TEST, "group_b": "a"},
+        _TEST,
+        {**_TEST, "group_b": "other", "flags": []},
+        {**_TEST, "group_a": "zz"},
+    ],
+    "controls": [
+        {**_CONTROL, "scheme": "across_rows", "flags": ["constant"]},
+        {**_CONTROL, "group_a": "", "group_b": "", "test": "friedman"},
+        _CONTROL,
+    ],
+    "disparity": [
+        {**_TEST, **CELL, "seed": seed, "metric_direction": "lower", "better_group": better,
+         "test_accuracy": 0.5, "p_holm": 0.25, "p_bh": 0.125, "significant_holm": False,
+         "significant_bh": True}
+        for seed, better in ((2, "male"), (10, None))
+    ],
+    "correctness": [
+        {**_CORRECTNESS, "subset": "all", "group": ""},
+        _CORRECTNESS,
+        {**_CORRECTNESS, "subset": "correct_sets", "group": "female"},
+    ],
+    "attribution_differences": [
+        {**_DIFFERENCE, "word_a": "", "word_b": ""},
+        _DIFFERENCE,
+        {**_DIFFERENCE, "word_a": "him", "word_b": "her"},
+    ],
+    "dataset_bias": [
+        _DATASET_BIAS,
+        {**_DATASET_BIAS, "quantity": "tfidf_correlation", "group": "", "class_name": "a",
+         "word": "ü", "value": -0.5},
+    ],
+    "mlm_scores": [
+        {**_KEY, "n_words": 4, "n_tokens": 5, "mlm_score": 2.5, "log_likelihood": -7.5},
+        {**_KEY, "example_id": "0002", "match_id": None, "n_words": 0, "n_tokens": 0,
+         "mlm_score": 0.0, "log_likelihood": 0.0},
+    ],
+    "cost": [_COST, {**_COST, **dict.fromkeys(_UNKNOWN), "output": "x"}, {**_COST, "stage": "z"}],
+}  # fmt: skip
+
+
+def ids_of(artefact):
+    if artefact in ("disparity", "cost"):
+        return {}
+    return {name: CELL[name] for name in CELL if name in schema_of(artefact).names}
+
+
+def write(path, artefact, rows=None, ids=None, **more):
+    write_artefact(
+        path,
+        artefact,
+        ROWS[artefact] if rows is None else rows,
+        ids_of(artefact) if ids is None else ids,
+        stage="a stage",
+        parameters={"alpha": 0.05},
+        **more,
+    )
+
+
+def plain(kind):
+    """A type as text, without the names that Parquet gives to the insides of lists and maps."""
+    return re.sub(r" \('\w+'\)", "", str(kind)).replace("element", "item")
+
+
+def columns(nullable):
+    return [(a, f.name) for a in ARTEFACTS for f in schema_of(a) if f.nullable == nullable]
+
+
+def test_every_artefact_has_sample_rows_here():
+    assert set(ROWS) == set(ARTEFACTS)
+
+
+@pytest.mark.contract
+class TestRoundTrip:
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_rows_and_types_come_back_sorted_by_key(self, artefact, tmp_path):
+        path = tmp_path / "deep" / "file.parquet"
+        write(path, artefact, list(reversed(ROWS[artefact])))
+        table, _ = read_artefact(path, artefact)
+        assert table.column_names == schema_of(artefact).names
+        found = table.to_pylist()
+        assert found == [{**ids_of(artefact), **row} for row in ROWS[artefact]]
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_the_file_has_the_declared_types_and_zstd(self, artefact, tmp_path):
+        path = tmp_path / "file.parquet"
+        write(path, artefact)
+        declared, stored = schema_of(artefact), pq.read_schema(path)
+        assert stored.names == declared.names
+        for field in declared:
+            assert plain(stored.field(field.name).type) == plain(field.type), field.name
+            assert stored.field(field.name).nullable == field.nullable
+        row_group = pq.ParquetFile(path).metadata.row_group(0)
+        codecs = {row_group.column(i).compression for i in range(row_group.num_columns)}
+        assert codecs == {"ZSTD"}
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_text_ids_are_dictionary_encoded(self, artefact, tmp_path):
+        path = tmp_path / "file.parquet"
+        write(path, artefact)
+        schema = read_artefact(path, artefact)[0].schema
+        for name in set(CELL) & set(schema.names):
+            is_dictionary = pa.types.is_dictionary(schema.field(name).type)
+            assert is_dictionary == (name != "seed"), name
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_no_rows_is_a_valid_file(self, artefact, tmp_path):
+        write(tmp_path / "none.parquet", artefact, [])
+        assert read_artefact(tmp_path / "none.parquet", artefact)[0].num_rows == 0
+
+    def test_nan_survives_and_is_not_null(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores", [{**_KEY, "score": math.nan}])
+        column = read_artefact(path, "scores")[0].column("score")
+        assert column.null_count == 0
+        assert math.isnan(column[0].as_py())
+
+    def test_a_row_may_override_the_ids_of_the_cell(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores", [{**_KEY, "score": 1.0, "metric": "other"}])
+        assert read_artefact(path, "scores")[0].column("metric").to_pylist() == ["other"]
+
+    def test_rows_and_ids_are_left_as_they_were(self, tmp_path):
+        rows = [{**_KEY, "example_id": "b", "score": 1.0}, {**_KEY, "score": 2.0}]
+        before = [dict(row) for row in rows]
+        write(tmp_path / "s.parquet", "scores", rows)
+        assert rows == before
+
+    def test_the_same_rows_give_the_same_bytes(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("exparity.artefacts.files.usage", lambda: {"cpu_seconds": 1.0})
+        with job():
+            for name in ("a", "b"):
+                write(tmp_path / name, "tests", device="cpu", seconds=1.0)
+        assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.contract
+class TestProvenance:
+    def test_every_key_is_there_and_is_json(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores", device="cuda:1", seconds=1.23456, extra={"groups": ["é", "b"]})
+        stored = {
+            key.decode(): json.loads(value)
+            for key, value in pq.read_schema(path).metadata.items()
+            if key.startswith(b"exparity.")
+        }
+        packages = stored.pop("exparity.packages")
+        commit = stored.pop("exparity.commit")
+        started = stored.pop("exparity.started")
+        assert time.time() - 60 < started < time.time()
+        used = {name: stored.pop(f"exparity.{name}") for name in ("cpu_seconds", "max_rss_mb")}
+        assert 0 < used["cpu_seconds"] <= time.process_time() + 0.001  # rounded
+        assert 20 < used["max_rss_mb"] < 64_000
+        assert stored == {
+            "exparity.artefact": "scores",
+            "exparity.version": "0.1.0",
+            "exparity.stage": "a stage",
+            "exparity.wildcards": CELL,
+            "exparity.parameters": {"alpha": 0.05},
+            "exparity.device": "cuda:1",
+            "exparity.seed": 3,
+            "exparity.rows": 2,
+            "exparity.wall_seconds": 1.235,
+            "exparity.groups": ["é", "b"],
+        }
+        assert packages["numpy"]
+        assert packages["pyarrow"] == pa.__version__
+        assert commit == "unknown" or len(commit) == 40
+        short = {key.removeprefix("exparity."): value for key, value in stored.items()}
+        found = read_artefact(path, "scores")[1]
+        assert found == {
+            **short,
+            "packages": packages,
+            "commit": commit,
+            "started": started,
+            **used,
+        }
+
+    def test_a_file_without_a_seed_says_null(self, tmp_path):
+        write(tmp_path / "d.parquet", "data")
+        assert read_artefact(tmp_path / "d.parquet", "data")[1]["seed"] is None
+
+    def test_metadata_of_others_is_left_out(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        table = pa.Table.from_pylist([{**CELL, **r} for r in ROWS["scores"]], schema_of("scores"))
+        pq.write_table(table.replace_schema_metadata({"pandas": "not json {"}), path)
+        assert read_artefact(path, "scores")[1] == {}
+
+
+@pytest.mark.contract
+class TestRefusedOnWrite:
+    @pytest.mark.parametrize(("artefact", "column"), columns(nullable=False))
+    def test_null_in_a_column_that_cannot_be_null(self, artefact, column, tmp_path):
+        row = {**ROWS[artefact][0], column: None}
+        with pytest.raises(InputError, match=f"column '{column}' has empty cells"):
+            write(tmp_path / "x.parquet", artefact, [row])
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(("artefact", "column"), columns(nullable=True))
+    def test_null_where_it_may_be(self, artefact, column, tmp_path):
+        write(tmp_path / "x.parquet", artefact, [{**ROWS[artefact][0], column: None}])
+        table, _ = read_artefact(tmp_path / "x.parquet", artefact)
+        assert table.column(column).to_pylist() == [None]
+
+    def test_a_missing_value(self, tmp_path):
+        with pytest.raises(InputError, match="column 'score' has empty cells"):
+            write(tmp_path / "x.parquet", "scores", [_KEY])
+
+    def test_a_missing_id(self, tmp_path):
+        with pytest.raises(InputError, match="column 'metric' has empty cells"):
+            write(tmp_path / "x.parquet", "scores", ids={**CELL, "metric": None})
+
+    @pytest.mark.parametrize(
+        ("artefact", "change"),
+        [
+            ("scores", {"score": "high"}),
+            ("predictions", {"label": 300}),
+            ("explanations", {"token_ids": ["a"]}),
+            ("tests", {"significant": "yes"}),
+            ("data", {"rationale": [300]}),
+        ],
+    )
+    def test_a_value_of_another_type(self, artefact, change, tmp_path):
+        path = tmp_path / "x.parquet"
+        with pytest.raises(
+            InputError, match=f"x.parquet: rows do not fit the artefact '{artefact}'"
+        ):
+            write(path, artefact, [{**ROWS[artefact][0], **change}])
+        assert list(tmp_path.iterdir()) == []
+
+    def test_a_refused_write_leaves_the_old_file(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores")
+        before = path.read_bytes()
+        with pytest.raises(InputError):
+            write(path, "scores", [{**_KEY, "score": None}])
+        assert path.read_bytes() == before
+        assert list(tmp_path.iterdir()) == [path]
+
+    @pytest.mark.parametrize("call", [schema_of, lambda name: read_results("x", name)])
+    def test_an_unknown_artefact_names_near_ones(self, call):
+        with pytest.raises(InputError, match="unknown artefact 'score'; did you mean 'scores'"):
+            call("score")
+
+    def test_an_unknown_artefact_cannot_be_written(self, tmp_path):
+        with pytest.raises(
+            InputError, match="unknown artefact 'q'; known: attribution_differences, bias"
+        ):
+            write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
+
+
+@pytest.mark.contract
+class TestRot:
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_every_flipped_bit_is_found(self, artefact, tmp_path):
+        path = tmp_path / f"{artefact}.parquet"
+        write(path, artefact)
+        before = read_artefact(path, artefact)
+        for flip in rotten(path, 60):
+            with pytest.raises(InputError, match=r"not a readable.*; delete it and run again"):
+                pytest.fail(f"{flip}: {read_artefact(path, artefact)}")
+        assert read_artefact(path, artefact) == before
+
+    def test_part_files_as_well(self, tmp_path):
+        path = tmp_path / "00000.part"
+        save_parquet(path, pa.table({"score": [0.5, 1.5]}), {"fingerprint": "f"})
+        for flip in rotten(path, 60):
+            with pytest.raises(InputError, match=r"00000\.part: not a readable Parquet file"):
+                pytest.fail(f"{flip}: {read_parquet(path)}")
+
+    def test_a_block_that_was_lost(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores")
+        whole = path.read_bytes()
+        for first in range(0, len(whole), 100):
+            lost = whole[first : first + 512]
+            path.write_bytes(whole[:first] + bytes(len(lost)) + whole[first + 512 :])
+            with pytest.raises(InputError, match="not a readable Parquet file"):
+                read_artefact(path, "scores")
+
+
+@pytest.mark.contract
+class TestAtomicPath:
+    def write_half(self, path, error):
+        with atomic_path(path) as temporary:
+            temporary.write_text("half")
+            raise error
+
+    @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, SystemExit])
+    def test_an_exception_leaves_no_file(self, error, tmp_path):
+        with pytest.raises(error):
+            self.write_half(tmp_path / "new" / "file", error("stop"))
+        assert list((tmp_path / "new").iterdir()) == []
+
+    def test_an_exception_leaves_the_old_file(self, tmp_path):
+        path = tmp_path / "file"
+        path.write_text("old")
+        with pytest.raises(ValueError, match="stop"):
+            self.write_half(path, ValueError("stop"))
+        assert path.read_text() == "old"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_success_replaces_and_leaves_no_temporary_file(self, tmp_path):
+        path = tmp_path / "file"
+        path.write_text("old")
+        with atomic_path(path) as temporary:
+            temporary.write_text("new")
+            assert path.read_text() == "old"
+            assert temporary.parent == path.parent  # a rename across disks is no rename
+            assert temporary.name.startswith(".")  # hidden from globs
+        assert path.read_text() == "new"
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_two_writers_leave_one_whole_file(self, tmp_path):
+        path = tmp_path / "file"
+        with atomic_path(path) as first, atomic_path(path) as second:
+            assert first != second
+            first.write_text("first")
+            second.write_text("second")
+        assert path.read_text() == "first"  # left last
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_mode_follows_the_umask(self, tmp_path):
+        old = os.umask(0o027)
+        try:
+            with atomic_path(tmp_path / "file") as temporary:
+                temporary.write_text("x")
+            assert (tmp_path / "file").stat().st_mode & 0o777 == 0o640
+            assert os.umask(0o027) == 0o027  # put back
+        finally:
+            os.umask(old)
+
+
+@pytest.mark.contract
+class TestRefusedOnRead:
+    def test_missing_file(self, tmp_path):
+        with pytest.raises(
+            InputError, match=r"gone.parquet: no such file; run the stage.*'scores'"
+        ):
+            read_artefact(tmp_path / "gone.parquet", "scores")
+
+    def test_a_folder_is_no_file(self, tmp_path):
+        with pytest.raises(InputError, match="no such file"):
+            read_artefact(tmp_path, "scores")
+
+    @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
+    def test_truncated_file(self, share, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores")
+        whole = path.read_bytes()
+        path.write_bytes(whole[: int(share * len(whole))])
+        with pytest.raises(InputError, match=r"s.parquet: not a readable Parquet file .*delete it"):
+            read_artefact(path, "scores")
+
+    def test_damaged_pages(self, tmp_path):
+        path = tmp_path / "s.parquet"
+        write(path, "scores")
+        whole = bytearray(path.read_bytes())
+        whole[4:80] = b"\xff" * 76  # the magic number and the footer stay
+        path.write_bytes(whole)
+        with pytest.raises(InputError, match="not a readable Parquet file"):
+            read_artefact(path, "scores")
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_missing_column(self, artefact, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, artefact)
+        whole = pq.ParquetFile(path).read()
+        for name in whole.column_names:
+            pq.write_table(whole.drop_columns([name]), path)
+            with pytest.raises(InputError, match=rf"x.parquet: not a '{artefact}' .*'{name}'"):
+                read_artefact(path, artefact)
+
+    @pytest.mark.parametrize(
+        ("column", "values", "expected", "found"),
+        [
+            ("score", pa.array(["a", "b"]), "double", "string"),
+            ("score", pa.array([1, 2], pa.float32()), "double", "float"),
+            ("seed", pa.array(["1", "2"]), "int64", "string"),
+            ("metric", pa.array([1, 2]), "text id", "int64"),
+            ("example_id", pa.array([1, 2]), "string", "int64"),
+        ],
+    )
+    def test_wrong_type(self, column, values, expected, found, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, "scores")
+        table = pq.ParquetFile(path).read()
+        index = table.column_names.index(column)
+        pq.write_table(table.set_column(index, column, values), path)
+        message = f"x.parquet: column '{column}': expected {expected}, found {found}"
+        with pytest.raises(InputError, match=message):
+            read_artefact(path, "scores")
+
+    def test_wrong_type_inside_a_list(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, "explanations")
+        table = pq.ParquetFile(path).read()
+        index = table.column_names.index("scores")
+        other = pa.array([[1.0], [2.0]], pa.list_(pa.float64()))
+        pq.write_table(table.set_column(index, "scores", other), path)
+        with pytest.raises(
+            InputError, match=r"'scores': expected list<.*float>, found list<.*doub"
+        ):
+            read_artefact(path, "explanations")
+
+    @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
+    def test_ids_may_be_plain_text(self, kind, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, "scores")
+        table = pq.ParquetFile(path).read()
+        index = table.column_names.index("metric")
+        values = table.column("metric").cast(pa.string()).cast(kind)
+        pq.write_table(table.set_column(index, "metric", values), path)
+        assert read_artefact(path, "scores")[0].column("metric").to_pylist() == ["gini", "gini"]
+
+    def test_further_columns_are_dropped_and_the_order_is_settled(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, "scores")
+        table = pq.ParquetFile(path).read().append_column("more", pa.array([1, 2]))
+        pq.write_table(table.select(list(reversed(table.column_names))), path)
+        assert read_artefact(path, "scores")[0].column_names == schema_of("scores").names
+
+
+@pytest.fixture
+def study(tmp_path) -> Path:
+    """Scores of 2 models × 2 seeds, beside work in progress that nobody may read."""
+    for model in ("bert", "gpt"):
+        for seed in (0, 1):
+            ids = {**CELL, "model": model, "seed": seed}
+            path = tmp_path / "scores" / "pairs" / model / str(seed) / "lime" / "gini.parquet"
+            rows = [{**_KEY, "example_id": str(i), "score": seed + i / 4} for i in range(3)]
+            write(path, "scores", rows, ids)
+    whole = path.read_bytes()
+    (path.parent / ".gini.parquet.abc.tmp").write_bytes(whole[:50])
+    (path.parent / ".gini.parquet").write_bytes(whole)
+    hidden = path.parent / ".gini.parts"
+    hidden.mkdir()
+    (hidden / "0.parquet").write_bytes(whole)
+    return tmp_path
+
+
+@pytest.mark.contract
+class TestReadResults:
+    def test_all_cells_are_one_table_in_the_order_of_files(self, study):
+        found = read_results(study, "scores")
+        assert list(found.columns) == schema_of("scores").names
+        cells = [(m, s) for m in ("bert", "gpt") for s in (0, 1) for _ in range(3)]
+        assert list(zip(found["model"], found["seed"], strict=True)) == cells
+        assert list(found["score"]) == [
+            s + i / 4 for _ in range(2) for s in (0, 1) for i in range(3)
+        ]
+
+    def test_the_folder_may_be_given_as_text(self, study):
+        assert len(read_results(str(study), "scores")) == 12
+
+    def test_a_hidden_folder_above_the_results_hides_nothing(self, study):
+        moved = study / ".cache" / "results"
+        moved.mkdir(parents=True)
+        (study / "scores").rename(moved / "scores")
+        assert len(read_results(moved, "scores")) == 12
+
+    def test_pyarrow_reads_the_folder_as_the_same_table(self, study):
+        found = pyarrow.dataset.dataset(study / "scores", format="parquet").to_table()
+        key = ["model", "seed", "example_id"]
+        expected = read_results(study, "scores").sort_values(key).to_dict("records")
+        plain = found.cast(
+            pa.schema(
+                [
+                    pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
+                    for f in found.schema
+                ]
+            )
+        )
+        assert plain.to_pandas().sort_values(key).to_dict("records") == expected
+
+    def test_pandas_reads_the_folder_as_the_same_table(self, study):
+        import pandas as pd
+
+        found = pd.read_parquet(study / "scores")
+        means = found.groupby(["model", "seed"], observed=True)["score"].mean()
+        assert means.to_dict() == {
+            ("bert", 0): 0.25, ("bert", 1): 1.25, ("gpt", 0): 0.25, ("gpt", 1): 1.25
+        }  # fmt: skip
+
+    def test_no_files(self, tmp_path):
+        with pytest.raises(InputError, match=r"tests: no 'tests' files there; has that stage run"):
+            read_results(tmp_path, "tests")
+
+    def test_one_bad_file_is_named(self, study):
+        bad = study / "scores" / "pairs" / "bert" / "0" / "lime" / "gini.parquet"
+        write(bad, "predictions", ids={**CELL})
+        with pytest.raises(InputError, match=r"bert/0/lime/gini.parquet: not a 'scores' artefact"):
+            read_results(study, "scores")
+
+    def test_history_is_found_beside_checkpoints(self, tmp_path):
+        folder = tmp_path / "models" / "pairs" / "bert" / "3"
+        write(folder / "history.parquet", "history")
+        (folder / "other.parquet").write_bytes(b"not an artefact")
+        assert list(read_results(tmp_path, "history")["epoch"]) == [1, 2, 10]
+
+    def test_disparity_is_one_file_of_the_report(self, tmp_path):
+        write(tmp_path / "report" / "disparity.parquet", "disparity")
+        (tmp_path / "report" / "other.parquet").write_bytes(b"not an artefact")
+        found = read_results(tmp_path, "disparity")
+        assert list(found["seed"]) == [2, 10]
+
+    def test_no_paths_give_an_empty_table_of_the_right_form(self):
+        found = read_tables([], "scores")
+        assert found.num_rows == 0
+        assert found.column_names == schema_of("scores").names
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"macth_id": "1"}, "'macth_id' is not a column of the artefact 'scores'"),
+        ({"example_id": None}, "rows do not fit|has empty cells"),
+        ({"score": "high"}, "rows do not fit"),
+    ],
+)
+def test_a_row_that_does_not_fit_is_refused(tmp_path, change, message):
+    row = {"example_id": "1", "group": "male", "match_id": None, "score": 0.5}
+    with pytest.raises(InputError, match=message):
+        write_artefact(
+            tmp_path / "x.parquet", "scores", [{**row, **change}, {**row, **change}], CELL,
+            stage="evaluate", parameters={},
+        )  # fmt: skip
+    assert list(tmp_path.iterdir()) == []
+
+
+class TestJobsThatMeet:
+    """A job of a killed run lives on and ends after its successor in the next run."""
+
+    def write(self, path, score):
+        rows = [{**_KEY, "score": score}]
+        write_artefact(path, "scores", rows, CELL, stage="evaluate", parameters={})
+
+    def score(self, path):
+        return read_artefact(path, "scores")[0].column("score").to_pylist()
+
+    def test_the_job_that_started_later_wins(self, tmp_path, caplog):
+        path = tmp_path / "scores.parquet"
+        with job():  # of the killed run
+            with job():  # of the next one
+                self.write(path, 2.0)
+            written = path.stat()
+            self.write(path, 1.0)
+        assert self.score(path) == [2.0]
+        assert path.stat().st_mtime_ns == written.st_mtime_ns
+        assert "a job that started later" in caplog.text
+
+    def test_a_job_replaces_what_earlier_ones_wrote(self, tmp_path):
+        path = tmp_path / "scores.parquet"
+        for score in (1.0, 2.0):
+            with job():
+                self.write(path, score)
+        self.write(path, 3.0)
+        assert self.score(path) == [3.0]
+
+    def test_a_damaged_file_is_replaced(self, tmp_path):
+        path = tmp_path / "scores.parquet"
+        path.write_bytes(b"PAR1 nothing")
+        self.write(path, 1.0)
+        assert self.score(path) == [1.0]

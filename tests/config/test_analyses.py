@@ -1,0 +1,163 @@
+"""The analyses of a config: off unless named, where they apply, what their jobs depend on."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+from support import TINY
+
+from exparity.config import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
+from exparity.core.options import options_of
+from exparity.stages.attribution_difference import attribution_difference_cell
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def schema(repository):
+    return read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+
+
+@pytest.fixture
+def experiment(schema):
+    def make(analyses=None, **changes):
+        config = {**copy.deepcopy(TINY), "metrics": {"mass_accuracy": {}, "gini": {}}, **changes}
+        if analyses is not None:
+            config["analyses"] = analyses
+        return Experiment.from_config(config, schema)
+
+    return make
+
+
+@pytest.fixture
+def checkpoints(tmp_path):
+    """Folders that look like a masked language model and like a bare encoder."""
+    found = {}
+    for name in ("BertForMaskedLM", "BertModel"):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "config.json").write_text(json.dumps({"architectures": [name]}))
+        found[name] = {"checkpoint": str(folder)}
+    return found
+
+
+def test_none_unless_named(experiment):
+    assert experiment().analyses.files() == []
+    assert json.loads(experiment().report_options())["analyses"] == {}
+
+
+def test_files_of_every_cell(experiment):
+    found = experiment(
+        {"correctness": None, "attribution_difference": {}, "dataset_bias": {}}, seeds=[0, 1]
+    )
+    assert found.analyses.files() == [
+        "results/correctness/pairs_all/bert_tiny/0.parquet",
+        "results/correctness/pairs_all/bert_tiny/1.parquet",
+        "results/attribution_differences/pairs_all/bert_tiny/0.parquet",
+        "results/attribution_differences/pairs_all/bert_tiny/1.parquet",
+        "results/dataset_bias/pairs_all.parquet",
+    ]
+    options = json.loads(found.report_options())
+    assert options["analyses"] == {
+        "correctness": [["pairs_all", "bert_tiny"]],
+        "attribution_difference": [["pairs_all", "bert_tiny"]],
+        "dataset_bias": [["pairs_all"]],
+    }
+
+
+def test_data_without_rationales_is_left_out(experiment):
+    found = experiment(
+        {"attribution_difference": {}, "dataset_bias": {}},
+        datasets={"pairs_all": {}, "people": {"use": "compas"}},
+        metrics={"gini": {}},
+    ).analyses
+    assert found.targets("attribution_difference") == [("pairs_all", "bert_tiny")]
+    assert found.targets("dataset_bias") == [("pairs_all",), ("people",)]
+    assert json.loads(found.options("dataset_bias", "people"))["settings"] == {"terms": {}}
+
+
+def test_only_metrics_that_compare_are_read(experiment):
+    found = experiment({"correctness": {}}).analyses
+    assert found.metrics == ["mass_accuracy"]
+
+
+def test_terms_are_the_datasets_own_unless_the_config_says(experiment):
+    own = experiment({"dataset_bias": {}}).analyses.options("dataset_bias", "pairs_all")
+    assert json.loads(own)["settings"]["terms"] == {
+        "male": [["he"], ["him", "his"]], "female": [["she"], ["her"]]
+    }  # fmt: skip
+    terms = {"pairs_all": {"male": ["mr", ["man", "men"]], "female": ["mrs"]}}
+    given = experiment({"dataset_bias": {"terms": terms}}).analyses
+    assert json.loads(given.options("dataset_bias", "pairs_all"))["settings"]["terms"] == {
+        "male": [["mr"], ["man", "men"]], "female": [["mrs"]]
+    }  # fmt: skip
+
+
+def test_a_job_depends_on_its_settings_and_code_alone(experiment):
+    def options(name, settings=None):
+        return experiment({name: settings or {}}).analyses.options(name, "pairs_all", "bert_tiny")
+
+    one = options("attribution_difference")
+    assert one == options("attribution_difference")
+    assert one != options("attribution_difference", {"min_sets": 9})
+    digests = {json.loads(options(name))["digest"] for name in
+               ("correctness", "attribution_difference", "dataset_bias")}  # fmt: skip
+    assert len(digests) == 3
+
+
+def test_the_masked_language_model_is_that_of_the_checkpoint(experiment, checkpoints):
+    models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
+    found = experiment({"mlm_score": {"max_examples": 8}}, models=models).analyses
+    assert found.targets("mlm_score") == [("pairs_all", "tuned")]
+    assert json.loads(found.options("mlm_score", "pairs_all", "tuned"))["settings"] == {
+        "original": checkpoints["BertForMaskedLM"]["checkpoint"],
+        "revision": "abc",
+        "max_examples": 8,
+    }
+
+
+def test_the_schema_and_the_stage_agree(schema):
+    described = schema["properties"]["analyses"]["properties"]["attribution_difference"]
+    options = options_of(attribution_difference_cell)
+    assert {n: s["default"] for n, s in described["properties"].items()} == {
+        n: o.default for n, o in options.items()
+    }
+
+
+REFUSED = [
+    ({"correctnes": {}}, {}, "unknown key 'analyses.correctnes'; did you mean 'correctness'"),
+    ({"correctness": {"n": 1}}, {}, "unknown key 'analyses.correctness.n'"),
+    ({"correctness": {}}, {"metrics": {"gini": {}}}, "analyses.correctness: no metric compares"),
+    ({"attribution_difference": {"min_sets": 0}}, {}, "analyses.attribution_difference.min_sets"),
+    ({"attribution_difference": {}},
+     {"datasets": {"compas": {}}, "metrics": {"gini": {}}},
+     "analyses.attribution_difference: no dataset marks the words"),
+    ({"dataset_bias": {"terms": {"pairs": {"male": ["he"]}}}}, {},
+     "terms.pairs: no such dataset here; did you mean 'pairs_all'"),
+    ({"dataset_bias": {"terms": {"pairs_all": {"mail": ["he"]}}}}, {},
+     "terms.pairs_all: no group 'mail'; did you mean 'male'"),
+    ({"dataset_bias": {"terms": {"pairs_all": {"male": [[]]}}}}, {}, "analyses.dataset_bias.terms"),
+    ({"mlm_score": {}}, {}, "analyses.mlm_score: no model starts from a pretrained checkpoint"),
+    ({"mlm_score": {"models": ["bert_tiny"]}}, {}, "'bert_tiny' starts from scratch"),
+    ({"mlm_score": {"models": ["bert_tine"]}}, {}, "no 'bert_tine' here; did you mean"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("analyses", "changes", "message"), REFUSED)
+def test_what_cannot_be_done_is_refused_before_any_job(experiment, analyses, changes, message):
+    with pytest.raises(InputError) as refused:
+        experiment(analyses, **changes)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_an_encoder_without_the_head_is_refused(experiment, checkpoints):
+    models = {"bare": checkpoints["BertModel"], "masked": checkpoints["BertForMaskedLM"]}
+    with pytest.raises(InputError, match=r"of model 'bare' has no masked-language-model head"):
+        experiment({"mlm_score": {}}, models=models)
+    found = experiment({"mlm_score": {"models": ["masked"]}}, models=models).analyses
+    assert found.targets("mlm_score") == [("pairs_all", "masked")]

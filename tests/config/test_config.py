@@ -1,0 +1,872 @@
+"""The config: closed, described, with one set of defaults, and resolved cell by cell."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import datetime
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from exparity.config import Experiment, as_in_a_file, canonical, load_or_exit
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
+from exparity.core.options import options_of, violation
+from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.stats import compare_groups
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA_FILE = ROOT / "workflow" / "schemas" / "config.schema.yaml"
+SCHEMA = read_schema(SCHEMA_FILE)
+CONFIGS = ROOT / "tests" / "workflow" / "configs"
+
+SMALL = {
+    "datasets": {"pairs_all": {}, "pairs_subj": {}},
+    "models": {"one": {"init": "scratch", "architecture": "bert"},
+               "two": {"init": "scratch", "architecture": "gpt2"}},
+    "methods": {"gradient": {}, "integrated_gradients": {}},
+    "metrics": {"gini": {}, "sparsity": {}, "comprehensiveness": {}},
+    "seeds": [0, 1],
+}  # fmt: skip
+# A config that visits every closed level of the schema; a test below holds it to that.
+FULL = {
+    **SMALL,
+    "engine": {"device": "cpu"},
+    "training": {"epochs": 1},
+    "statistics": {"alpha": 0.1},
+    "controls": {"permutation": {"repeats": 2}},
+    "report": {"figures": False},
+    "overrides": [
+        {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
+    ],
+}
+FULL["models"] = {
+    "one": {**SMALL["models"]["one"], "training": {"epochs": 3}},
+    "tuned": {"checkpoint": "someone/some-model"},
+}
+FULL["metrics"] = {**SMALL["metrics"], "mass_accuracy": {}}
+FULL["analyses"] = {
+    "correctness": {},
+    "attribution_difference": {"min_sets": 3},
+    "dataset_bias": {"terms": {"pairs_all": {"male": ["he", ["him", "his"]], "female": ["she"]}}},
+    "mlm_score": {"max_examples": 4},
+}
+
+
+def experiment(**changes) -> Experiment:
+    return Experiment.from_config({**copy.deepcopy(SMALL), **changes}, SCHEMA)
+
+
+def resolved(schema):
+    while "$ref" in schema:
+        schema = SCHEMA["$defs"][schema["$ref"].rpartition("/")[2]]
+    return schema
+
+
+def levels(schema, value, path=()):
+    """Yield (path in the config, schema) of every object of a config that the schema describes."""
+    schema = resolved(schema)
+    if isinstance(value, dict):
+        yield path, schema
+        for key, inner in value.items():
+            further = schema.get("additionalProperties")
+            part = schema.get("properties", {}).get(key, further)
+            if isinstance(part, dict):
+                yield from levels(part, inner, (*path, key))
+    if isinstance(value, list) and "items" in schema:
+        for position, inner in enumerate(value):
+            yield from levels(schema["items"], inner, (*path, position))
+
+
+def parts(schema):
+    """Yield every mapping inside a schema, itself first."""
+    if isinstance(schema, dict):
+        yield schema
+        for inner in schema.values():
+            yield from parts(inner)
+    if isinstance(schema, list):
+        for inner in schema:
+            yield from parts(inner)
+
+
+CLOSED = [(p, s) for p, s in levels(SCHEMA, FULL) if s.get("additionalProperties") is False]
+MISSPELT = [(path, name) for path, schema in CLOSED for name in schema["properties"]]
+
+
+def put(config, path, key, value):
+    changed = copy.deepcopy(config)
+    place = changed
+    for step in path:
+        place = place[step]
+    place[key] = value
+    return changed
+
+
+@pytest.mark.contract
+class TestSchema:
+    @pytest.mark.parametrize(
+        ("name", "tests"),
+        [
+            ("config.yaml", 1 * 2 * 2 * 6 * 7),
+            ("geco.yaml", 2 * 2 * 5 * 6 * 7),
+            ("paper.yaml", 5040),
+            ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
+            ("gecobench.yaml", 5 * 2 * 5 * 10 * 9),
+            ("gecobench-small.yaml", 5 * 2 * 1 * 10 * 2),
+            ("correctness.yaml", 3 * 2 * 5 * 8 * 4),
+            ("paper-ci.yaml", 6 * 7),
+        ],
+    )
+    def test_configs_that_come_with_it_are_valid(self, name, tests):
+        folder = CONFIGS if name == "paper-ci.yaml" else ROOT / "config"
+        found = Experiment.from_config(yaml.safe_load((folder / name).read_text()), SCHEMA)
+        assert len(list(found.cells())) == tests
+
+    def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
+        Experiment.from_config(FULL, SCHEMA)
+        visited = {id(schema) for _, schema in CLOSED}
+        closed = {id(s) for s in parts(SCHEMA) if s.get("additionalProperties") is False}
+        assert closed == visited
+
+    def test_every_object_level_is_closed_or_holds_options_checked_by_their_owners(self):
+        with_keys = [s for s in parts(SCHEMA) if "properties" in s and "type" in s]
+        unclosed = [s for s in with_keys if s.get("additionalProperties") is not False]
+        instance = SCHEMA["$defs"]["instances"]["additionalProperties"]
+        changes = SCHEMA["$defs"]["changes"]
+        assert unclosed == [instance, changes]
+
+    @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
+    def test_a_misspelt_key_is_refused_at_every_level(self, path, name):
+        wrong = name + "x"
+        with pytest.raises(InputError) as refused:
+            Experiment.from_config(put(FULL, path, wrong, None), SCHEMA)
+        message = str(refused.value)
+        assert wrong in message
+        assert f"did you mean '{name}'" in message or f"or '{name}'" in message
+        for step in path:
+            assert str(step) in message
+
+    def test_every_property_is_described(self):
+        named = [
+            (key, part)
+            for schema in parts(SCHEMA)
+            if isinstance(schema.get("properties"), dict)
+            for key, part in schema["properties"].items()
+        ]
+        assert len(named) > 40
+        for key, part in named:
+            assert len(part.get("description", "")) > 4, key
+            assert part["description"].endswith("."), key
+
+    def test_every_default_is_an_allowed_value(self):
+        from jsonschema import Draft202012Validator
+
+        for schema in parts(SCHEMA):
+            if "default" in schema and not isinstance(schema["default"], dict):
+                Draft202012Validator(schema).validate(schema["default"])
+
+    @pytest.mark.parametrize(("block", "spec"), [("training", TrainingSpec), ("model", ModelSpec)])
+    def test_the_schema_and_the_dataclass_agree(self, block, spec):
+        described = dict(SCHEMA["$defs"][block]["properties"])
+        if block == "model":
+            del described["training"], described["datasets"], described["use"]
+        fields = {f.name: f for f in dataclasses.fields(spec)}
+        assert set(described) == set(fields)
+        for name, option in options_of(spec).items():
+            for value in ("x", 0, -1, 0.0, 1.0, 10**13, 1e7, {"a": -1}, {"a": 0.5}):
+                wanted = violation(described[name], value)
+                assert (violation(option.schema, value) is None) == (wanted is None), (name, value)
+        for name, field in fields.items():
+            default = (
+                field.default_factory() if field.default is dataclasses.MISSING else field.default
+            )
+            assert described[name].get("default") == default, name
+
+    def test_the_schema_and_the_statistics_agree(self):
+        options = options_of(compare_groups)
+        del options["seed"]
+        described = dict(SCHEMA["$defs"]["statistics"]["properties"])
+        del described["family"]  # of the report
+        assert {n: s["default"] for n, s in described.items()} == {
+            n: o.default for n, o in options.items()
+        }
+
+    def test_defaults_are_filled_in(self):
+        found = experiment(statistics={"alpha": 0.01}).config
+        assert found["statistics"] == {
+            "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000,
+            "family": ["dataset"],
+        }  # fmt: skip
+        assert found["training"]["epochs"] == TrainingSpec().epochs
+        assert (found["engine"]["device"], found["engine"]["token_budget"]) == ("auto", None)
+        assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
+        assert found["study"] == "default"
+
+    def test_defaults_reach_blocks_within_blocks(self):
+        schemes = ["within_sets", "across_rows"]
+        assert experiment().config["controls"]["permutation"] == {
+            "repeats": 100, "schemes": schemes
+        }  # fmt: skip
+        given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
+        assert given == {"permutation": {"repeats": 3, "schemes": schemes}}
+
+
+REFUSED = [
+    ({"datasets": {}}, "config: datasets: .*non-empty"),
+    ({"seeds": [0.0]}, r"config: seeds\[0\]: 0.0"),
+    ({"training": {"epochs": 5.0}}, "config: training.epochs: 5.0"),
+    ({"seeds": [2**63]}, r"config: seeds\[0\]: 9223372036854775808 is out of range \(at least 0"),
+    ({"training": {"learning_rate": float("nan")}}, "training.learning_rate: nan is not a finite"),
+    ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: inf is not a finite"),
+    ({"training": {"learning_rate": 1e12}}, "1000000000000.0 is out of range .above 0 and at most"),
+    ({"training": {"weight_decay": -1}}, "training.weight_decay: -1 is out of range .at least 0"),
+    ({"training": {"warmup_steps": -1}}, "training.warmup_steps: -1 is out of range .at least 0"),
+    ({"training": {"batch_size": 10**12}}, "training.batch_size: 1000000000000 is out of range"),
+    ({"training": {"epochs": 10**12}}, "training.epochs: 1000000000000 is out of range"),
+    ({"models": {"m": {"init": "scratch", "architecture": "bert", "vocab_size": 10**12}}},
+     "models.m.vocab_size: 1000000000000 is out of range .at least 300 and at most 1048576"),
+    *(({"models": {"m": {"init": "scratch", "architecture": "bert", "size": {"hidden_size": n}}}},
+       f"models.m.*size.hidden_size: {n} is") for n in (0, -8, 10**12, float("nan"))),
+    ({"statistics": {"resamples": 10**12}}, "statistics.resamples: 1000000000000 is out of range"),
+    ({"statistics": {"threshold": float("nan")}}, "statistics.threshold: nan is not a finite"),
+    ({"methods": {"gradient": {"shards": 10**9}}}, "gradient.shards: 1000000000 is out of range"),
+    ({"methods": {"lime": {"num_samples": -5}}}, "methods.lime.num_samples: -5 is out of range"),
+    ({"methods": {"lime": {"ridge": float("inf")}}}, "methods.lime.ridge: inf is not a finite"),
+    ({"metrics": {"sufficiency": {"thresholds": [1, 2]}}}, r"thresholds\[1\]: 2 is out"),
+    ({"datasets": {"pairs_all": {"test_share": 1.5}}}, "pairs_all.test_share: 1.5 is out of range"),
+    ({"results": "-rf"}, "config: results: '-rf' is refused: use at most 200"),
+    ({"results": "a\n"}, r"config: results: 'a\\n' holds the character '\\n'; remove it"),
+    ({"results": "r" * 300}, "config: results: 'r*... is refused: use at most 200"),
+    ({"title": "\x1b[31mred"}, r"config: title: .* holds the character '\\x1b'"),
+    ({"title": "half \ud800"}, r"config: title: .* holds the character '\\ud800'"),
+    ({"title": "t" * 300}, "config: title: 't*... is refused: use at most 200 characters"),
+    ({"data_dir": ""}, "config: data_dir: ''"),
+    ({"methods": {"gradient\n": {"use": "gradient"}}}, r"config: methods: 'gradient\\n' holds"),
+    ({"methods": {"g" * 300: {"use": "gradient"}}}, "config: methods: 'g*...' is not an id: .* 64"),
+    ({"plugins": ["a:b.py"]}, r"config: plugins\[0\]: 'a:b.py' is refused: a path cannot hold ':'"),
+    ({"title": datetime.date(2024, 1, 1)}, "config: title: .* is no value of a config"),
+    ({"results": "a\n/../../x"}, "config: results"),
+    ({"results": "a{b}"}, "config: results"),
+    (
+        {"overrides": [{"match": {"seed": 0}, "method": {"max_examples": "many"}}]},
+        r"config: overrides\[0\].method.max_examples: 'many'",
+    ),
+    (
+        {"overrides": [{"match": {"seed": 0}, "metric": {"max_examples": -4}}]},
+        r"config: overrides\[0\].metric.max_examples: -4",
+    ),
+    (
+        {"overrides": [{"match": {"seed": 0}, "method": {"use": "gradient"}}]},
+        r"config: overrides\[0\].method.use",
+    ),
+    ({"seeds": []}, r"config: seeds: \[\]"),
+    ({"seeds": [0, 0]}, "config: seeds: .*non-unique"),
+    ({"seeds": [-1]}, r"config: seeds\[0\]: -1"),
+    ({"seeds": [True]}, r"config: seeds\[0\]: True"),
+    ({"target": "gold"}, "config: target: 'gold'"),
+    ({"engine": {"device": "gpu"}}, "config: engine.device: 'gpu'"),
+    ({"engine": {"token_budget": 0}}, "config: engine.token_budget: 0"),
+    ({"training": {"epochs": "many"}}, "config: training.epochs: 'many'"),
+    ({"training": {"learning_rate": 0}}, "config: training.learning_rate: 0"),
+    ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
+    ({"statistics": {"ddof": 2}}, "config: statistics.ddof: 2"),
+    ({"statistics": {"alpha": 1}}, "config: statistics.alpha: 1"),
+    ({"methods": {"LIME": {}}}, "config: methods: 'LIME' is not an id"),
+    ({"methods": {"a/b": {}}}, "config: methods: 'a/b' is not an id"),
+    ({"models": {"m m": {}}}, "config: models: 'm m' is not an id"),
+    ({"models": {"m": "bert"}}, "config: models.m: 'bert'"),
+    ({"models": {"m": None}}, "models.m: a pretrained model needs 'checkpoint'"),
+    ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
+    ({"models": {"m": {"use": "robertalarge"}}},
+     "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
+    ({"study": "paper"}, "config: study: 'paper'"),
+    ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
+    ({"controls": {"permutation": {"schemes": ["rows"]}}},
+     r"config: controls.permutation.schemes\[0\]: 'rows'"),
+    ({"statistics": {"family": ["group"]}}, r"config: statistics.family\[0\]: 'group'"),
+    ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
+     r"overrides\[0\].statistics.family: there is one"),
+    ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
+    ({"datasets": {"mine": {"use": "table", "path": "gone.csv"}}},
+     "datasets.mine.path: no file .*gone.csv"),
+    ({"study": "code", "metrics": {"sensitivity": {"radius": 1.0}}},
+     "metrics.sensitivity: unknown option 'radius'.* instance of flip_sensitivity"),
+    ({"models": {"m": {"init": "scratch"}}}, "models.m: a model from scratch needs 'architecture'"),
+    ({"models": {"m": {"init": "scratch", "architecture": "bert", "datasets": ["pairs"]}}},
+     "models.m.datasets: no 'pairs' here; did you mean 'pairs_all'"),
+    ({"datasets": {"pair_all": {}}}, "datasets.pair_all: unknown dataset 'pair_all'; did you mean"),
+    ({"methods": {"gradent": {}}}, "methods.gradent: unknown method .*did you mean 'gradient'"),
+    ({"metrics": {"m": {"use": "ginni"}}}, "metrics.m: unknown metric 'ginni'; .*'gini'"),
+    ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set"),
+    ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
+    ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
+    ({"methods": {"gradient": {"shards": 0}}}, "config: methods.gradient.shards: 0"),
+    ({"metrics": {"gini": {"shards": 2.5}}}, "config: metrics.gini.shards: 2.5"),
+    ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: None"),
+    ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
+     r"config: overrides\[0\].metric.shards: 0"),
+    ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, norm"),
+    ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
+    ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
+    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),
+    ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
+    ({"plugins": ["not_there_at_all"]}, "plugins: cannot import module 'not_there_at_all'"),
+    ({"plugins": "a.py"}, "config: plugins: 'a.py'"),
+    ({"overrides": [{"training": {}}]}, r"config: overrides\[0\]: 'match' is a required"),
+    ({"overrides": [{"match": {}}]}, r"config: overrides\[0\].match: {}"),
+    ({"overrides": [{"match": {"dataset": "pairs"}}]}, r"overrides\[0\].match.dataset: no 'pairs'"),
+    ({"overrides": [{"match": {"seed": [0, 7]}}]}, r"overrides\[0\].match.seed: no '7' here"),
+    ({"overrides": [{"match": {"metric": "gini"}, "method": {"max_examples": 4}}]},
+     r"overrides\[0\]: 'method' cannot differ by metric; remove 'metric'"),
+    ({"overrides": [{"match": {"method": "gradient"}, "training": {"epochs": 1}}]},
+     r"overrides\[0\]: 'training' cannot differ by method"),
+    ({"overrides": [{"match": {"metric": "gini"}, "training": {"epochs": 1}}]},
+     r"overrides\[0\]: 'training' cannot differ by metric"),
+    ({"overrides": [{"match": {"metric": "gini"}, "metric": {"thresholds": [1]}}]},
+     "metrics.gini: unknown option 'thresholds'"),
+    ({"overrides": [{"match": {"seed": 0}, "method": {"n_steps": "few"}}]}, "n_steps"),
+    ({"overrides": [{"match": {"seed": 0}, "training": {"patience": 1}}]},
+     "models.one.training: training.patience"),
+]  # fmt: skip
+
+
+@pytest.mark.contract
+class TestRefused:
+    @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=lambda v: str(v)[:60])
+    def test_by_name_and_with_a_remedy(self, changes, message):
+        with pytest.raises(InputError, match=message) as refused:
+            experiment(**changes)
+        assert "\n" not in str(refused.value)
+
+    @pytest.mark.parametrize(
+        "path", ["/abs", "..", "../up", "a/../../b", "a/..", "~/home", "", "/"]
+    )
+    def test_results_cannot_lie_outside(self, path):
+        with pytest.raises(InputError, match="config: results: "):
+            experiment(results=path)
+
+    @pytest.mark.parametrize("path", ["results", "a/b", "out.d/x", "./r"])
+    def test_results_may_lie_inside(self, path):
+        assert experiment(results=path).results == path
+
+    @pytest.mark.parametrize("init", ["pretrained", "scratch"])
+    def test_a_missing_checkpoint_folder(self, init, tmp_path):
+        model = {"init": init, "checkpoint": str(tmp_path / "gone")}
+        with pytest.raises(InputError, match=r"models.m: checkpoint .*gone: no such folder"):
+            experiment(models={"m": model})
+
+    def test_a_checkpoint_with_code_of_its_own(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"auto_map": {"AutoConfig": "evil.Config"}}')
+        with pytest.raises(InputError, match=r"models\.m: checkpoint .*config\.json names Python"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+
+    def test_encoder_decoders(self, tmp_path):
+        (tmp_path / "config.json").write_text('{"is_encoder_decoder": true}')
+        with pytest.raises(InputError, match=r"models\.m: .*config\.json is of an encoder-decoder"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+        with pytest.raises(InputError, match=r"models\.m: architecture 't5' is an encoder-decoder"):
+            experiment(models={"m": {"init": "scratch", "architecture": "t5"}})
+
+    def test_a_folder_that_is_no_model(self, tmp_path):
+        with pytest.raises(InputError, match=r"models.m: checkpoint .*has no config.json"):
+            experiment(models={"m": {"checkpoint": str(tmp_path)}})
+
+    def test_a_hub_id_is_not_looked_up(self):
+        experiment(models={"m": {"checkpoint": "someone/some-model"}})
+
+    def test_snakemake_gets_one_line_and_exit_code_2(self, capsys):
+        with pytest.raises(SystemExit) as stop:
+            load_or_exit({**SMALL, "sedes": [1]}, SCHEMA_FILE)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == (
+            "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
+        )
+
+    def test_a_config_that_holds_itself(self):
+        endless = {**SMALL}
+        endless["training"] = endless
+        with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
+            Experiment.from_config(endless, SCHEMA)
+
+    def test_a_good_config_is_loaded(self):
+        assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
+
+
+class TestGrid:
+    def test_cells_are_the_product(self):
+        cells = list(experiment().cells())
+        assert len(cells) == len({tuple(c.values()) for c in cells}) == 2 * 2 * 2 * 2 * 3
+        assert list(cells[0]) == ["dataset", "model", "seed", "method", "metric"]
+
+    def test_a_model_may_be_of_some_datasets_only(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["datasets"] = ["pairs_subj"]
+        assert experiment(models=models).pairs == [
+            ("pairs_all", "one"), ("pairs_subj", "one"), ("pairs_subj", "two")
+        ]  # fmt: skip
+
+    def test_metrics_that_run_the_model_are_known(self):
+        found = experiment()
+        assert found.runs_model("comprehensiveness")
+        assert not found.runs_model("gini")
+
+    def test_instances_use_an_implementation_with_their_own_options(self):
+        found = experiment(
+            methods={"few": {"use": "integrated_gradients", "n_steps": 5},
+                     "gradient": None,
+                     "some": {"use": "gradient", "max_examples": 10}}
+        )  # fmt: skip
+        options = {
+            m: json.loads(found.explain_options("pairs_all", "one", 0, m)) for m in found.methods
+        }
+        assert [options[m]["use"] for m in ("few", "gradient", "some")] == [
+            "integrated_gradients", "gradient", "gradient"
+        ]  # fmt: skip
+        assert options["few"]["params"]["n_steps"] == 5
+        assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
+        assert options["gradient"]["digest"] == options["some"]["digest"]
+
+    def test_a_known_model_may_be_an_empty_entry(self):
+        found = experiment(models={"tinybert": None, "other": {"use": "gpt2"}})
+        specs = {
+            id: json.loads(found.finetune_options("pairs_all", id, 0))["model"]
+            for id in found.models
+        }
+        assert specs["tinybert"]["checkpoint"] == "huawei-noah/TinyBERT_General_4L_312D"
+        assert specs["tinybert"]["revision"] == "refs/pr/2"
+        assert specs["other"]["checkpoint"] == "openai-community/gpt2"
+
+    def test_the_report_learns_what_models_are(self):
+        models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
+        options = json.loads(experiment(models=models).report_options())
+        assert options["models"] == [
+            ["tinybert", "tinybert"], ["other", "gpt2"], ["one", None], ["two", None]
+        ]  # fmt: skip
+
+    def test_options_that_are_lists(self):
+        datasets = {
+            "both": {"use": "compas"},
+            "race": {"use": "compas", "attribute": "race", "groups": ["Caucasian", "Hispanic"]},
+        }
+        found = experiment(datasets=datasets)
+        options = {id: json.loads(found.prepare_options(id))["params"] for id in datasets}
+        assert options["race"]["groups"] == ["Caucasian", "Hispanic"]
+        assert options["both"]["groups"] is None
+        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: 1 is not"):
+            experiment(datasets={"compas": {"groups": ["male", 1]}})
+
+    def test_a_table_of_ones_own_is_an_input(self, tmp_path):
+        table = tmp_path / "mine.csv"
+        table.write_text("text,label,group\n")
+        found = experiment(datasets={"mine": {"use": "table", "path": str(table)}, "pairs_all": {}})
+        assert found.prepare_inputs("mine") == [str(table)]
+        assert found.prepare_inputs("pairs_all") == []
+
+    def test_controls_are_part_of_the_grid_unless_switched_off(self):
+        assert experiment().has_controls
+        assert not experiment(controls={"permutation": {"repeats": 0}}).has_controls
+
+    def test_controls_and_bias_take_the_options_of_what_they_run(self):
+        from exparity.stats.model_bias import model_bias
+        from exparity.stats.permutation import permutation_control
+
+        cell = ("pairs_all", "one", 0)
+        found = experiment(
+            statistics={"alpha": 0.1},
+            overrides=[
+                {"match": {"model": "one"}, "statistics": {"alpha": 0.2, "confidence": 0.5}},
+                {"match": {"model": "one", "metric": "gini"}, "statistics": {"alpha": 0.3}},
+            ],
+        )
+        control = json.loads(found.control_options(*cell))["controls"]
+        assert set(control) == set(options_of(permutation_control)) - {"seed"}
+        assert control["alpha"] == 0.2
+        bias = json.loads(found.bias_options(*cell))["statistics"]
+        assert set(bias) == set(options_of(model_bias)) - {"seed"}
+        assert bias["confidence"] == 0.5
+
+    def test_jobs_learn_from_the_environment_how_to_run(self):
+        found = experiment().environment
+        assert found["EXPARITY_DOWNLOAD"] == "1"
+        assert found["EXPARITY_TOKEN_BUDGET"] == found["EXPARITY_PLUGINS"] == ""
+        found = experiment(
+            engine={"device": "cuda:1", "token_budget": 512, "shortcuts": True},
+            data_dir="raw",
+            download=False,
+            plugins=["json", "csv"],
+        ).environment
+        found.pop("PATH")
+        assert found == {
+            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "HF_HUB_OFFLINE": "1",
+            "EXPARITY_DEVICE": "cuda:1",
+            "EXPARITY_SHORTCUTS": "1",
+            "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
+        }  # fmt: skip
+
+    def test_their_programs_come_before_all_others_and_once(self, monkeypatch):
+        own = str(Path(sys.executable).parent)
+        monkeypatch.setenv("PATH", os.pathsep.join(["/other", own, "/usr/bin"]))
+        path = experiment().environment["PATH"]
+        assert path.split(os.pathsep) == [own, "/other", "/usr/bin"]
+
+
+def training_of(found, dataset, model, seed):
+    return json.loads(found.finetune_options(dataset, model, seed))["training"]
+
+
+class TestOverrides:
+    def test_training_goes_from_general_to_special(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["training"] = {"epochs": 2, "batch_size": 8}
+        found = experiment(
+            training={"epochs": 1, "learning_rate": 0.5},
+            models=models,
+            overrides=[
+                {"match": {"model": "two", "seed": 1}, "training": {"epochs": 3}},
+                {"match": {"model": ["one", "two"], "dataset": "pairs_subj", "seed": [1]},
+                 "training": {"epochs": 4}},
+            ],
+        )  # fmt: skip
+        cells = {
+            ("pairs_all", "one", 0): 1, ("pairs_all", "one", 1): 1, ("pairs_all", "two", 0): 2,
+            ("pairs_all", "two", 1): 3, ("pairs_subj", "two", 1): 4, ("pairs_subj", "one", 1): 4,
+            ("pairs_subj", "two", 0): 2,
+        }  # fmt: skip
+        assert {cell: training_of(found, *cell)["epochs"] for cell in cells} == cells
+        assert training_of(found, "pairs_all", "two", 1)["batch_size"] == 8
+        assert training_of(found, "pairs_all", "two", 1)["learning_rate"] == 0.5
+
+    def test_later_entries_win(self):
+        two = [
+            {"match": {"seed": 0}, "training": {"epochs": n, "batch_size": 9 - n}} for n in (2, 1)
+        ]
+        found = training_of(experiment(overrides=two), "pairs_all", "one", 0)
+        assert (found["epochs"], found["batch_size"]) == (1, 8)
+
+    def test_method_options_and_sample_size_of_some_cells(self):
+        change = {"n_steps": 7, "max_examples": 20}
+        found = experiment(
+            overrides=[
+                {"match": {"dataset": "pairs_all", "method": "integrated_gradients"},
+                 "method": change}
+            ]
+        )  # fmt: skip
+        plain = experiment()
+        key = ("one", 0, "integrated_gradients")
+        options = json.loads(found.explain_options("pairs_all", *key))
+        assert options["params"]["n_steps"] == 7
+        assert options["max_examples"] == 20
+        assert found.explain_options("pairs_subj", *key) == plain.explain_options(
+            "pairs_subj", *key
+        )
+        other = ("pairs_all", "one", 0, "gradient")
+        assert found.explain_options(*other) == plain.explain_options(*other)
+
+    def test_shards_of_some_cells(self):
+        found = experiment(
+            methods={"gradient": {"shards": 2}, "integrated_gradients": {}},
+            metrics={"gini": {}, "comprehensiveness": {"shards": 4}},
+            overrides=[
+                {"match": {"dataset": "pairs_all", "method": "gradient"}, "method": {"shards": 5}},
+                {"match": {"seed": 1, "metric": "comprehensiveness"}, "metric": {"shards": 1}},
+            ],
+        )
+        shards = {
+            (dataset, method): found.explain_shards(dataset, "one", 0, method)
+            for dataset in ("pairs_all", "pairs_subj")
+            for method in ("gradient", "integrated_gradients")
+        }
+        assert shards == {
+            ("pairs_all", "gradient"): 5, ("pairs_all", "integrated_gradients"): 1,
+            ("pairs_subj", "gradient"): 2, ("pairs_subj", "integrated_gradients"): 1,
+        }  # fmt: skip
+        scores = {
+            (seed, metric): found.evaluate_shards("pairs_all", "one", seed, "gradient", metric)
+            for seed in (0, 1)
+            for metric in ("gini", "comprehensiveness")
+        }
+        assert scores == {
+            (0, "gini"): 1, (0, "comprehensiveness"): 4,
+            (1, "gini"): 1, (1, "comprehensiveness"): 1,
+        }  # fmt: skip
+
+    def test_metric_options_of_some_cells(self):
+        found = experiment(
+            overrides=[
+                {"match": {"metric": "sparsity", "method": "gradient"},
+                 "metric": {"tau": 0.01}}
+            ]
+        )  # fmt: skip
+        values = {
+            (method, metric): json.loads(
+                found.evaluate_options("pairs_all", "one", 0, method, metric)
+            )["params"].get("tau")
+            for method in ("gradient", "integrated_gradients")
+            for metric in ("gini", "sparsity")
+        }
+        assert values == {
+            ("gradient", "gini"): None, ("gradient", "sparsity"): 0.01,
+            ("integrated_gradients", "gini"): None, ("integrated_gradients", "sparsity"): 0.1,
+        }  # fmt: skip
+
+    def test_statistics_of_some_cells(self):
+        found = experiment(
+            statistics={"alpha": 0.1},
+            overrides=[{"match": {"metric": "gini"}, "statistics": {"resamples": 0}}],
+        )
+        cell = ("pairs_all", "one", 0, "gradient")
+        gini, sparsity = (
+            json.loads(found.test_options(*cell, m))["statistics"] for m in ("gini", "sparsity")
+        )
+        assert (gini["resamples"], gini["alpha"]) == (0, 0.1)
+        assert sparsity["resamples"] == 2000
+
+
+def all_options(found: Experiment) -> dict[tuple, str]:
+    """What every job of a config depends on."""
+    jobs: dict[tuple, str] = {("report",): found.report_options()}
+    for dataset in found.datasets:
+        jobs["prepare", dataset] = found.prepare_options(dataset)
+    for cell in found.cells():
+        d, m, s, x, y = cell.values()
+        jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
+        jobs["bias", d, m, s] = found.bias_options(d, m, s)
+        jobs["control", d, m, s] = found.control_options(d, m, s)
+        jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
+        jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
+        jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
+    return jobs
+
+
+def changed(before: Experiment, after: Experiment) -> set[tuple]:
+    """Jobs of ``before`` that a change of the config touches."""
+    one, two = all_options(before), all_options(after)
+    return {job for job in one if one[job] != two.get(job)}
+
+
+def stages(jobs) -> set[str]:
+    return {job[0] for job in jobs}
+
+
+@pytest.mark.contract
+class TestWhatAChangeTouches:
+    def test_options_are_canonical_json(self):
+        for text in all_options(experiment()).values():
+            assert canonical(json.loads(text)) == text
+
+    def test_the_order_of_keys_does_not_matter(self):
+        def turned(value):
+            if isinstance(value, dict):
+                return {k: turned(v) for k, v in reversed(value.items())}
+            return value
+
+        one = {**SMALL, "training": {"epochs": 1, "batch_size": 2},
+               "methods": {"few": {"use": "integrated_gradients", "n_steps": 3}}}  # fmt: skip
+        jobs = [
+            all_options(Experiment.from_config(config, SCHEMA)) for config in (one, turned(one))
+        ]
+        for job_lists in jobs:
+            del job_lists["report",]  # its pairs are in the order of its rows
+        assert jobs[0] == jobs[1]
+
+    def test_writing_a_default_out_changes_nothing(self):
+        written = experiment(
+            methods={"gradient": {}, "integrated_gradients": {"n_steps": 50}},
+            metrics={**SMALL["metrics"], "gini": {"normalise_over": "sequence"}},
+            training={"epochs": 5},
+            statistics={"alpha": 0.05},
+            precision="fp32",
+        )
+        assert changed(experiment(), written) == set()
+
+    @pytest.mark.parametrize(
+        "changes",
+        [
+            {"engine": {"device": "cpu", "token_budget": 99}},
+            {"data_dir": "elsewhere"},
+            {"download": False},
+            {"plugins": ["json"]},
+            {"results": "other"},
+            {"methods": {"gradient": {"shards": 3}, "integrated_gradients": {}}},
+            {"metrics": {**SMALL["metrics"], "gini": {"shards": 3}}},
+            {
+                "overrides": [
+                    {"match": {"seed": 0}, "method": {"shards": 3}, "metric": {"shards": 2}}
+                ]
+            },
+        ],
+        ids=lambda c: next(iter(c)),
+    )
+    def test_how_and_where_it_runs_touches_nothing(self, changes):
+        assert changed(experiment(), experiment(**changes)) == set()
+
+    def test_writing_everything_out_changes_nothing(self):
+        models = {
+            **SMALL["models"],
+            "bert_scratch": {"tokenizer": "wordpiece"},
+            "mine": {"use": "gpt2", "training": {"epochs": 2}, "datasets": ["pairs_all"]},
+        }
+        before = experiment(
+            models=models,
+            metrics={**SMALL["metrics"], "sparse": {"use": "sparsity", "tau": 0.3, "shards": 2}},
+            methods={"gradient": {"max_examples": 8}, "integrated_gradients": None},
+        )
+        written = Experiment.from_config(before.resolved(), SCHEMA)
+        assert changed(before, written) == set()
+        assert written.resolved() == before.resolved()
+        assert before.resolved()["metrics"]["sparse"] == {
+            "use": "sparsity", "tau": 0.3, "normalise_over": "sequence", "max_examples": None,
+            "shards": 2,
+        }  # fmt: skip
+        assert before.resolved()["models"]["mine"]["checkpoint"] == "openai-community/gpt2"
+
+    def test_a_preset_touches_what_it_sets(self):
+        jobs = changed(experiment(), experiment(study="code"))
+        assert stages(jobs) == {"finetune", "evaluate", "test", "report"}
+        assert {job[-1] for job in jobs if job[0] == "evaluate"} == {"gini", "sparsity"}
+
+    def test_one_methods_option_touches_its_explanations_only(self):
+        methods = {"gradient": {}, "integrated_gradients": {"n_steps": 7}}
+        jobs = changed(experiment(), experiment(methods=methods))
+        assert stages(jobs) == {"explain"}
+        assert {job[-1] for job in jobs} == {"integrated_gradients"}
+        assert len(jobs) == 2 * 2 * 2
+
+    def test_one_metrics_option_touches_its_scores_only(self):
+        metrics = {**SMALL["metrics"], "sparsity": {"tau": 0.01}}
+        jobs = changed(experiment(), experiment(metrics=metrics))
+        assert stages(jobs) == {"evaluate"}
+        assert {job[-1] for job in jobs} == {"sparsity"}
+
+    def test_a_new_metric_touches_the_report_only(self):
+        metrics = {**SMALL["metrics"], "sufficiency": {}}
+        assert changed(experiment(), experiment(metrics=metrics)) == {("report",)}
+
+    def test_a_new_method_or_seed_touches_the_report_only(self):
+        methods = {**SMALL["methods"], "gradient_x_input": {}}
+        after = experiment(methods=methods, seeds=[0, 1, 2])
+        assert changed(experiment(), after) == {("report",)}
+
+    def test_the_title_touches_the_report_only(self):
+        assert changed(experiment(), experiment(title="New")) == {("report",)}
+
+    def test_statistics_touch_tests_and_report(self):
+        jobs = changed(experiment(), experiment(statistics={"threshold": 0.5}))
+        assert stages(jobs) == {"test", "report"}
+
+    @pytest.mark.parametrize(
+        ("setting", "touched"),
+        [
+            ({"alpha": 0.1}, {"test", "control", "report"}),
+            ({"ddof": 0}, {"test", "report"}),
+            ({"resamples": 9}, {"test", "bias", "report"}),
+            ({"family": ["dataset", "model"]}, {"report"}),
+        ],
+    )
+    def test_each_setting_of_statistics_touches_what_uses_it(self, setting, touched):
+        assert stages(changed(experiment(), experiment(statistics=setting))) == touched
+
+    def test_the_control_touches_itself_and_the_report(self):
+        after = experiment(controls={"permutation": {"repeats": 5}})
+        assert stages(changed(experiment(), after)) == {"control", "report"}
+
+    def test_training_touches_checkpoints(self):
+        assert stages(changed(experiment(), experiment(training={"epochs": 9}))) == {"finetune"}
+
+    def test_one_models_shape_touches_its_checkpoints_only(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["size"] = {"n_embd": 8}
+        jobs = changed(experiment(), experiment(models=models))
+        assert stages(jobs) == {"finetune"}
+        assert {job[2] for job in jobs} == {"two"}
+
+    def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
+        models = copy.deepcopy(SMALL["models"])
+        models["two"]["datasets"] = ["pairs_all"]
+        jobs = changed(experiment(), experiment(models=models))
+        gone = {job for job in all_options(experiment()) if "two" in job and "pairs_subj" in job}
+        assert jobs == {("report",)} | gone
+
+    @pytest.mark.parametrize(
+        ("changes", "touched"),
+        [
+            ({"target": "predicted"}, {"explain"}),
+            ({"examples": "correct"}, {"explain"}),
+            ({"precision": "bf16"}, {"explain", "evaluate"}),
+        ],
+    )
+    def test_what_is_explained(self, changes, touched):
+        jobs = changed(experiment(), experiment(**changes))
+        assert stages(jobs) == touched
+        # metrics that do not run the model do not depend on its arithmetic
+        assert {j[-1] for j in jobs if j[0] == "evaluate"} <= {"comprehensiveness"}
+
+    def test_a_datasets_option_touches_its_data_only(self):
+        after = experiment(datasets={"pairs_all": {"n_pairs": 50}, "pairs_subj": {}})
+        assert changed(experiment(), after) == {("prepare", "pairs_all")}
+
+
+def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_path, repository):
+    """Bytecode appears when a module is first used, and must not make the report stale."""
+    from exparity.config.digests import sources
+
+    found = sources("report")
+    assert {path.suffix for path in found} == {".py", ".j2", ".css", ".js"}
+    assert not any("__pycache__" in path.parts for path in found)
+
+
+def test_the_report_keeps_the_order_of_the_config():
+    metrics = {"sparsity": {}, "comprehensiveness": {}, "gini": {}}
+    options = json.loads(experiment(metrics=metrics).report_options())
+    assert [id for id, _ in options["metrics"]] == list(metrics)
+
+
+def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    models = {"bert_c": {}, "mine": {"use": "bert_cef", "training": {"epochs": 2}}, "gpt2": {}}
+    found = experiment(models=models, encoder=str(tmp_path), training={"learning_rate": 0.5})
+    checkpoints = {id: found.model_spec(id).checkpoint for id in models}
+    assert checkpoints == {
+        "bert_c": str(tmp_path), "mine": str(tmp_path), "gpt2": "openai-community/gpt2"
+    }  # fmt: skip
+    assert found.model_spec("mine").scheme == "embedding"
+    trained = {id: json.loads(found.finetune_options("pairs_all", id, 0)) for id in models}
+    # Published settings of a known model are closer to it than those of the whole config.
+    assert trained["mine"]["training"]["epochs"] == 2
+    assert trained["mine"]["training"]["learning_rate"] == 0.01
+    assert trained["gpt2"]["training"]["learning_rate"] == 0.5
+    with pytest.raises(InputError, match=r"models\.bert_c: checkpoint .*nowhere: no such folder"):
+        experiment(models=models, encoder=str(tmp_path / "nowhere"))
+
+
+def test_an_unknown_scheme_is_refused():
+    models = {"m": {"checkpoint": "someone/a-model", "scheme": "embeddings"}}
+    with pytest.raises(InputError, match=r"models\.m\.scheme"):
+        experiment(models=models)
+
+
+class TestCommandLine:
+    """What Snakemake leaves as text in lists and mappings is what a file would hold."""
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "[0, 1, 2]", "{epochs: 2, learning_rate: 1.0e-3}", "{a: [true, null, 0.5, x]}", "[]",
+            "[1e-3, 2024-01-01, he said, '']", "word", "3",
+        ],
+    )  # fmt: skip
+    def test_same_as_in_a_file(self, text):
+        wanted = yaml.safe_load(text)
+        if isinstance(wanted, list):
+            wanted = [str(x) if isinstance(x, datetime.date) else x for x in wanted]
+        assert as_in_a_file(yaml.load(text, Loader=yaml.BaseLoader)) == wanted
+
+    def test_what_snakemake_has_typed_stays(self):
+        values = {"seeds": ["0", "1"], "title": "a: b", "download": False, "alpha": 0.1}
+        assert as_in_a_file(values) == {**values, "seeds": [0, 1]}
+        assert as_in_a_file(as_in_a_file(values)) == as_in_a_file(values)

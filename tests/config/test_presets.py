@@ -1,0 +1,425 @@
+"""Presets: what they fill in, what wins over them, and that their docs say the same."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+import json
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.config import Experiment
+from exparity.config.presets import preset, preset_names, replaced_use, with_preset
+from exparity.config.schema import read_schema
+from exparity.core.options import complete
+from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS, metric_options
+from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.spec import TrainingSpec, merge_training
+
+ROOT = Path(__file__).resolve().parents[1]
+SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
+STUDIES = ["text", "code"]  # of one published study
+PRESETS = [*STUDIES, "gecobench"]
+PUBLISHED = {"geco_all": 50, "geco_subj": 50, "compas": 5, "stereotypes": 10}
+
+# Every instance but `gini` has a name of its own, so that only its implementation tells what it is.
+GRID = {
+    "datasets": {
+        "first": {"use": "geco_all"},
+        "geco_subj": None,
+        "records": {"use": "compas"},
+        "said": {"use": "stereotypes"},
+        "pairs_all": {},
+    },
+    "models": {
+        "large": {"use": "roberta_large"},
+        "gpt2": {},
+        "mine": {"init": "scratch", "architecture": "bert"},
+    },
+    "methods": {"gradient": {}},
+    "metrics": {
+        "compr": {"use": "comprehensiveness"},
+        "sparse": {"use": "sparsity"},
+        "gini": {},
+        "sensitivity": {},
+    },
+}
+
+
+def experiment(**changes) -> Experiment:
+    return Experiment.from_config({**copy.deepcopy(GRID), **changes}, SCHEMA)
+
+
+def training_of(found, dataset, model):
+    return json.loads(found.finetune_options(dataset, model, 0))["training"]
+
+
+def metric_of(found, metric, dataset="first"):
+    return json.loads(found.evaluate_options(dataset, "gpt2", 0, "gradient", metric))
+
+
+@pytest.mark.contract
+class TestFiles:
+    def test_the_schema_names_every_preset(self):
+        assert sorted(SCHEMA["properties"]["study"]["enum"]) == sorted(preset_names())
+        assert preset_names() == ["default", "code", "gecobench", "text"]
+
+    @pytest.mark.parametrize("study", PRESETS)
+    def test_what_they_name_exists(self, study):
+        chosen = preset(study)
+        assert set(chosen) <= {
+            "training", "statistics", "overrides", "datasets", "methods", "metrics"
+        }  # fmt: skip
+        fields = {field.name for field in dataclasses.fields(TrainingSpec)}
+        assert set(chosen.get("training", {})) <= fields
+        statistics = set(SCHEMA["$defs"]["statistics"]["properties"])
+        assert set(chosen.get("statistics", {})) <= statistics
+        for id, options in chosen.get("methods", {}).items():
+            complete(METHODS.get(id).options, options, f"methods.{id}")
+        for id, options in chosen.get("metrics", {}).items():
+            entry = METRICS.get(options.get("use", id))
+            METRICS.get(id)
+            own = {key: value for key, value in options.items() if key != "use"}
+            complete(metric_options(entry), own, f"metrics.{id}")
+        for override in chosen.get("overrides", []):
+            assert set(override) == {"match", "training"}
+            assert set(override["training"]) <= fields
+            assert set(override["match"]) <= {"dataset", "model"}
+            assert set(override["match"]["dataset"]) <= set(DATASETS.ids())
+            assert set(override["match"].get("model", [])) <= set(KNOWN_MODELS)
+
+    def test_the_default_is_empty(self):
+        assert preset("default") == {}
+        assert with_preset(GRID) == GRID
+        assert with_preset({**GRID, "study": "default"}) == {**GRID, "study": "default"}
+
+
+class TestText:
+    def test_training(self):
+        found = experiment(study="text")
+        for dataset, registered in [("first", "geco_all"), ("geco_subj", "geco_subj"),
+                                    ("records", "compas"), ("said", "stereotypes")]:  # fmt: skip
+            settings = training_of(found, dataset, "gpt2")
+            assert settings["epochs"] == PUBLISHED[registered]
+            assert (settings["learning_rate"], settings["warmup_steps"]) == (1e-3, 500)
+            assert settings["batch_size"] == TrainingSpec().batch_size
+        assert training_of(found, "pairs_all", "gpt2")["epochs"] == TrainingSpec().epochs
+
+    def test_roberta_large_takes_one_epoch_on_geco(self):
+        found = experiment(study="text")
+        epochs = {d: training_of(found, d, "large")["epochs"] for d in GRID["datasets"]}
+        assert epochs == {"first": 1, "geco_subj": 1, "records": 5, "said": 10, "pairs_all": 5}
+
+    def test_metrics_and_statistics(self):
+        found = experiment(study="text")
+        assert metric_of(found, "compr")["params"]["based_on"] == "threshold"
+        assert metric_of(found, "sparse")["params"]["tau"] == 0.1
+        assert metric_of(found, "gini")["params"]["epsilon"] == 0
+        assert metric_of(found, "sensitivity")["use"] == "sensitivity"
+        assert found.config["statistics"]["ddof"] == 1
+
+
+class TestCode:
+    def test_training(self):
+        found = experiment(study="code")
+        settings = training_of(found, "first", "gpt2")
+        assert {
+            "epochs": 50, "batch_size": 16, "learning_rate": 5e-5, "weight_decay": 0.01,
+            "warmup_steps": 500, "max_length": 512,
+        }.items() <= settings.items()  # fmt: skip
+        assert training_of(found, "first", "large")["epochs"] == 1
+
+    def test_metrics_and_statistics(self):
+        found = experiment(study="code")
+        assert metric_of(found, "compr")["params"]["based_on"] == "fraction"
+        assert metric_of(found, "sparse")["params"]["tau"] == 0.01
+        assert metric_of(found, "gini")["params"]["epsilon"] == 1e-12
+        assert found.config["statistics"]["ddof"] == 0
+
+    def test_sensitivity_is_another_metric(self):
+        found = metric_of(experiment(study="code"), "sensitivity")
+        assert found["use"] == "flip_sensitivity"
+        assert found["params"] == {
+            "bisections": 10, "max_radius": 1.0, "max_tokens": 4, "never_flipped": "zero",
+            "normalise_over": "sequence", "steps": 5,
+        }  # fmt: skip
+
+    @pytest.mark.parametrize("id", ["sensitivity", "other"])
+    def test_unless_the_entry_says_what_it_is(self, id):
+        config = {**GRID, "study": "code", "metrics": {id: {"use": "sensitivity", "radius": 0.5}}}
+        found = metric_of(experiment(**config), id)
+        assert found["use"] == "sensitivity"
+        assert found["params"]["radius"] == 0.5
+        assert replaced_use(config, "metrics", id) is None
+
+    def test_flip_sensitivity_under_any_name(self):
+        metrics = {"flips": {"use": "flip_sensitivity", "steps": 9}}
+        found = metric_of(experiment(study="code", metrics=metrics), "flips")["params"]
+        assert (found["max_tokens"], found["steps"]) == (4, 9)
+
+    def test_options_of_the_replacement_may_be_set(self):
+        metrics = {"sensitivity": {"max_tokens": 2, "max_examples": 6, "shards": 2}}
+        found = experiment(study="code", metrics=metrics)
+        assert metric_of(found, "sensitivity")["params"]["max_tokens"] == 2
+        assert metric_of(found, "sensitivity")["max_examples"] == 6
+        assert found.evaluate_shards("first", "gpt2", 0, "gradient", "sensitivity") == 2
+
+
+class TestGecobench:
+    def params(self, method, **changes):
+        methods = {
+            "integrated_gradients": {},
+            "igxi": {"use": "integrated_gradients_x_input"},
+            "expected": {"use": "gradient_shap"},
+            "kernel_shap": {},
+            "lime_words": {},
+            "lime": {},
+        }
+        found = experiment(study="gecobench", methods={**methods, **changes})
+        return json.loads(found.explain_options("first", "gpt2", 0, method))["params"]
+
+    def test_sample_counts(self):
+        assert self.params("integrated_gradients")["n_steps"] == 200
+        assert self.params("igxi")["n_steps"] == 200
+        assert self.params("expected")["n_samples"] == 5
+        assert self.params("kernel_shap")["n_samples"] == 25
+        assert self.params("lime_words")["num_samples"] == 100
+        assert self.params("lime")["num_samples"] is None  # another method
+
+    def test_what_the_config_sets_wins(self):
+        assert self.params("lime_words", lime_words={"num_samples": 9})["num_samples"] == 9
+
+    def test_everything_else_is_the_default(self):
+        one, two = experiment(study="gecobench"), experiment()
+        for dataset, model in one.pairs:
+            assert training_of(one, dataset, model) == training_of(two, dataset, model)
+        for metric in GRID["metrics"]:
+            assert metric_of(one, metric) == metric_of(two, metric)
+        assert one.config["statistics"] == two.config["statistics"]
+
+
+class TestWhatTheConfigSetsWins:
+    @pytest.mark.parametrize("study", STUDIES)
+    def test_options_and_statistics(self, study):
+        found = experiment(
+            study=study,
+            metrics={"sparse": {"use": "sparsity", "tau": 0.3}, "gini": {"epsilon": 0.5}},
+            statistics={"ddof": 1, "alpha": 0.01},
+        )
+        assert metric_of(found, "sparse")["params"]["tau"] == 0.3
+        assert metric_of(found, "gini")["params"]["epsilon"] == 0.5
+        assert found.config["statistics"]["ddof"] == 1
+        assert found.config["statistics"]["alpha"] == 0.01
+        assert found.config["statistics"]["threshold"] == 0.2
+
+    def test_epochs_of_all_models(self):
+        found = experiment(study="text", training={"epochs": 3})
+        epochs = {
+            training_of(found, d, m)["epochs"] for d in GRID["datasets"] for m in GRID["models"]
+        }
+        assert epochs == {3}
+        assert training_of(found, "first", "gpt2")["learning_rate"] == 1e-3
+
+    def test_epochs_of_one_model(self):
+        models = copy.deepcopy(GRID["models"])
+        models["gpt2"]["training"] = {"epochs": 3}
+        found = experiment(study="text", models=models)
+        assert training_of(found, "first", "gpt2")["epochs"] == 3
+        assert training_of(found, "first", "mine")["epochs"] == 50
+        assert training_of(found, "first", "large")["epochs"] == 1
+
+    def test_epochs_in_an_override(self):
+        override = {"match": {"dataset": "records"}, "training": {"epochs": 7}}
+        found = experiment(study="text", overrides=[override])
+        assert training_of(found, "records", "gpt2")["epochs"] == 7
+        assert training_of(found, "first", "gpt2")["epochs"] == 50
+
+    def test_a_share_for_warm_up_takes_the_steps_back(self):
+        found = experiment(study="text", training={"warmup_share": 0.2})
+        settings = training_of(found, "first", "gpt2")
+        assert (settings["warmup_share"], settings["warmup_steps"]) == (0.2, None)
+
+    @settings(max_examples=40)
+    @given(
+        study=st.sampled_from(STUDIES),
+        chosen=st.sets(st.sampled_from(["epochs", "batch_size", "learning_rate", "warmup_steps"])),
+        level=st.sampled_from(["training", "model", "override"]),
+        dataset=st.sampled_from(sorted(GRID["datasets"])),
+        model=st.sampled_from(sorted(GRID["models"])),
+    )
+    def test_training_at_any_level(self, study, chosen, level, dataset, model):
+        own = {key: {"learning_rate": 0.123}.get(key, 77) for key in chosen}
+        config = copy.deepcopy({**GRID, "study": study})
+        if level == "training":
+            config["training"] = own
+        elif level == "model":
+            config["models"][model]["training"] = own
+        else:
+            config["overrides"] = [{"match": {"dataset": dataset, "model": model}, "training": own}]
+        found = training_of(Experiment.from_config(config, SCHEMA), dataset, model)
+        assert own.items() <= found.items()
+        plain = training_of(experiment(study=study), dataset, model)
+        rest = {key: value for key, value in plain.items() if key not in own}
+        assert rest.items() <= found.items()
+
+
+@pytest.mark.parametrize("study", PRESETS)
+class TestWhatComesOut:
+    def test_the_config_is_not_changed(self, study):
+        config = {**copy.deepcopy(GRID), "study": study, "training": {"epochs": 2}}
+        before = copy.deepcopy(config)
+        with_preset(config)
+        assert config == before
+
+    def test_it_is_a_valid_config_that_says_the_same(self, study):
+        plain = {**with_preset({**copy.deepcopy(GRID), "study": study}), "study": "default"}
+        one, two = experiment(study=study), Experiment.from_config(plain, SCHEMA)
+        for dataset, model in one.pairs:
+            assert training_of(one, dataset, model) == training_of(two, dataset, model)
+        for metric in GRID["metrics"]:
+            assert metric_of(one, metric) == metric_of(two, metric)
+
+    def test_nothing_is_left_to_presets_once_written_out(self, study):
+        one = experiment(study=study)
+        two = Experiment.from_config({**one.resolved(), "study": "default"}, SCHEMA)
+        again = Experiment.from_config(one.resolved(), SCHEMA)
+        for dataset, model in one.pairs:
+            assert len({e.finetune_options(dataset, model, 0) for e in (one, two, again)}) == 1
+        for metric in GRID["metrics"]:
+            cell = ("first", "gpt2", 0, "gradient", metric)
+            assert len({e.evaluate_options(*cell) for e in (one, two, again)}) == 1
+            assert len({e.test_options(*cell) for e in (one, two, again)}) == 1
+
+
+LAYERS = st.lists(
+    st.dictionaries(st.sampled_from(["epochs", "warmup_share", "warmup_steps"]), st.integers(1, 9)),
+    max_size=4,
+)
+
+
+@pytest.mark.property
+@given(layers=LAYERS)
+def test_training_is_merged_from_general_to_special(layers):
+    merged = merge_training(*layers)
+    epochs = [layer["epochs"] for layer in layers if "epochs" in layer]
+    assert merged.get("epochs") == (epochs[-1] if epochs else None)
+    warm = [
+        key
+        for layer in layers
+        for key in ["warmup_share", "warmup_steps"]  # of one layer, the steps count
+        if key in layer
+    ]
+    assert ("warmup_steps" in merged) == (bool(warm) and warm[-1] == "warmup_steps")
+
+
+def value_of(cell):
+    try:
+        return float(cell)
+    except ValueError:
+        return cell.strip("`")
+
+
+def section_of_the_docs(title):
+    text = (ROOT / "docs" / "presets.md").read_text()
+    return text.partition(f"## {title}\n")[2].partition("\n## ")[0]
+
+
+def table_of_the_docs():
+    """Settings of docs/presets.md by preset: {(names in the row's first cell): value}."""
+    text = section_of_the_docs("What each preset sets")
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| `")
+    ]
+    found = {study: {} for study in ["text", "code", "default"]}
+    for label, *cells in rows:
+        names = tuple(re.findall(r"`([\w.]+)`", label))
+        for study, cell in zip(found, cells, strict=True):
+            if cell:
+                found[study][names] = value_of(cell)
+    return found
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("study", STUDIES)
+def test_the_docs_table_says_what_the_files_say(study):
+    chosen = preset(study)
+    expected = {}
+    for block in ("training", "statistics"):
+        expected |= {(f"{block}.{key}",): value for key, value in chosen[block].items()}
+    for override in chosen["overrides"]:
+        match = override["match"]
+        names = match.get("model", match["dataset"])
+        expected["training.epochs", *names] = override["training"]["epochs"]
+    by_option = itertools.groupby(
+        [(key, value, id) for id, o in chosen["metrics"].items() for key, value in o.items()],
+        key=lambda found: found[:2],
+    )
+    for (key, value), found in by_option:
+        ids = tuple(id for _, _, id in found)
+        expected[ids if key == "use" else (*ids, key)] = value
+    documented = dict(table_of_the_docs()[study])
+    if study == "text":
+        assert documented.pop(("sensitivity",)) == "sensitivity"
+    assert documented == expected
+
+
+@pytest.mark.contract
+def test_the_docs_table_of_gecobench_says_what_the_file_and_the_defaults_say():
+    rows = [
+        [cell.strip(" `") for cell in line.strip("|").split("|")]
+        for line in section_of_the_docs("GECOBench").splitlines()
+        if line.startswith("| `")
+    ]
+    chosen = preset("gecobench")
+    assert set(chosen) == {"methods"}
+    found = {(id, key): value for id, o in chosen["methods"].items() for key, value in o.items()}
+    assert {(id, key): int(value) for id, key, value, _ in rows} == found
+    for id, key, _, default in rows:
+        assert METHODS.get(id).options[key].default == int(default)
+
+
+def test_the_docs_table_has_the_defaults():
+    documented = table_of_the_docs()["default"]
+    training, statistics = TrainingSpec(), SCHEMA["$defs"]["statistics"]["properties"]
+    checked = 0
+    for names, value in documented.items():
+        first, *rest = names
+        if first.startswith("statistics."):
+            expected = statistics[first.partition(".")[2]]["default"]
+        elif first.startswith("training."):
+            expected = getattr(training, first.partition(".")[2])
+        elif rest:
+            expected = metric_options(METRICS.get(first))[rest[-1]].default
+        else:
+            expected = first
+        if expected is not None:  # written in words
+            checked += 1
+            assert value == expected, names
+    assert checked > 15
+
+
+@pytest.mark.parametrize("name", ["paper", "paper-small"])
+def test_configs_of_the_study_use_published_ids(name):
+    config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    assert set(config["datasets"]) == set(PUBLISHED)
+    assert set(config["models"]) == {
+        "tinybert", "fairberta", "bert", "gpt2", "roberta_large", "bert_scratch", "gpt2_scratch"
+    }  # fmt: skip
+    assert set(config["methods"]) == {
+        "gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
+        "lime", "shap",
+    }  # fmt: skip
+    assert set(config["metrics"]) == {
+        "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
+        "sparsity", "sensitivity",
+    }  # fmt: skip

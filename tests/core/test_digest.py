@@ -1,0 +1,249 @@
+"""Digests of source: they change with a file and the private helpers it shares, and only then."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from exparity.core import digest as digest_module
+from exparity.core.digest import reached, source_digest
+from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+
+TREE = {
+    "metrics/curve.py": (
+        "import numpy\nfrom exparity.metrics import metric\n"
+        "from exparity.metrics._shared import area\n"
+    ),
+    "metrics/lazy.py": "def f():\n    from exparity.metrics import _shared\n",
+    "metrics/plain.py": "import exparity.metrics._shared as shared\n",
+    "metrics/alone.py": "X = 1\n",
+    "metrics/__init__.py": "from exparity.metrics._hidden import y\n",
+    "metrics/_shared.py": (
+        "from exparity.metrics._deeper import z\nfrom exparity.engine import run\n"
+    ),
+    "metrics/_deeper.py": "from exparity.metrics._shared import area  # a circle\n",
+    "metrics/_hidden.py": "Y = 2\n",
+    "engine.py": "from exparity.metrics._hidden import y\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path, monkeypatch) -> Path:
+    """A small package in place of exparity, and no memory of digests."""
+    for name, text in TREE.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(text)
+    monkeypatch.setattr(digest_module, "_ROOT", tmp_path)
+    return tmp_path
+
+
+def fresh(*paths: Path) -> str:
+    return source_digest.__wrapped__(*paths)
+
+
+def change(path: Path) -> None:
+    path.write_text(path.read_text() + "# changed\n")
+
+
+class TestTree:
+    @pytest.mark.parametrize("own", ["curve", "lazy", "plain"])
+    @pytest.mark.parametrize("changed", ["own", "_shared", "_deeper"])
+    def test_changes_with_the_file_and_its_private_helpers(self, tree, own, changed):
+        path = tree / "metrics" / f"{own}.py"
+        before = fresh(path)
+        change(path if changed == "own" else tree / "metrics" / f"{changed}.py")
+        assert fresh(path) != before
+
+    @pytest.mark.parametrize(
+        "code",
+        [
+            "try:\n    {}\nexcept OSError:\n    pass", "try:\n    pass\nexcept OSError:\n    {}",
+            "try:\n    pass\nexcept OSError:\n    pass\nelse:\n    {}",
+            "try:\n    pass\nfinally:\n    {}", "if X:\n    pass\nelif Y:\n    {}",
+            "for x in y:\n    pass\nelse:\n    {}", "while True:\n    {}", "with x:\n    {}",
+            "match x:\n    case 1:\n        {}", "class A:\n    async def f(self):\n        {}",
+        ],
+    )  # fmt: skip
+    def test_an_import_counts_wherever_it_stands(self, tree, code):
+        path = tree / "metrics" / "own.py"
+        path.write_text(code.format("from exparity.metrics._shared import area") + "\n")
+        before = fresh(path)
+        change(tree / "metrics" / "_shared.py")
+        assert fresh(path) != before
+
+    @pytest.mark.parametrize("changed", ["__init__", "_hidden", "alone", "lazy"])
+    def test_keeps_when_public_modules_and_what_they_use_change(self, tree, changed):
+        path = tree / "metrics" / "curve.py"
+        before = fresh(path)
+        change(tree / "metrics" / f"{changed}.py")
+        change(tree / "engine.py")
+        assert fresh(path) == before
+
+    def test_a_file_without_helpers_does_not_depend_on_them(self, tree):
+        before = fresh(tree / "metrics" / "alone.py")
+        change(tree / "metrics" / "_shared.py")
+        assert fresh(tree / "metrics" / "alone.py") == before
+
+    def test_is_sixteen_hexadecimal_digits(self, tree):
+        found = fresh(tree / "metrics" / "curve.py")
+        assert len(found) == 16
+        int(found, 16)
+
+    def test_does_not_depend_on_where_the_tree_lies(self, tree, tmp_path_factory, monkeypatch):
+        before = fresh(tree / "metrics" / "curve.py")
+        other = tmp_path_factory.mktemp("other") / "there"
+        tree.rename(other)
+        monkeypatch.setattr(digest_module, "_ROOT", other)
+        assert fresh(other / "metrics" / "curve.py") == before
+
+    def test_does_not_depend_on_the_order_of_files(self, tree):
+        one, two = tree / "metrics" / "curve.py", tree / "metrics" / "alone.py"
+        assert fresh(one, two) == fresh(two, one) == fresh(one, two, one)
+        assert fresh(one, two) != fresh(one)
+
+    def test_a_renamed_file_is_another(self, tree):
+        path = tree / "metrics" / "alone.py"
+        before = fresh(path)
+        assert fresh(path.rename(path.with_name("renamed.py"))) != before
+
+    def test_content_cannot_move_between_files(self, tree):
+        one, two = tree / "a.py", tree / "b.py"
+        one.write_text("x = 1\n")
+        two.write_text("y = 2\n")
+        before = fresh(one, two)
+        one.write_text("y = 2\n")
+        two.write_text("x = 1\n")
+        assert fresh(one, two) != before
+
+    def test_other_files_count_by_their_bytes(self, tree):
+        page = tree / "page.html.j2"
+        page.write_bytes(b"\xff not Python {{ }}")
+        before = fresh(page)
+        page.write_bytes(b"\xff not Python {{ x }}")
+        assert fresh(page) != before
+
+    def test_a_changed_line_of_a_plugin_outside_the_package_counts(self, tree, tmp_path_factory):
+        path = tmp_path_factory.mktemp("elsewhere") / "mine.py"
+        path.write_text("from exparity.metrics._shared import area\n")
+        before = fresh(path)
+        change(tree / "metrics" / "_deeper.py")
+        after = fresh(path)
+        change(path)
+        assert len({before, after, fresh(path)}) == 3
+
+    def test_is_remembered_within_a_process(self, tree):
+        path = tree / "metrics" / "alone.py"
+        before = source_digest(path)
+        change(path)
+        assert source_digest(path) == before
+
+
+def files_behind(entry, monkeypatch) -> set[str]:
+    read = set()
+    real = Path.read_bytes
+
+    def spy(path):
+        read.add(path.name)
+        return real(path)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", spy)
+        fresh(entry.source)
+    return read
+
+
+@pytest.mark.contract
+class TestRealEntries:
+    @pytest.mark.parametrize(
+        ("registry", "id", "shared"),
+        [
+            (METRICS, "comprehensiveness", {"_removal.py"}),
+            (METRICS, "sufficiency", {"_removal.py"}),
+            (METHODS, "integrated_gradients", {"_gradients.py", "_quadrature.py"}),
+            (DATASETS, "pairs_all", {"_pairs.py", "_grammar.py", "_lexicon.py", "_templates.py"}),
+            (DATASETS, "geco_subj", {"_geco.py", "_gecoformat.py"}),
+        ],
+    )
+    def test_shared_helpers_count(self, registry, id, shared, monkeypatch):
+        assert shared <= files_behind(registry.get(id), monkeypatch)
+
+    @pytest.mark.parametrize(
+        ("registry", "id", "other"),
+        [
+            (METRICS, "gini", "_removal.py"),
+            (METHODS, "gradient", "_removal.py"),
+            (DATASETS, "pairs_all", "_geco.py"),
+        ],
+    )
+    def test_helpers_of_others_do_not(self, registry, id, other, monkeypatch):
+        assert other not in files_behind(registry.get(id), monkeypatch)
+
+    @pytest.mark.parametrize("registry", [METRICS, METHODS, DATASETS], ids=lambda r: r.kind)
+    def test_no_two_entries_share_a_digest(self, registry):
+        digests = [source_digest(registry.get(id).source) for id in registry.ids()]
+        assert len(set(digests)) == len(digests)
+
+    def test_another_process_finds_the_same(self):
+        files = [METRICS.get(id).source for id in ("comprehensiveness", "gini")]
+        code = (
+            "import sys; from pathlib import Path; from exparity.core.digest import source_digest\n"
+            "print(*[source_digest(Path(p)) for p in sys.argv[1:]])"
+        )
+        environment = {**os.environ, "PYTHONHASHSEED": "5"}
+        run = subprocess.run(
+            [sys.executable, "-c", code, *map(str, files)],
+            capture_output=True, text=True, env=environment, check=True, cwd="/",
+        )  # fmt: skip
+        assert run.stdout.split() == [source_digest(path) for path in files]
+
+
+STATS = {
+    "stats/__init__.py": (
+        "from exparity.stats.compare import compare\nfrom exparity.stats.extra import more\n"
+    ),
+    "stats/compare.py": "def f():\n    from exparity.stats.ranks import ranks\n",
+    "stats/ranks.py": "from exparity.stats.compare import compare  # a circle\n",
+    "stats/extra.py": "from exparity.stats.ranks import ranks\n",
+    "stats/unused.py": "X = 1\n",
+    "stages/__init__.py": "",
+    "stages/test.py": "from exparity.stats import compare\nfrom exparity.engine import run\n",
+    "stages/both.py": "import exparity.stats.extra\nfrom exparity.stats import compare\n",
+    "stages/none.py": "from exparity.stats import gone\n",
+}
+
+
+class TestReached:
+    """What a stage computes with, of all that a subpackage offers."""
+
+    @pytest.fixture
+    def stages(self, tree) -> Path:
+        for name, text in STATS.items():
+            path = tree / name
+            path.parent.mkdir(exist_ok=True)
+            path.write_text(text)
+        return tree / "stages"
+
+    @pytest.mark.parametrize(
+        ("stage", "names"),
+        [
+            ("test", {"test", "compare", "ranks"}),
+            ("both", {"both", "compare", "ranks", "extra"}),
+            ("none", {"none"}),
+        ],
+    )
+    def test_only_what_it_imports_of_the_subpackage(self, stages, stage, names):
+        found = reached.__wrapped__(stages / f"{stage}.py", "stats")
+        assert {path.stem for path in found} == names
+
+    def test_tests_do_not_depend_on_what_the_report_alone_uses(self):
+        stages = Path(digest_module.__file__).parent / "stages"
+        found = {path.stem for path in reached(stages / "test.py", "stats")}
+        assert {"test", "compare", "effect"} <= found
+        assert not {"multiplicity", "model_bias", "control", "seeds"} & found

@@ -1,0 +1,184 @@
+"""Explanations and comparisons as HTML: all text escaped, numbers as they are, signs said twice."""
+
+from __future__ import annotations
+
+import re
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tokenizers.pre_tokenizers import ByteLevel
+
+from exparity import Explanation, compare_groups
+from exparity.core.escaping import visible
+from exparity.core.markup import token_texts
+from exparity.interface import Origin
+from exparity.stats import compare_all
+
+
+class Reader(HTMLParser):
+    """Collects text, elements and the style of the innermost element of each text."""
+
+    def __init__(self, source):
+        super().__init__()
+        self.open, self.text, self.tags, self.tokens = [], [], [], []
+        self.feed(source)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        self.open.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop()[0] == tag
+
+    def handle_data(self, data):
+        self.text.append(data)
+        if self.open and ": " in self.open[-1][1].get("title", ""):
+            self.tokens.append((data, self.open[-1][1]))
+
+
+def read(found):
+    reader = Reader(found._repr_html_())
+    assert not reader.open
+    return reader
+
+
+def explanation(tokens, scores, **others):
+    return Explanation(" ".join(tokens), 1, tokens=tokens, scores=scores, **others)
+
+
+def alpha(style):
+    shade = re.search(r"background:rgba\((\d+),(\d+),(\d+),([\d.]+)\)", style)
+    return (tuple(map(int, shade.groups()[:3])), float(shade[4])) if shade else None
+
+
+class TestExplanation:
+    def test_shades_grow_with_scores_and_tell_signs_apart(self):
+        tokens = read(explanation(["a", "b", "c", "d"], [2.0, -1.0, 0.5, 0.0])).tokens
+        shades = [alpha(attrs["style"]) for _, attrs in tokens]
+        blue, orange = (0, 114, 178), (213, 94, 0)
+        assert shades[0] == (blue, 0.55)
+        assert shades[1] == (orange, pytest.approx(0.275, abs=0.006))
+        assert shades[2] == (blue, pytest.approx(0.1375, abs=0.006))
+        assert shades[3] is None
+        lines = [re.search(r"border-bottom:2px (\w+)", a["style"]) for _, a in tokens]
+        assert [line and line[1] for line in lines] == ["solid", "dotted", "solid", None]
+
+    def test_special_tokens_are_not_shaded_and_do_not_scale(self):
+        found = explanation(["[CLS]", "a", "[SEP]"], [9.0, 1.0, -9.0], special_mask=[1, 0, 1])
+        shades = [alpha(attrs["style"]) for _, attrs in read(found).tokens]
+        assert shades == [None, ((0, 114, 178), 0.55), None]
+        assert "against it" not in "".join(read(found).text)
+
+    def test_titles_hold_the_raw_scores(self):
+        found = explanation(["a", "b", "c"], [0.123456, -0.5, float("nan")])
+        titles = [attrs["title"] for _, attrs in read(found).tokens]
+        assert titles == ["a: +0.123", "b: −0.5", "c: undefined"]
+
+    def test_pieces_of_a_word_stand_together(self):
+        found = explanation(["un", "##known", "word"], [1, 2, 3], word_ids=[0, 0, 1])
+        assert "unknown word" in "".join(read(found).text)
+
+    def test_words_of_the_rationale_are_boxed_as_a_whole(self):
+        found = explanation(
+            ["un", "##known", "word"], [1, 2, 3], word_ids=[0, 0, 1], rationale=[1, 0]
+        )
+        boxes = [a for _, a in read(found).tags if a.get("title") == "rationale"]
+        assert len(boxes) == 1
+        assert "outline" in boxes[0]["style"]
+        assert "rationale" in "".join(read(found).text)
+
+    def test_the_method_is_named(self):
+        found = explanation(["a"], [1.0], origin=Origin("<lime>", {}, 0, "a"))
+        assert "<lime> · target 1" in "".join(read(found).text)
+
+    @given(
+        st.lists(
+            st.tuples(
+                st.text(min_size=1, max_size=8).filter(lambda t: token_texts([t]) == [t]),
+                st.floats(width=32) | st.just(0.0),
+                st.booleans(),
+            ),
+            min_size=1,
+            max_size=12,
+        )
+    )
+    def test_any_text_is_text(self, rows):
+        tokens, scores, special = (list(column) for column in zip(*rows, strict=True))
+        reader = read(explanation(tokens, scores, special_mask=special))
+        assert {tag for tag, _ in reader.tags} <= {"div", "span"}
+        assert all(set(attrs) <= {"style", "title"} for _, attrs in reader.tags)
+        assert "".join(t for t, _ in reader.tokens) == "".join(map(visible, tokens))
+        assert "nan" not in reader.rawdata
+
+
+class TestTokens:
+    @pytest.mark.parametrize(
+        ("tokens", "texts"),
+        [
+            (["play", "##ing", "##"], ["play", "ing", "##"]),
+            (["Ġplay", "ing", "Ġ"], ["play", "ing", " "]),
+            (["▁play", "ing", "▁"], ["play", "ing", "▁"]),
+            (["play</w>"], ["play"]),
+            (["Ġcaf", "Ã©", "Ġâ", "Ģ", "ľ"], ["caf", "é", "Ġâ", "Ģ", "ľ"]),
+            (["caf", "Ã©"], ["caf", "Ã©"]),  # no byte-level token among them
+            ([""], [""]),
+        ],
+    )
+    def test_marks_of_tokenizers_are_left_out(self, tokens, texts):
+        assert token_texts(tokens) == texts
+
+    @given(st.text(min_size=1).filter(lambda t: not re.search("##|▁|</w>", t)))
+    def test_byte_level_tokens_of_the_tokenizers_library(self, text):
+        """Whole words: all their bytes are in one token."""
+        words = ByteLevel(add_prefix_space=True).pre_tokenize_str(text)
+        found = token_texts(["Ġ", *(word for word, _ in words)])[1:]
+        assert "".join("".join(found).split()) == "".join(text.split())
+
+
+class TestComparison:
+    def test_numbers(self):
+        rng = np.random.default_rng(1)
+        groups = ["male"] * 30 + ["female"] * 30
+        pairs = [str(i) for i in range(30)] * 2
+        found = compare_groups(rng.normal(size=60) + 1, groups, pairs=pairs)
+        cells = [t for t in read(found).text if t.strip()]
+        assert cells[:4] == ["n", "mean", "standard deviation", "male"]
+        assert f"{found.mean_a:.3g}" in cells
+        text = "".join(cells)
+        assert f"U = {found.U:,.0f}, p = {found.p:.3f}" in text
+        low, high = (f"{x:+.3g}".replace("-", "−") for x in (found.d_ci_low, found.d_ci_high))
+        assert f"({low} to {high})" in text
+        assert f"30 matched sets, p = {found.wilcoxon_p:.3f}" in text
+
+    def test_what_is_undefined_is_said(self):
+        found = compare_groups([1.0, 1.0, 1.0, float("nan")], ["a", "a", "b", "b"], ("a", "b"))
+        text = "".join(read(found).text)
+        assert "too_few" in text
+        assert "undefined_values" in text
+        assert "1 of 4, left out" in text
+        assert "nan" not in text
+
+    def test_infinite_effects(self):
+        found = compare_groups([1.0, 1.0, 2.0, 2.0], ["a", "a", "b", "b"], ("a", "b"))
+        assert "−∞, considerable" in "".join(read(found).text)
+
+    def test_groups_are_text(self):
+        order = ("<b>", "&c")
+        found = compare_groups([1.0, 2.0, 3.0, 5.0], ["<b>", "&c"] * 2, order)
+        assert "<b> − &c" in "".join(read(found).text)
+        assert {tag for tag, _ in read(found).tags} == {"table", "tr", "th", "td", "b"}
+
+    def test_control_characters_are_written_out(self):
+        order = ("a\x1b[2J\u202e", "b")
+        found = compare_groups([1.0, 2.0, 3.0, 5.0], order * 2, order)
+        assert r"a\x1b[2J\u202e − b" in "".join(read(found).text)
+
+    def test_the_test_over_all_groups(self):
+        rng = np.random.default_rng(0)
+        found = compare_all(rng.normal(size=60), ["a", "b", "c"] * 20, ("a", "b", "c"))[0]
+        assert "all 3 groups" in "".join(read(found).text)
+        assert f"H = {found.omnibus_statistic:.3g}" in "".join(read(found).text)

@@ -1,0 +1,152 @@
+"""Options read from signatures, and values checked against them."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from exparity.core.errors import InputError
+from exparity.core.options import complete, options_of
+from exparity.interface import Range, Share
+
+
+def tunable(
+    batch: list[int],
+    extra: dict[str, int] | None = None,
+    *,
+    count: int = 3,
+    share: float = 0.5,
+    name: str = "x",
+    strict: bool = True,
+    mode: Literal["a", "b"] = "a",
+    steps: tuple[float, ...] = (0.1, 0.2),
+    words: list[str] = ("one",),
+    limit: int | None = None,
+    some: Annotated[int, Range(at_least=1, at_most=9)] = 2,
+    shares: list[Share] = (0.5,),
+) -> None:
+    """Something with one option of every kind."""
+
+
+OPTIONS = options_of(tunable)
+
+
+class TestOptionsOf:
+    def test_keyword_only_arguments_are_the_options(self):
+        assert list(OPTIONS) == [
+            "count", "share", "name", "strict", "mode", "steps", "words", "limit", "some",
+            "shares",
+        ]  # fmt: skip
+
+    def test_defaults_are_json_values(self):
+        assert {name: option.default for name, option in OPTIONS.items()} == {
+            "count": 3, "share": 0.5, "name": "x", "strict": True, "mode": "a",
+            "steps": [0.1, 0.2], "words": ["one"], "limit": None, "some": 2, "shares": [0.5],
+        }  # fmt: skip
+
+    def test_annotations_become_json_schemas(self):
+        assert {name: option.schema for name, option in OPTIONS.items()} == {
+            "count": {"type": "integer"},
+            "share": {"type": "number"},
+            "name": {"type": "string"},
+            "strict": {"type": "boolean"},
+            "mode": {"enum": ["a", "b"]},
+            "steps": {"type": "array", "items": {"type": "number"}, "minItems": 1},
+            "words": {"type": "array", "items": {"type": "string"}, "minItems": 1},
+            "limit": {"type": ["integer", "null"]},
+            "some": {"type": "integer", "minimum": 1, "maximum": 9},
+            "shares": {
+                "type": "array",
+                "items": {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+                "minItems": 1,
+            },
+        }
+
+    def test_a_function_without_options(self):
+        assert options_of(lambda batch, other=1: None) == {}
+
+    def test_an_option_without_a_default(self):
+        def bare(*, count: int) -> None: ...
+
+        with pytest.raises(TypeError, match="option 'count' of bare needs a default and a type"):
+            options_of(bare)
+
+    def test_an_option_without_a_type(self):
+        def bare(*, count=1): ...
+
+        with pytest.raises(TypeError, match="option 'count' of bare needs a default and a type"):
+            options_of(bare)
+
+    def test_an_option_of_a_type_that_no_config_has(self):
+        def odd(*, table: dict[str, Any] = {}) -> None: ...  # noqa: B006
+
+        with pytest.raises(TypeError, match="an option cannot be annotated dict"):
+            options_of(odd)
+
+
+class TestComplete:
+    def test_fills_in_defaults_sorted_by_name(self):
+        found = complete(OPTIONS, {"mode": "b", "limit": 7}, "here")
+        assert list(found) == sorted(OPTIONS)
+        assert found == {
+            "count": 3, "limit": 7, "mode": "b", "name": "x", "share": 0.5, "shares": [0.5],
+            "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
+        }  # fmt: skip
+
+    def test_values_are_left_as_they_were(self):
+        values = {"count": 1}
+        complete(OPTIONS, values, "here")
+        assert values == {"count": 1}
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("count", 0), ("count", -2), ("share", 1), ("share", 1.5), ("name", ""),
+            ("strict", False), ("mode", "b"), ("steps", [1]), ("steps", [0.5, 0.25]),
+            ("words", ["a"]), ("limit", None), ("limit", 2),
+        ],
+    )  # fmt: skip
+    def test_good_values_are_kept(self, name, value):
+        assert complete(OPTIONS, {name: value}, "here")[name] == value
+
+    @pytest.mark.parametrize(
+        ("name", "value"),
+        [
+            ("count", "3"), ("count", 2.5), ("count", True), ("count", None), ("count", [1]),
+            ("share", "half"), ("share", None), ("share", False), ("name", 1), ("strict", 1),
+            ("strict", "yes"), ("mode", "c"), ("mode", None), ("steps", 0.5), ("steps", []),
+            ("words", "a"), ("limit", "none"), ("limit", 1.5),
+        ],
+    )  # fmt: skip
+    def test_bad_values_are_refused_by_name(self, name, value):
+        with pytest.raises(InputError, match=rf"^methods.mine.{name}: "):
+            complete(OPTIONS, {name: value}, "methods.mine")
+
+    @pytest.mark.parametrize(
+        ("name", "value", "message"),
+        [
+            ("some", 0, "some: 0 is out of range (at least 1 and at most 9)"),
+            ("some", 10**30, "is out of range (at least 1 and at most 9)"),
+            ("shares", [0.5, 1], "shares[1]: 1 is out of range (above 0 and below 1)"),
+            ("share", float("nan"), "share: nan is not a finite number"),
+            ("share", float("-inf"), "share: -inf is not a finite number"),
+            ("shares", [float("inf")], "shares[0]: inf is not a finite number"),
+            ("steps", ["a"], "steps[0]: 'a' is not of type 'number'"),
+            ("words", [1], "words[0]: 1 is not of type 'string'"),
+            ("mode", "c" * 10_000, "... is not one of ['a', 'b']"),
+        ],
+    )
+    def test_the_value_and_what_it_may_be_are_named(self, name, value, message):
+        with pytest.raises(InputError, match=rf"^methods.mine.*{re.escape(message)}$") as refused:
+            complete(OPTIONS, {name: value}, "methods.mine")
+        assert len(str(refused.value)) < 200
+
+    def test_unknown_option_with_a_near_name(self):
+        with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):
+            complete(OPTIONS, {"cuont": 1}, "here")
+
+    def test_unknown_option_where_there_are_none(self):
+        with pytest.raises(InputError, match="unknown option 'a'; known: none"):
+            complete({}, {"a": 1}, "here")

@@ -1,0 +1,331 @@
+"""Registries: what registering refuses, how entries are found, and the facts of every entry."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import sys
+from types import SimpleNamespace
+from typing import get_args, get_type_hints
+
+import pytest
+
+from exparity.core import registry as registry_module
+from exparity.core.errors import InputError
+from exparity.core.options import complete
+from exparity.core.registry import SLUG, Registry, load_plugin
+from exparity.data import DATASETS
+from exparity.interface import DatasetFacts, MethodFacts, MetricFacts
+from exparity.methods import METHODS
+from exparity.metrics import METRICS, metric_options
+
+REGISTRIES = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
+ENTRIES = [(kind, id) for kind, registry in REGISTRIES.items() for id in registry.ids()]
+FACTS = {
+    "direction": "higher",
+    "bounds": (0.0, 1.0),
+    "unit": "share",
+    "kind": "complexity",
+    "needs": "attributions",
+    "stochastic": False,
+    "reference": "made up",
+}
+
+
+def example_metric(scores, content_mask):
+    """One line that users see."""
+
+
+@pytest.fixture
+def fresh():
+    return Registry("metric", "exparity.metrics", MetricFacts)
+
+
+@pytest.fixture
+def metrics(monkeypatch):
+    """The real registry of metrics; what a test adds to it is gone afterwards."""
+    METRICS.ids()
+    monkeypatch.setattr(METRICS, "_entries", dict(METRICS._entries))
+    before = set(sys.modules)
+    yield METRICS
+    for name in set(sys.modules) - before:
+        if "plugin" in name:
+            del sys.modules[name]
+
+
+PLUGIN = '''
+from exparity.metrics import metric
+
+@metric("{id}", direction="lower", bounds=(0.0, 1.0), unit="share", kind="complexity",
+        needs="attributions", stochastic=False, reference="made up")
+def {id}(scores, content_mask, *, power: float = 2.0):
+    """{summary}.
+
+    More.
+    """
+    return scores[:, 0] ** power
+'''
+
+
+def plugin(path, id="brought", summary="Brought along"):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(PLUGIN.format(id=id, summary=summary))
+    return str(path)
+
+
+@pytest.mark.contract
+class TestRegister:
+    def test_the_function_comes_back_and_the_entry_tells_all(self, fresh):
+        assert fresh.register("my_metric", **FACTS)(example_metric) is example_metric
+        entry = fresh.get("my_metric")
+        assert entry.function is example_metric
+        assert entry.facts == MetricFacts(**FACTS)
+        assert entry.source.name == "test_registry.py"
+        assert (entry.display, entry.summary) == ("My metric", "One line that users see")
+
+    def test_a_display_name_wins_over_the_id(self, fresh):
+        fresh.register("a", **FACTS, display="The A")(example_metric)
+        assert fresh.get("a").display == "The A"
+
+    @pytest.mark.parametrize("id", ["Gini", "2nd", "a-b", "a b", "", "_a", "ä", "a/b", "a\n"])
+    def test_bad_slug(self, fresh, id):
+        with pytest.raises(InputError, match=r"test_registry.py: an id is lower-case letters"):
+            fresh.register(id, **FACTS)(example_metric)
+
+    @pytest.mark.parametrize("fact", sorted(FACTS))
+    def test_missing_fact(self, fresh, fact):
+        facts = {k: v for k, v in FACTS.items() if k != fact}
+        with pytest.raises(
+            InputError, match=rf"metric 'a' in .*test_registry.py: missing .*'{fact}'"
+        ):
+            fresh.register("a", **facts)(example_metric)
+
+    def test_unknown_fact(self, fresh):
+        with pytest.raises(InputError, match=r"test_registry.py: .*unexpected .* 'colour'"):
+            fresh.register("a", **FACTS, colour="red")(example_metric)
+
+    @pytest.mark.parametrize("doc", [None, "", "  \n "])
+    def test_no_docstring(self, fresh, doc):
+        def bare(scores, content_mask):
+            return scores
+
+        bare.__doc__ = doc
+        with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
+            fresh.register("a", **FACTS)(bare)
+
+    def test_a_refused_registration_leaves_nothing(self, fresh):
+        with pytest.raises(InputError):
+            fresh.register("a", direction="higher")(example_metric)
+        assert "a" not in fresh.ids()
+
+
+@pytest.mark.contract
+class TestLookUp:
+    def test_unknown_id_names_near_ones_and_the_place(self):
+        with pytest.raises(
+            InputError, match=r"metrics.x: unknown metric 'ginni'; did you mean 'gini'"
+        ):
+            METRICS.get("ginni", "metrics.x")
+
+    def test_unknown_id_without_near_ones_lists_all(self):
+        with pytest.raises(InputError, match=r"unknown metric 'q'; known: .*gini.*sparsity"):
+            METRICS.get("q")
+
+    def test_ids_are_sorted(self):
+        for registry in REGISTRIES.values():
+            assert registry.ids() == sorted(registry.ids())
+
+    def test_public_modules_and_entry_points_are_found(self, tmp_path, monkeypatch):
+        package = tmp_path / "widgets_under_test"
+        package.mkdir()
+        (package / "__init__.py").write_text(
+            "from exparity.interface import MetricFacts\n"
+            "from exparity.core.registry import Registry\n"
+            "WIDGETS = Registry('widget', 'widgets_under_test', MetricFacts)\n"
+        )
+        template = (
+            "from widgets_under_test import WIDGETS\n"
+            f"@WIDGETS.register('NAME', **{FACTS!r})\n"
+            "def NAME(scores, content_mask):\n    'Doc.'\n"
+        )
+        for name in ("one", "two", "outside"):
+            folder = tmp_path if name == "outside" else package
+            (folder / f"{name}_widget.py").write_text(template.replace("NAME", name))
+        (package / "_helper.py").write_text("raise RuntimeError('private modules are not entries')")
+        monkeypatch.syspath_prepend(tmp_path)
+        asked = []
+
+        def entry_points(group):
+            asked.append(group)
+            return [SimpleNamespace(load=lambda: __import__("outside_widget"))]
+
+        monkeypatch.setattr(registry_module, "entry_points", entry_points)
+        import widgets_under_test
+
+        assert widgets_under_test.WIDGETS.ids() == ["one", "outside", "two"]
+        assert widgets_under_test.WIDGETS.get("outside").source == tmp_path / "outside_widget.py"
+        widgets_under_test.WIDGETS.ids()
+        assert asked == ["widgets_under_test"]  # once
+
+
+@pytest.mark.contract
+class TestPlugins:
+    def test_a_file_registers_itself(self, metrics, tmp_path):
+        load_plugin(plugin(tmp_path / "mine_plugin.py"))
+        entry = metrics.get("brought")
+        assert entry.summary == "Brought along"
+        assert complete(entry.options, {}, "x") == {"power": 2.0}
+        assert "brought" in metrics.ids()
+
+    def test_the_same_file_twice_is_loaded_once(self, metrics, tmp_path, monkeypatch):
+        path = plugin(tmp_path / "mine_plugin.py")
+        load_plugin(path)
+        first = metrics.get("brought").function
+        monkeypatch.chdir(tmp_path)
+        load_plugin("mine_plugin.py")
+        assert metrics.get("brought").function is first
+
+    def test_two_files_of_one_name(self, metrics, tmp_path):
+        load_plugin(plugin(tmp_path / "a" / "extra_plugin.py", "from_a"))
+        load_plugin(plugin(tmp_path / "b" / "extra_plugin.py", "from_b"))
+        assert {"from_a", "from_b"} <= set(metrics.ids())
+        assert metrics.get("from_b").source == tmp_path / "b" / "extra_plugin.py"
+
+    def test_a_taken_id_names_both_files(self, metrics, tmp_path):
+        first = plugin(tmp_path / "a_plugin.py", "twice")
+        second = plugin(tmp_path / "b_plugin.py", "twice")
+        load_plugin(first)
+        with pytest.raises(InputError, match=rf"'twice' in {second}: the id is taken by {first}"):
+            load_plugin(second)
+        assert str(metrics.get("twice").source) == first
+
+    def test_an_own_id_cannot_be_taken(self, metrics, tmp_path):
+        with pytest.raises(InputError, match=r"metric 'gini' in .*taken by .*metrics/gini.py"):
+            load_plugin(plugin(tmp_path / "a_plugin.py", "gini"))
+
+    def test_missing_file(self, tmp_path):
+        with pytest.raises(InputError, match=rf"plugins: no file {tmp_path}/gone.py; give a path"):
+            load_plugin(str(tmp_path / "gone.py"))
+
+    @pytest.mark.parametrize(
+        ("source", "reason"),
+        [
+            ("def broken(:", "SyntaxError"),
+            ("import a_module_that_is_not_there", "ModuleNotFoundError: No module named"),
+            ("1 / 0", "ZeroDivisionError: division by zero"),
+        ],
+    )
+    def test_a_file_that_fails_names_the_reason(self, source, reason, metrics, tmp_path):
+        path = tmp_path / "bad_plugin.py"
+        path.write_text(source)
+        with pytest.raises(InputError, match=rf"plugins: .*bad_plugin.py: {reason}"):
+            load_plugin(str(path))
+
+    def test_a_mended_file_can_be_loaded_afterwards(self, metrics, tmp_path):
+        path = tmp_path / "mended_plugin.py"
+        path.write_text("1 / 0")
+        with pytest.raises(InputError):
+            load_plugin(str(path))
+        load_plugin(plugin(path, "mended_by_now"))
+        assert "mended_by_now" in metrics.ids()
+
+    def test_a_bad_registration_says_what_is_wrong_with_it(self, metrics, tmp_path):
+        path = tmp_path / "bad_plugin.py"
+        path.write_text(PLUGIN.format(id="a", summary="x").replace('unit="share", ', ""))
+        with pytest.raises(InputError, match=r"metric 'a' in .*bad_plugin.py: missing .*'unit'"):
+            load_plugin(str(path))
+
+    def test_a_module_by_name(self, metrics, tmp_path, monkeypatch):
+        plugin(tmp_path / "named_plugin_module.py", "by_name")
+        monkeypatch.syspath_prepend(tmp_path)
+        load_plugin("named_plugin_module")
+        assert "by_name" in metrics.ids()
+
+    def test_missing_module(self):
+        with pytest.raises(InputError, match="plugins: cannot import module 'not_there_at_all'"):
+            load_plugin("not_there_at_all")
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(("kind", "id"), ENTRIES)
+class TestEveryEntry:
+    def test_id_and_words_for_users(self, kind, id):
+        entry = REGISTRIES[kind].get(id)
+        assert SLUG.fullmatch(id)
+        assert len(entry.facts.reference) > 10
+        assert len(entry.summary) > 10
+        assert entry.summary[0].isupper()
+        assert entry.display
+        assert entry.source.is_file()
+
+    def test_facts_have_allowed_values(self, kind, id):
+        facts = REGISTRIES[kind].get(id).facts
+        for name, hint in get_type_hints(type(facts)).items():
+            value, allowed = getattr(facts, name), get_args(hint)
+            if allowed and all(isinstance(choice, str) for choice in allowed):
+                assert value in allowed, name
+            if hint in (str, bool):
+                assert type(value) is hint, name
+
+    def test_options_resolve_to_their_own_defaults(self, kind, id):
+        entry = REGISTRIES[kind].get(id)
+        options = metric_options(entry) if kind == "metrics" else entry.options
+        defaults = {name: option.default for name, option in options.items()}
+        assert complete(options, defaults, id) == defaults  # a default is an allowed value
+        assert complete(options, {}, id) == defaults
+
+    def test_documents_every_option(self, kind, id):
+        entry = REGISTRIES[kind].get(id)
+        for name in entry.options:
+            assert f"{name}:" in (entry.function.__doc__ or ""), name
+
+
+@pytest.mark.contract
+class TestFactsOfKinds:
+    @pytest.mark.parametrize("id", METRICS.ids())
+    def test_bounds_of_a_metric_are_ordered(self, id):
+        low, high = METRICS.get(id).facts.bounds
+        assert low < high
+        assert not math.isnan(low + high)
+
+    # A table of the user's own says them when it is read.
+    @pytest.mark.parametrize(
+        "id", [id for id in DATASETS.ids() if not DATASETS.get(id).facts.path_options]
+    )
+    def test_a_dataset_has_groups_and_labels(self, id):
+        facts = DATASETS.get(id).facts
+        for names in (facts.groups, facts.labels):
+            assert len(names) >= 2
+            assert len(set(names)) == len(names)
+            assert all(names)
+
+    @pytest.mark.parametrize("facts", [DatasetFacts, MethodFacts, MetricFacts])
+    def test_facts_are_documented_and_frozen(self, facts):
+        for field in dataclasses.fields(facts):
+            assert f"{field.name}: " in facts.__doc__
+        assert facts.__dataclass_params__.frozen
+
+
+@pytest.mark.parametrize(
+    ("facts", "message"),
+    [
+        ({"direction": "up"}, "direction must be one of higher, lower"),
+        ({"needs": "logits"}, "needs must be one of attributions, rationale, probabilities"),
+    ],
+)
+def test_a_fact_has_one_of_its_values(facts, message):
+    registry = Registry("metric", "exparity.metrics", MetricFacts)
+    sound = {
+        "direction": "higher", "bounds": (0, 1), "unit": "share", "kind": "complexity",
+        "needs": "attributions", "stochastic": False, "reference": "here",
+    }  # fmt: skip
+    with pytest.raises(InputError, match=message):
+        registry.register("mine", **{**sound, **facts})(example_metric)
+
+
+def test_a_plugin_module_that_fails_is_one_line(tmp_path, monkeypatch):
+    (tmp_path / "broken_plugin.py").write_text("def (")
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in ("broken_plugin", ".foo", ""):
+        with pytest.raises(InputError, match="plugins: cannot import module"):
+            load_plugin(name)

@@ -1,0 +1,78 @@
+"""Seeds depend on the run's seed and the key, on every machine and in every process alike."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.core.seeding import derive_seed, generator
+
+CHARACTERS = st.characters(codec="utf-8", exclude_characters="\x1f")
+PARTS = st.lists(st.text(CHARACTERS, max_size=5), max_size=3)
+SEEDS = st.integers(0, 2**32)
+
+
+@pytest.mark.parametrize(
+    ("seed", "key", "expected"),
+    [
+        # First 8 bytes of `printf TEXT | sha256sum`, halved: TEXT is the parts joined by 0x1f.
+        (0, (), 0x5FECEB66FFC86F38 >> 1),
+        (1, (), 0x6B86B273FF34FCE1 >> 1),
+        (0, ("explain", "lime", "0001-male"), 0x293C0491885CAE02 >> 1),
+    ],
+)
+def test_the_numbers_are_fixed_for_ever(seed, key, expected):
+    assert derive_seed(seed, *key) == expected
+
+
+@given(SEEDS, PARTS)
+def test_seeds_are_63_bit(seed, key):
+    assert 0 <= derive_seed(seed, *key) < 2**63
+
+
+@given(SEEDS, SEEDS, PARTS, PARTS)
+@settings(max_examples=200)
+def test_different_keys_give_different_seeds(seed, other, key, different):
+    same = (seed, key) == (other, different)
+    assert (derive_seed(seed, *key) == derive_seed(other, *different)) == same
+
+
+@pytest.mark.parametrize(
+    ("one", "two"), [(("ab", "c"), ("a", "bc")), (("a", "b"), ("b", "a")), (("a",), ("a", ""))]
+)
+def test_parts_do_not_run_together(one, two):
+    assert derive_seed(0, *one) != derive_seed(0, *two)
+
+
+def test_numbers_and_their_text_are_one_key():
+    assert derive_seed(0, "fold", 3) == derive_seed(0, "fold", "3")
+
+
+def test_generators_of_one_key_draw_the_same():
+    one, two = generator(5, "a", "b"), generator(5, "a", "b")
+    assert one is not two
+    assert np.array_equal(one.random(10), two.random(10))
+    assert not np.array_equal(generator(5, "a", "c").random(10), generator(5, "a", "b").random(10))
+
+
+def test_the_global_state_of_numpy_is_left_alone():
+    before = np.random.get_state()[1].copy()  # noqa: NPY002
+    generator(5, "a").random(10)
+    assert np.array_equal(np.random.get_state()[1], before)  # noqa: NPY002
+
+
+def test_another_process_draws_the_same():
+    code = (
+        "from exparity.core.seeding import generator; print(generator(1, 'x', 'é').random().hex())"
+    )
+    environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONIOENCODING": "ascii"}
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
+    )
+    assert float.fromhex(run.stdout) == generator(1, "x", "é").random()

@@ -1,0 +1,101 @@
+"""YAML and JSON of users: what a parser lets pass in silence is one line that names the place."""
+
+from __future__ import annotations
+
+import pytest
+
+from exparity.config import check_or_exit
+from exparity.core.errors import InputError
+from exparity.core.strict import MAX_VALUES, parse_json, parse_yaml, read_yaml
+from exparity.tools.data import read_experiment
+
+CONFIG = """\
+datasets: {pairs_all: {}}
+models: {one: {init: scratch, architecture: bert}}
+methods: {gradient: {}}
+metrics: {gini: {}}
+"""
+LAUGHS = "a0: &a0 [x, x, x]\n" + "".join(
+    f"a{i}: &a{i} [{', '.join([f'*a{i - 1}'] * 9)}]\n" for i in range(1, 40)
+)
+BAD = {
+    "seeds: [0]\nseeds: [1]\n": ":6: key 'seeds' is 'seeds' of line 5 again; keep one",
+    "no: 1\noff: 2\n": ":6: key 'off' is 'no' of line 5 again; keep one",
+    "1: a\n01: b\n": ":6: key '01' is '1' of line 5 again; keep one",
+    "1: a\n'1': b\n": ":6: key '1' is '1' of line 5 again; keep one",
+    "training: {epochs: 1, epochs: 2}\n": ":5: key 'epochs' is 'epochs' of line 5 again",
+    "seeds: &s [0, *s]\n": ":5: holds itself through an alias",
+    "training: &t {epochs: *t}\n": ":5: holds itself through an alias",
+    "training: &t {<<: *t}\n": ":5: holds itself through an alias",
+    LAUGHS: f": more than {MAX_VALUES:,} values",
+    LAUGHS.replace("[", "{a: ").replace(", ", ", b: ", 1): ":5: ",
+    f"title: {'[' * 51}{']' * 51}\n": ":5: nested more than 50 levels deep",
+    f"title: {'[' * 500}{']' * 500}\n": ": nested too deeply",
+    "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
+    "title: !!int x\n": ":5: 'x' cannot be read",
+    "title: 2024-13-01\n": ":5: '2024-13-01' cannot be read",
+    "title: 2024-01-01\n": ":5: '2024-01-01' is no value of a config; put it in quotes",
+    "? [a]\n: 1\n": ":5: a list or mapping cannot be a key",
+    "title: \x00\n": ": not valid YAML (unacceptable character",
+    "seeds: [0\n": ":6: not valid YAML",
+    "title: é\n".encode("latin-1"): ":5: not UTF-8 text (",
+    CONFIG.encode("utf-16"): ":1: not UTF-8 text (",
+}
+
+
+@pytest.mark.contract
+class TestYaml:
+    @pytest.mark.parametrize(("end", "message"), BAD.items(), ids=lambda v: repr(v)[:30])
+    def test_one_line_names_the_place(self, end, message, tmp_path, capsys):
+        path = tmp_path / "c.yaml"
+        text = end if isinstance(end, bytes) else end.encode()
+        path.write_bytes(text if text.startswith(b"\xff\xfe") else CONFIG.encode() + text)
+        with pytest.raises(InputError) as refused:
+            read_experiment(path)
+        assert str(refused.value).startswith(f"{path}:")
+        assert message in str(refused.value)
+        assert "\n" not in str(refused.value)
+        with pytest.raises(SystemExit) as stop:
+            check_or_exit([path])
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == f"exparity: {refused.value}\n"
+
+    def test_what_is_meant_is_read(self, tmp_path):
+        text = (
+            "a: &a {x: 1, y: [no, 0x10]}\nb: {<<: *a, x: 2}\nc: [*a, *a]\nd: {<<: {<<: *a, y: 3}}\n"
+        )
+        a = {"x": 1, "y": [False, 16]}
+        read = {"a": a, "b": {**a, "x": 2}, "c": [a, a], "d": {"x": 1, "y": 3}}
+        path = tmp_path / "c.yaml"
+        path.write_text("\ufeff" + text, encoding="utf-8")
+        assert read_yaml(path) == read
+        assert parse_yaml("", "x") is None
+
+    def test_json_with_tabs_is_no_yaml_but_a_config(self, tmp_path):
+        path = tmp_path / "c.json"
+        path.write_text('{\n\t"seeds": [0]\n}')
+        assert read_yaml(path) == {"seeds": [0]}
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": 2, "a": 3}', "here: the key 'a' is there twice; keep one"),
+        ('[{"b": {"a": 1, "a": 1}}]', "here: the key 'a' is there twice"),
+        ("[" * 100_000 + "]" * 100_000, "here: nested too deeply"),
+        (r'{"a": "\ud800"}', "here: holds half of a surrogate pair"),
+        ("9" * 5000, "here: not valid JSON"),
+        ("[1", "here: not valid JSON"),
+    ],
+    ids=lambda v: v[:20],
+)
+def test_json(text, message):
+    with pytest.raises(InputError) as refused:
+        parse_json(text, "here")
+    assert str(refused.value).startswith(message)
+    assert "\n" not in str(refused.value)
+
+
+def test_whole_surrogate_pairs_are_text():
+    assert parse_json(r'["\ud83d\ude00", "\\ud800"]', "here") == ["😀", r"\ud800"]

@@ -1,0 +1,49 @@
+"""What a process says it has used."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import time
+
+import pytest
+
+from exparity.core import usage
+
+BIG = 300  # MB
+
+
+def used_by(code: str) -> dict:
+    """Run code in a process of its own, started by one that holds much memory."""
+    starter = (
+        f"import subprocess, sys; held = bytearray({BIG} << 20); held[::4096] = held[::4096]\n"
+        f"sys.exit(subprocess.run([sys.executable, '-c', {code!r}]).returncode)"
+    )
+    run = subprocess.run([sys.executable, "-c", starter], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return ast.literal_eval(run.stdout)
+
+
+def test_memory_is_the_process_s_own_peak():
+    code = "from exparity.core.usage import usage; {}; print(usage())"
+    small = used_by(code.format("pass"))
+    large = used_by(code.format(f"bytearray(b'x' * ({BIG} << 20))"))
+    assert small["max_rss_mb"] < BIG  # not that of what started it
+    assert large["max_rss_mb"] > BIG  # though it is given back by then
+
+
+def test_cpu_time_grows_with_work():
+    before = usage.usage()["cpu_seconds"]
+    start = time.process_time()
+    while time.process_time() - start < 0.05:
+        pass
+    assert usage.usage()["cpu_seconds"] >= before + 0.05 - 0.002  # rounded, twice
+
+
+def test_where_there_is_no_proc(monkeypatch, tmp_path):
+    monkeypatch.setattr(usage, "_STATUS", tmp_path / "none")
+    peak = usage.usage()["max_rss_mb"]
+    assert peak > 20
+    monkeypatch.setattr(sys, "platform", "darwin")  # which counts in bytes
+    assert usage.usage()["max_rss_mb"] == pytest.approx(peak / 1024, abs=0.1)

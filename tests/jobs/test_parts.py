@@ -1,0 +1,384 @@
+"""Parts of unfinished jobs: taken over by the next run if they fit, and never seen in results."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exparity.artefacts.files import read_artefact, read_parquet
+from exparity.artefacts.lineage import MANIFEST
+from exparity.core.errors import InputError
+from exparity.interface import Example
+from exparity.jobs.parts import Parts, Shard, chunk_size, shard_sizes
+from exparity.methods import METHODS
+from exparity.models.manifest import write_manifest
+from exparity.stages._texts import check_texts
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+from exparity.stages.shards import gather_shards
+
+PLUGIN = Path(__file__).with_name("slow_plugin.py")
+N, SIZE = 24, 4  # examples of the cell, examples of a part
+
+
+def explain(cell, output, use="slow", **changes):
+    options = {
+        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
+    }  # fmt: skip
+    explain_cell(
+        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", output,
+        **{**options, **changes},
+    )  # fmt: skip
+
+
+def evaluate(cell, explanations, output, use="slow_drop", **changes):
+    options = {"use": use, "params": {}, "metric_id": use, "device": "cpu"}
+    evaluate_cell(
+        cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
+    )
+
+
+def content(path) -> bytes:
+    """The bytes of a table without its metadata (times, commit)."""
+    sink = io.BytesIO()
+    with pq.ParquetFile(path) as file:
+        pq.write_table(file.read().replace_schema_metadata(None), sink)
+    return sink.getvalue()
+
+
+def parts_of(output):
+    return sorted(output.with_name(f"{output.name}.parts").glob("*.part"))
+
+
+@pytest.fixture
+def whole(cell, slow, tmp_path):
+    """An undisturbed explanations artefact."""
+    output = tmp_path / "whole.parquet"
+    explain(cell, output)
+    slow.write_text("")
+    return output
+
+
+@pytest.fixture
+def interrupted(monkeypatch):
+    """Let a job save so many parts, and end like a killed one."""
+
+    def call(count, run, *arguments, **changes):
+        add = Parts.add
+
+        def saved(parts, *given, **facts):
+            add(parts, *given, **facts)
+            if len(parts.done) == count:
+                raise KeyboardInterrupt
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Parts, "add", saved)
+            with pytest.raises(KeyboardInterrupt):
+                run(*arguments, **changes)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("passes", "size"), [(1, 256), (62, 256), (500, 32), (3999, 4), (4000, 4), (10**9, 4)]
+)
+def test_sizes(passes, size):
+    assert chunk_size(passes) == size
+
+
+@pytest.mark.parametrize("text", ["", "2", "0/3", "4/3", "a/b", "1/2/3", "-1/2", "1/0"])
+def test_bad_shards(text):
+    with pytest.raises(InputError, match="write K/N with K from 1 to N"):
+        Shard.parse(text)
+
+
+def test_explain_continues(cell, whole, slow, interrupted, tmp_path, caplog):
+    output = tmp_path / "a" / "x.parquet"
+    interrupted(3, explain, cell, output)
+    assert not output.exists()
+    assert len(parts_of(output)) == 3
+    assert not [p for p in output.parent.rglob("*") if p.name.endswith((".parquet", ".tmp"))]
+    before = slow.read_text().splitlines()
+    with caplog.at_level(logging.INFO):
+        explain(cell, output)
+    assert f"{3 * SIZE} of {N} examples are taken over from an earlier run" in caplog.messages
+    again = slow.read_text().splitlines()[len(before) :]
+    assert len(again) == N // SIZE - 3
+    assert not set(again) & set(before)
+    assert output.read_bytes()[:4] == b"PAR1"
+    assert content(output) == content(whole)
+    assert [p.name for p in output.parent.iterdir()] == ["x.parquet"]
+    facts = [read_artefact(path, "explanations")[1] for path in (whole, output)]
+    for key in ("flags", "n_truncated", "parameters", "fingerprint"):
+        assert facts[0][key] == facts[1][key], key
+    assert facts[0]["flags"] == ["slow"]
+
+
+def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, monkeypatch):
+    monkeypatch.setenv("SLOW_SECONDS", "0.05")
+    output = tmp_path / "a" / "s.parquet"
+    interrupted(4, evaluate, cell, whole, output)
+    facts = [read_parquet(path)[1] for path in parts_of(output)]
+    assert all(fact["seconds"] >= 0.05 for fact in facts)
+    earlier = sum(fact["seconds"] for fact in facts)
+    evaluate(cell, whole, output)
+    found = read_artefact(output, "scores")[1]
+    assert found["earlier_seconds"] == pytest.approx(earlier)
+    rounding = 0.002
+    assert found["work_seconds"] >= earlier + (N // SIZE - 4) * 0.05 - rounding
+    assert found["work_seconds"] - earlier <= found["wall_seconds"] + rounding
+
+
+@given(
+    examples=st.integers(0, 2000),
+    passes=st.sampled_from([1, 62, 500, 4000]),
+    shards=st.integers(1, 40),
+)
+@pytest.mark.property
+def test_shards_share_out_all_examples(examples, passes, shards):
+    sizes = shard_sizes(examples, passes, shards)
+    assert len(sizes) == shards
+    assert sum(sizes) == examples
+    assert max(sizes) - min(sizes) <= chunk_size(passes)
+
+
+def test_evaluate_continues(cell, whole, slow, interrupted, tmp_path):
+    undisturbed, output = tmp_path / "u.parquet", tmp_path / "a" / "s.parquet"
+    evaluate(cell, whole, undisturbed)
+    slow.write_text("")
+    interrupted(5, evaluate, cell, whole, output)
+    evaluate(cell, whole, output)
+    assert len(slow.read_text().splitlines()) == N // SIZE
+    assert content(output) == content(undisturbed)
+    assert [p.name for p in output.parent.iterdir()] == ["s.parquet"]
+
+
+def change_data(cell, monkeypatch):
+    path = cell / "data.parquet"
+    table = pq.read_table(path)
+    pq.write_table(table.replace_schema_metadata({**table.schema.metadata, b"x": b"y"}), path)
+
+
+def change_checkpoint(cell, monkeypatch):
+    path = cell / "mine" / "3" / "config.json"
+    path.write_text(path.read_text() + " ")
+    write_manifest(path.with_name(MANIFEST), {"fingerprint": "another training's"})
+
+
+def change_source(cell, monkeypatch):
+    monkeypatch.setattr("exparity.jobs.parts.source_digest", lambda *paths: "other")
+
+
+@pytest.mark.parametrize("change", [change_data, change_checkpoint, change_source, None])
+def test_parts_of_something_else_are_discarded(
+    change, cell, whole, slow, interrupted, tmp_path, caplog, monkeypatch
+):
+    mine = tmp_path / "cell"
+    shutil.copytree(cell, mine)
+    output = tmp_path / "a" / "x.parquet"
+    interrupted(3, explain, mine, output)
+    slow.write_text("")
+    changes = {}
+    if change is None:
+        changes = {"params": {"factor": 2.0}}
+    else:
+        change(mine, monkeypatch)
+    with caplog.at_level(logging.INFO):
+        explain(mine, output, **changes)
+    line = "discarded 3 part files of an earlier run: inputs, parameters or source changed"
+    assert [m for m in caplog.messages if "discarded" in m] == [line]
+    assert not [m for m in caplog.messages if "taken over" in m]
+    assert len(slow.read_text().splitlines()) == N // SIZE + 1  # and the probe
+    assert (content(output) == content(whole)) == (not changes)
+
+
+def test_a_truncated_part_is_made_again(cell, whole, slow, interrupted, tmp_path, caplog):
+    output = tmp_path / "x.parquet"
+    interrupted(3, explain, cell, output)
+    part = parts_of(output)[1]
+    part.write_bytes(part.read_bytes()[:-20])
+    parts_of(output)[2].write_bytes(b"")
+    with caplog.at_level(logging.INFO):
+        explain(cell, output)
+    assert "discarded 2 part files of an earlier run: 2 unreadable" in caplog.messages
+    assert f"{SIZE} of {N} examples are taken over from an earlier run" in caplog.messages
+    assert content(output) == content(whole)
+
+
+def test_a_part_under_another_name_is_not_taken(cell, whole, slow, interrupted, tmp_path):
+    output = tmp_path / "x.parquet"
+    interrupted(2, explain, cell, output)
+    one, two = parts_of(output)
+    shutil.copy(one, two)
+    explain(cell, output)
+    assert content(output) == content(whole)
+
+
+@pytest.mark.parametrize("count", [2, 4, 6, 9])
+def test_shards_give_the_same_table(count, cell, whole, slow, tmp_path):
+    scores = tmp_path / "scores.parquet"
+    evaluate(cell, whole, scores)
+    made, scored = [], []
+    for k in range(1, count + 1):
+        made.append(tmp_path / f"{k}.parquet")
+        explain(cell, made[-1], shard=f"{k}/{count}")
+        scored.append(tmp_path / f"s{k}.parquet")
+        evaluate(cell, whole, scored[-1], shard=f"{k}/{count}")
+    sizes = [read_artefact(path, "explanations")[0].num_rows for path in made]
+    assert sum(sizes) == N
+    assert max(sizes) - min(sizes) <= SIZE
+    gather_shards(made[::-1], tmp_path / "x.parquet")
+    gather_shards(scored, tmp_path / "s.parquet")
+    assert content(tmp_path / "x.parquet") == content(whole)
+    assert content(tmp_path / "s.parquet") == content(scores)
+    facts = [read_artefact(p, "explanations")[1] for p in (whole, tmp_path / "x.parquet")]
+    used = ("work_seconds", "cpu_seconds", "max_rss_mb")
+    for unlike in ("wall_seconds", "commit", "started", *used):
+        assert facts[0].pop(unlike)
+        assert facts[1].get(unlike)
+    assert facts[0].pop("earlier_seconds") == 0
+    shares = facts[1].pop("shards")
+    assert facts[1].pop("work_seconds") == pytest.approx(sum(s["work_seconds"] for s in shares))
+    assert [(s["index"], s["of"], s["examples"]) for s in shares] == [
+        (k, count, size) for k, size in enumerate(sizes, start=1)
+    ]
+    passes = METHODS.get("slow").facts.passes
+    assert sizes == shard_sizes(N, passes, count)
+    assert facts[0] == {key: value for key, value in facts[1].items() if key in facts[0]}
+
+
+def test_short_jobs_save_nothing(cell, whole, slow, tmp_path, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("a part was saved, or inputs were digested")
+
+    monkeypatch.setattr("exparity.jobs.parts.save_parquet", never)
+    monkeypatch.setattr("exparity.jobs.parts.sha256_of", never)
+    explain(cell, tmp_path / "x.parquet", use="gradient")
+    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: 5)
+    evaluate(cell, whole, tmp_path / "s.parquet", use="gini")
+    assert read_artefact(tmp_path / "s.parquet", "scores")[0].num_rows == N
+
+
+def test_a_failed_preflight_leaves_nothing(cell, slow, tmp_path, monkeypatch):
+    from exparity.core.errors import ExparityError
+    from exparity.models.checkpoints import load_model
+
+    mine = tmp_path / "cell"
+    shutil.copytree(cell, mine)
+    model = load_model(str(mine / "mine" / "3"))
+    model.classifier.weight.data.zero_()
+    model.save_pretrained(mine / "mine" / "3")
+    (mine / "mine" / "3" / MANIFEST).unlink()
+    with pytest.raises(ExparityError, match="zero attributions"):
+        explain(mine, tmp_path / "a" / "x.parquet", use="integrated_gradients", max_examples=10)
+    endless = replace(
+        METHODS.get("slow"),
+        function=lambda batch: [np.full(n, np.inf) for n in batch.lengths],
+    )
+    monkeypatch.setitem(METHODS._entries, "slow", endless)
+    with pytest.raises(ExparityError, match="not finite"):
+        explain(cell, tmp_path / "a" / "x.parquet")
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_a_text_without_tokens_is_named_before_any_work():
+    class Classifier:
+        max_length = 9
+
+        def encode(self, texts):
+            for position, words in enumerate(texts):
+                if words == ("\x00",):
+                    raise InputError(f"text {position}: '\\x00' has no token to explain")
+            return []
+
+    texts = [Example(f"e{i}", ("\x00",) if i == 9 else ("a",), 0, "g", "test") for i in range(12)]
+    with pytest.raises(InputError, match=r"^example 'e9': .* has no token to explain$"):
+        check_texts(Classifier(), [texts[:4], texts[4:8], texts[8:]])
+
+
+def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifiers):
+    known, strange = (
+        [Example(f"{words[0]}{i}", words, 0, "g", "test") for i in range(4)]
+        for words in (("she", "sings", "."), ("вона", "співає"))
+    )
+    check_texts(classifiers["bert"], [known, strange[:1]])
+    check_texts(classifiers["roberta"], [strange])  # bytes know everything
+    with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the data \(\[UNK\]\)"):
+        check_texts(classifiers["bert"], [known[:2], strange])
+
+
+def command(cell, output):
+    return [
+        sys.executable, "-m", "exparity", "explain", "--use", "slow", "--plugins", str(PLUGIN),
+        "--data", str(cell / "data.parquet"), "--checkpoint", str(cell / "mine" / "3"),
+        "--predictions", str(cell / "predictions.parquet"), "--output", str(output),
+        "--model-id", "mine", "--seed", "3", "--device", "cpu", "--threads", "1",
+    ]  # fmt: skip
+
+
+def start(cell, output, calls, seconds):
+    environment = {**os.environ, "SLOW_CALLS": str(calls), "SLOW_SECONDS": str(seconds)}
+    return subprocess.Popen(
+        command(cell, output), env=environment, stderr=subprocess.PIPE, text=True
+    )
+
+
+def wait_for(condition, job):
+    deadline = time.monotonic() + 120
+    while not condition():
+        assert job.poll() is None, job.stderr.read()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+
+
+def test_term_keeps_what_is_done(cell, whole, slow, tmp_path):
+    output = tmp_path / "a" / "x.parquet"
+    job = start(cell, output, slow, 0.3)
+    wait_for(lambda: len(parts_of(output)) >= 2, job)
+    job.send_signal(signal.SIGTERM)
+    job.send_signal(signal.SIGTERM)  # preemption says it more than once
+    lines = job.communicate(timeout=60)[1].splitlines()
+    assert job.returncode == 128 + signal.SIGTERM
+    kept = len(parts_of(output)) * SIZE
+    assert lines[-1] == (
+        f"exparity: stopped by SIGTERM; {kept} of {N} examples are kept, the same command continues"
+    )
+    assert 0 < kept < N
+    assert "Traceback" not in "".join(lines)
+    names = [p.name for p in (tmp_path / "a").rglob("*") if p.is_file()]
+    assert all(re.fullmatch(r"\d{5}\.part", name) for name in names), names
+    again = start(cell, output, slow, 0)
+    errors = again.communicate(timeout=60)[1]
+    assert again.returncode == 0, errors
+    assert f"{kept} of {N} examples are taken over" in errors
+    assert len(slow.read_text().splitlines()) <= 1 + N // SIZE + 1  # probe, parts, one repeated
+    assert content(output) == content(whole)
+
+
+def test_two_jobs_of_one_cell_share_the_work(cell, whole, slow, tmp_path):
+    output = tmp_path / "a" / "x.parquet"
+    jobs = [start(cell, output, slow, 2.5)]
+    wait_for(lambda: slow.read_text(), jobs[0])
+    jobs.append(start(cell, output, slow, 2.5))
+    errors = [job.communicate(timeout=120)[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0], errors
+    assert "waiting for it" in errors[1]
+    assert f"{output}: finished by another job meanwhile" in errors[1]
+    assert len(slow.read_text().splitlines()) == 1 + N // SIZE
+    assert content(output) == content(whole)
+    assert [p.name for p in output.parent.iterdir()] == ["x.parquet"]

@@ -1,0 +1,131 @@
+"""One run at a time in a folder and in its results, and no lock outlives its process."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+
+from exparity.jobs import run_lock as runlock
+
+HOLD = (
+    "import sys; from pathlib import Path; from exparity.jobs.run_lock import hold\n"
+    "hold(Path(sys.argv[1]), 'this folder'); print('held', flush=True); sys.stdin.read()"
+)
+
+
+@contextmanager
+def holder(path):
+    """Another process that has the lock on ``path``."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", HOLD, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    with process:
+        try:
+            assert process.stdout.readline() == "held\n"
+            yield process
+        finally:
+            process.kill()
+
+
+@pytest.fixture(autouse=True)
+def _let_go(monkeypatch):
+    """Locks that a test takes in this process end with it."""
+    held = []
+    monkeypatch.setattr(runlock, "_held", held)
+    yield
+    for file in held:
+        file.close()
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "new" / "exparity.lock"
+
+
+def test_the_lock_says_who_has_it(path):
+    runlock.hold(path, "this folder")
+    owner = json.loads(path.read_text())
+    assert owner["pid"] == os.getpid()
+    assert set(owner) == {"pid", "host", "user"}
+
+
+def refused(path):
+    """Stderr of a further process that must not get the lock."""
+    run = subprocess.run(
+        [sys.executable, "-c", HOLD, str(path)], capture_output=True, text=True, input=""
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    return run.stderr
+
+
+def test_a_second_process_exits_with_2_and_names_the_first(path):
+    with holder(path) as first:
+        said = refused(path)
+        assert refused(path) == said  # the refused one left the owner's name
+    assert said.count("\n") == 1
+    assert f"process {first.pid} of " in said
+    assert said.endswith("; wait for it or stop it\n")
+
+
+def test_after_kill_9_the_lock_is_free(path):
+    with holder(path) as first:
+        os.kill(first.pid, signal.SIGKILL)
+        assert first.wait(30) == -signal.SIGKILL
+        runlock.hold(path, "this folder")
+    assert json.loads(path.read_text())["pid"] == os.getpid()
+
+
+def test_after_a_normal_end_the_lock_is_free(path):
+    with holder(path) as first:
+        first.stdin.close()
+        assert first.wait(30) == 0
+        runlock.hold(path, "this folder")
+
+
+def test_two_folders_have_two_locks(tmp_path):
+    runlock.hold(tmp_path / "a" / "lock", "a")
+    runlock.hold(tmp_path / "b" / "lock", "b")
+    assert len(runlock._held) == 2
+
+
+def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path):
+    runlock.hold(path, "this folder")
+    (tmp_path / "link").symlink_to(path.parent)
+    runlock.hold(tmp_path / "link" / path.name, "this folder")
+    assert f"process {os.getpid()}" in refused(path)
+
+
+def test_an_owner_who_has_not_written_yet_is_another_run(path):
+    path.parent.mkdir(parents=True)
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        assert refused(path) == (
+            "exparity: another run is using this folder; wait for it or stop it\n"
+        )
+
+
+def test_a_link_to_the_folder_leads_to_the_same_lock(tmp_path):
+    results = tmp_path / "results"
+    results.mkdir()
+    (tmp_path / "link").symlink_to(results)
+    with holder(results / "lock") as first:
+        assert f"process {first.pid}" in refused(tmp_path / "link" / "lock")
+
+
+def test_a_lock_that_cannot_be_made_is_one_line(tmp_path, capsys):
+    (tmp_path / "file").touch()
+    with pytest.raises(SystemExit) as stop:
+        runlock.hold(tmp_path / "file" / "lock", "this folder")
+    assert stop.value.code == 2
+    line = f"exparity: {tmp_path}/file/lock: cannot be locked: File exists\n"
+    assert capsys.readouterr().err == line

@@ -20,7 +20,7 @@ from exparity.core.options import options_of, violation
 from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.stats import compare_groups
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_FILE = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 SCHEMA = read_schema(SCHEMA_FILE)
 CONFIGS = ROOT / "tests" / "workflow" / "configs"

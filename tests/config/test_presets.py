@@ -24,7 +24,7 @@ from exparity.metrics import METRICS, metric_options
 from exparity.models.catalogue import KNOWN_MODELS
 from exparity.models.spec import TrainingSpec, merge_training
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
 STUDIES = ["text", "code"]  # of one published study
 PRESETS = [*STUDIES, "gecobench"]

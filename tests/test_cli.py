@@ -129,6 +129,12 @@ class TestHelp:
 
         assert run("--version")[:2] == (0, f"exparity {exparity.__version__}\n")
 
+    @pytest.mark.parametrize("path", ["", ".", "/"])
+    def test_a_path_names_a_file(self, path, run):
+        code, out, err = run("test", "--scores", "s.parquet", "--output", path)
+        assert (code, out) == (2, "")
+        assert err[-1].endswith(f"'{path}' names no file or folder")
+
     @pytest.mark.parametrize("arguments", [(), ("explian",), ("prepare",), ("data", "lsit")])
     def test_bad_usage_exits_with_2(self, arguments, run):
         code, out, err = run(*arguments)

@@ -67,6 +67,7 @@ def test_what_numpy_and_pandas_hold_is_taken(bert):
         ({"scores": [None, 1j]}, "scores must be a list of numbers"),
         ({"tokens": [1, 2]}, "token must be text, not 1"),
         ({"token_ids": [0.5, 1]}, "token_ids must be a list of integers"),
+        ({"word_ids": [0, -2]}, "word_ids must be word numbers, or -1 for special tokens"),
         ({"special_mask": [2, 0]}, "special_mask must be a list of 0 or 1"),
         ({"origin": "lime"}, "origin must be what exparity.explain wrote"),
     ],
@@ -76,6 +77,16 @@ def test_explanation(changed, message):
         Explanation(
             **{"text": "a b", "target": 0, "tokens": ("a", "b"), "scores": [1, 2], **changed}
         )
+
+
+@pytest.mark.parametrize("ids", [[0, 10**6], [-1, 0], [0] * 600])
+def test_token_ids_that_the_model_cannot_read(bert, ids):
+    tokens = [f"t{i}" for i in range(len(ids))]
+    one = Explanation("a b", 0, tokens=tokens, token_ids=ids, scores=np.ones(len(ids)))
+    with pytest.raises(
+        InputError, match=r"explanation of 'a b': the model reads up to \d+ token_ids"
+    ):
+        evaluate(bert, [one], "comprehensiveness")
 
 
 def test_evaluate(bert):

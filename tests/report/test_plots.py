@@ -64,6 +64,11 @@ class TestExplanations:
         assert len(figure.axes) == 3
         assert len(limits) == 1
 
+    def test_scores_beyond_what_an_axis_holds(self):
+        huge = Explanation("a b", 0, tokens=["a", "b"], scores=[1e308, -1e308])
+        with pytest.raises(InputError, match="explanation of 'a b': a score is too large to plot"):
+            exparity.plot_explanation(huge)
+
     def test_none_is_refused(self):
         with pytest.raises(InputError, match="no explanation"):
             exparity.plot_explanation([])

@@ -8,9 +8,9 @@ from made_up import MadeUp
 import exparity
 from exparity import cli
 from exparity.artefacts.files import read_artefact
+from exparity.core.device import resolve_device
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import Kind
-from exparity.engine.device import resolve_device
 from exparity.models.snapshots import StateFolder
 from exparity.stages.cost import cost, summary
 from exparity.stages.finetune import finetune_cell

@@ -12,7 +12,7 @@ from exparity.core.errors import InputError, did_you_mean
 
 def set_threads(arguments: argparse.Namespace) -> None:
     """Set up torch for a model job."""
-    from exparity.engine.device import make_repeatable
+    from exparity.core.device import make_repeatable
 
     make_repeatable(arguments.threads)
 

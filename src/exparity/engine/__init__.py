@@ -42,8 +42,8 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
+    from exparity.core.device import resolve_device
     from exparity.core.errors import InputError
-    from exparity.engine.device import resolve_device
     from exparity.models.checkpoints import (
         check_vocabulary,
         input_limit,

@@ -30,7 +30,9 @@ from exparity.interface import (
     guarded,
     locked,
 )
-from exparity.methods._training import Texts, Training
+from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
+from exparity.methods._training import Texts
+from exparity.methods._training import Training as Training
 
 if TYPE_CHECKING:
     import torch

@@ -105,7 +105,7 @@ Found = tuple[list[FloatArray], list[int], list[FloatArray]]
 def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Found:
     """Explain every copy in the same forward pass that the ascent takes there."""
     from exparity.engine.classifier import padded, prediction_loss, target_logit
-    from exparity.methods._gradients import pooled
+    from exparity.methods import pooled
 
     pooling = batch.explainer.facts.pooling
     assert pooling is not None

@@ -84,7 +84,7 @@ class TrainingLoop:
         from accelerate.state import AcceleratorState
         from accelerate.utils import DataLoaderConfiguration
 
-        from exparity.engine.device import resolve_device
+        from exparity.core.device import resolve_device
 
         target = resolve_device(device)
         if training.precision == "fp16" and target.type != "cuda":

@@ -146,7 +146,7 @@ def load_masked_lm(
     """
     from transformers import AutoModelForMaskedLM
 
-    from exparity.engine.device import resolve_device
+    from exparity.core.device import resolve_device
     from exparity.models.checkpoints import (
         check_vocabulary,
         load_config,

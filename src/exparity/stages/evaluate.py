@@ -127,8 +127,8 @@ def evaluate_cell(
             return
         classifier = None
         if runs_model:  # the others start in a fraction of the time
+            from exparity.core.device import give_back_memory
             from exparity.engine import load_classifier
-            from exparity.engine.device import give_back_memory
 
             classifier = load_classifier(
                 str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts

@@ -17,8 +17,7 @@ from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
 from exparity.jobs.parts import Job, Shard, open_parts
-from exparity.methods import METHODS
-from exparity.methods._training import Training
+from exparity.methods import METHODS, Training
 from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages._texts import check_texts, encode
 
@@ -77,8 +76,8 @@ def explain_cell(
         InputError: bad options or artefacts that do not belong together.
         ExparityError: the preflight found that the job would go wrong.
     """
+    from exparity.core.device import give_back_memory
     from exparity.engine import load_classifier
-    from exparity.engine.device import give_back_memory
     from exparity.engine.preflight import check_attributions, check_wrapper
     from exparity.methods import explain_encodings
 

@@ -60,7 +60,7 @@ def finetune_cell(
     Raises:
         InputError: bad data, model or training.
     """
-    from exparity.engine.device import resolve_device
+    from exparity.core.device import resolve_device
     from exparity.models.checkpoints import quiet_transformers
     from exparity.models.training import finetune
 

@@ -162,7 +162,7 @@ def test_metrics_reach_methods_late(repository):
         "exparity.tools.show, exparity.report.plots, exparity.core.markup",
         "exparity.report.published, exparity.stages.compare_published",
         "exparity.metrics.gini, exparity.metrics.sparsity, exparity.stages.evaluate",
-        "exparity.data.geco_all, exparity.stages.prepare",
+        "exparity.data.geco, exparity.stages.prepare",
         "exparity.tools.plan, exparity.stages.cost",
     ],
 )

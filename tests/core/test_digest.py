@@ -164,11 +164,11 @@ class TestRealEntries:
     @pytest.mark.parametrize(
         ("registry", "id", "shared"),
         [
-            (METRICS, "comprehensiveness", {"_removal.py"}),
-            (METRICS, "sufficiency", {"_removal.py"}),
+            (METRICS, "comprehensiveness", {"removal.py", "_arrays.py"}),
+            (METRICS, "sufficiency", {"removal.py", "_arrays.py"}),
             (METHODS, "integrated_gradients", {"_gradients.py", "_quadrature.py"}),
-            (DATASETS, "pairs_all", {"_pairs.py", "_grammar.py", "_lexicon.py", "_templates.py"}),
-            (DATASETS, "geco_subj", {"_geco.py", "_gecoformat.py"}),
+            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py", "_lexicon.py", "_templates.py"}),
+            (DATASETS, "geco_subj", {"geco.py", "_gecoformat.py"}),
         ],
     )
     def test_shared_helpers_count(self, registry, id, shared, monkeypatch):
@@ -177,18 +177,19 @@ class TestRealEntries:
     @pytest.mark.parametrize(
         ("registry", "id", "other"),
         [
-            (METRICS, "gini", "_removal.py"),
-            (METHODS, "gradient", "_removal.py"),
-            (DATASETS, "pairs_all", "_geco.py"),
+            (METRICS, "gini", "removal.py"),
+            (METHODS, "gradient", "removal.py"),
+            (DATASETS, "pairs_all", "geco.py"),
         ],
     )
     def test_helpers_of_others_do_not(self, registry, id, other, monkeypatch):
         assert other not in files_behind(registry.get(id), monkeypatch)
 
     @pytest.mark.parametrize("registry", [METRICS, METHODS, DATASETS], ids=lambda r: r.kind)
-    def test_no_two_entries_share_a_digest(self, registry):
-        digests = [source_digest(registry.get(id).source) for id in registry.ids()]
-        assert len(set(digests)) == len(digests)
+    def test_no_two_files_share_a_digest(self, registry):
+        """Variants of one file do; what a job depends on names them."""
+        files = {registry.get(id).source for id in registry.ids()}
+        assert len({source_digest(file) for file in files}) == len(files) >= 5
 
     def test_another_process_finds_the_same(self):
         files = [METRICS.get(id).source for id in ("comprehensiveness", "gini")]

@@ -438,13 +438,13 @@ class TestThreeGenders:
     @pytest.fixture
     def as_large(self, monkeypatch):
         """Say that the files of the fixture are as large as the published ones."""
-        from exparity.data import _geco
+        from exparity.data import geco
 
         small = {
             id: replace(variant, sizes={"train": 12, "test": 6})
-            for id, variant in _geco._VARIANTS.items()
+            for id, variant in geco._VARIANTS.items()
         }
-        monkeypatch.setattr(_geco, "_VARIANTS", small)
+        monkeypatch.setattr(geco, "_VARIANTS", small)
 
     def test_triplets_with_three_classes(self, source, variant):
         id = f"geco_nonbinary_{variant}"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import Explanation, InputError
-from exparity.metrics._removal import TENTHS, mean_drop, top_sets
+from exparity.metrics.removal import TENTHS, mean_drop, top_sets
 
 pytestmark = pytest.mark.reference
 SCORES = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=1, max_size=15)

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import exparity
 from exparity import Explanation
 from exparity.core.seeding import generator
-from exparity.metrics._soft import keep_probabilities
+from exparity.metrics.soft_erasure import keep_probabilities
 
 METRICS = ("soft_comprehensiveness", "soft_sufficiency")
 

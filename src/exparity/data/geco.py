@@ -1,13 +1,14 @@
-"""What the variants of GECO share: files, digests and loading."""
+"""GECO and its variants (Wilming et al. 2024): two or three genders, all words or the subject's."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from exparity.core.errors import InputError
+from exparity.data import dataset
 from exparity.data._gecoformat import GROUPS, LABELS, read_geco, report_oddities
 from exparity.data._terms import pronouns_of
 from exparity.data.files import DataSource, with_digest
@@ -39,6 +40,13 @@ class _Variant:
     sizes: Mapping[Split, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
     digests: Mapping[Split, str] = field(default_factory=dict)
 
+    @property
+    def changed(self) -> str:
+        """What differs between the sentences of a set."""
+        if self.folder.endswith("all"):
+            return "every gendered word changed"
+        return "only the words of the grammatical subject changed"
+
     def files(self) -> list[RemoteFile]:
         """Return its training and its test file."""
         return [
@@ -50,16 +58,6 @@ class _Variant:
             )
             for split in _SPLITS
         ]
-
-
-def _three_genders(scope: str) -> _Variant:
-    return _Variant(
-        folder=f"non_binary_gender_{scope}",
-        display=f"GECO-{scope.upper()}-NB",
-        groups=(*GROUPS, "neutral"),
-        labels=(*LABELS, "neutral"),
-        sizes={"train": 3864, "test": 966},
-    )
 
 
 _VARIANTS = {
@@ -79,42 +77,23 @@ _VARIANTS = {
             "test": "0ff41288c3691acc46a6df62a4fab407703e2c5a7a8e09f6cd71b3a679869d79",
         },
     ),
-    "geco_nonbinary_all": _three_genders("all"),
-    "geco_nonbinary_subj": _three_genders("subj"),
+    **{
+        f"geco_nonbinary_{scope}": _Variant(
+            folder=f"non_binary_gender_{scope}",
+            display=f"GECO-{scope.upper()}-NB",
+            groups=(*GROUPS, "neutral"),
+            labels=(*LABELS, "neutral"),
+            sizes={"train": 3864, "test": 966},
+        )
+        for scope in ("all", "subj")
+    },
 }
 
 
-def facts_of(id: str) -> dict[str, Any]:
-    """Return the facts of a variant, by the id of its dataset."""
-    variant = _VARIANTS[id]
-    return {
-        "attribute": "gender",
-        "groups": variant.groups,
-        "labels": variant.labels,
-        "matched": True,
-        "rationales": True,
-        "licence": "BSD 3-Clause",
-        "reference": "Wilming et al. 2024, GECOBench",
-        "files": tuple(variant.files()),
-        "display": variant.display,
-        "group_terms": pronouns_of(variant.groups),
-    }
-
-
-def load_variant(
+def _load(
     id: str, source: DataSource, verify: bool, digests: Mapping[str, str | None] | None = None
 ) -> list[Example]:
-    """Read both splits of a variant and report its oddities.
-
-    Args:
-        id: its dataset.
-        source: where the raw files lie or go.
-        verify: refuse files that are not, or not known to be, the published ones.
-        digests: digests that the dataset's options bring, by option.
-
-    Raises:
-        InputError: a file is missing, altered, malformed, or not verifiable.
-    """
+    """Read both splits of a variant and report its oddities."""
     variant = _VARIANTS[id]
     examples: list[Example] = []
     for split, file in zip(_SPLITS, variant.files(), strict=True):
@@ -133,3 +112,66 @@ def _check_size(path: Path, found: int, published: int) -> None:
             f"{path}: has {found} rows, and the published file {published}; remove it and fetch it "
             "again, or set 'verify: false' for a copy of your own"
         )
+
+
+def _of_two(id: str) -> Callable[..., list[Example]]:
+    def load(source: DataSource, *, verify: bool = True) -> list[Example]:
+        return _load(id, source, verify)
+
+    load.__doc__ = f"""GECO with {_VARIANTS[id].changed} between the two sentences of a pair.
+
+    Args:
+        source: where the raw files lie or go.
+        verify: refuse files whose SHA-256 is not the published one.
+
+    Returns:
+        2,576 training and 644 test examples in 1,610 male/female pairs.
+
+    Raises:
+        InputError: a file is missing, altered or malformed.
+    """
+    return load
+
+
+def _of_three(id: str) -> Callable[..., list[Example]]:
+    def load(
+        source: DataSource,
+        *,
+        verify: bool = True,
+        train_sha256: str | None = None,
+        test_sha256: str | None = None,
+    ) -> list[Example]:
+        digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
+        return _load(id, source, verify, digests)
+
+    load.__doc__ = f"""GECO with {_VARIANTS[id].changed} between the three sentences of a set.
+
+    Args:
+        source: where the raw files lie or go.
+        verify: refuse files that are not known to be the published ones.
+        train_sha256: SHA-256 of the training file, once you have compared it.
+        test_sha256: SHA-256 of the test file.
+
+    Returns:
+        3,864 training and 966 test examples in 1,610 sets of a male, a female and a neutral one.
+
+    Raises:
+        InputError: a file is missing, altered, malformed, or its digest is not given.
+    """
+    return load
+
+
+for _id, _variant in _VARIANTS.items():
+    dataset(
+        _id,
+        attribute="gender",
+        groups=_variant.groups,
+        labels=_variant.labels,
+        matched=True,
+        rationales=True,
+        licence="BSD 3-Clause",
+        reference="Wilming et al. 2024, GECOBench",
+        files=tuple(_variant.files()),
+        display=_variant.display,
+        group_terms=pronouns_of(_variant.groups),
+    )(_of_two(_id) if _variant.digests else _of_three(_id))

@@ -1,16 +1,17 @@
-"""Soft erasure under soft comprehensiveness and soft sufficiency: one core, keeping or removing.
+"""Soft comprehensiveness and soft sufficiency: one core, keeping or removing.
 
 Follows Zhao and Aletras 2023 without normalising by the sufficiency of an empty text.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
-from exparity.metrics import MetricBatch
+from exparity.interface import BoolArray, Count, FloatArray
+from exparity.metrics import MetricBatch, metric
 
 if TYPE_CHECKING:
     import torch
@@ -83,3 +84,54 @@ def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> Float
     values = np.full(len(batch), np.nan)
     values[defined] = drops.mean(1)
     return values
+
+
+_soft_metric = partial(
+    metric,
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="probability",
+    kind="faithfulness",
+    needs="probabilities",
+    stochastic=True,
+    reference="Zhao and Aletras 2023, arXiv:2305.10496",
+    passes=10,
+)
+
+
+@_soft_metric("soft_comprehensiveness", display="Soft comprehensiveness")
+def soft_comprehensiveness(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArray:
+    r"""Mean fall in target probability when high-scored tokens lose most of their embedding.
+
+    :math:`\frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of the
+    embedding of token :math:`i` with probability :math:`1 - s_i`, and :math:`s_i` is its absolute
+    attribution scaled to [0, 1] over the content tokens. Special tokens stay whole.
+
+    Args:
+        batch: the explanations.
+        num_samples: S, draws per text.
+
+    Returns:
+        (n,) in [0, 1], higher is better; NaN where absolute attributions of the content tokens are
+        all equal (so where there is one token), or one is not finite.
+    """
+    return mean_soft_drop(batch, keep=False, num_samples=num_samples)
+
+
+@_soft_metric("soft_sufficiency", display="Soft sufficiency")
+def soft_sufficiency(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArray:
+    r"""How well the target's probability holds when low-scored tokens lose most of their embedding.
+
+    :math:`1 - \frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of
+    the embedding of token :math:`i` with probability :math:`s_i`, and :math:`s_i` is its absolute
+    attribution scaled to [0, 1] over the content tokens. Special tokens stay whole.
+
+    Args:
+        batch: the explanations.
+        num_samples: S, draws per text.
+
+    Returns:
+        (n,) in [0, 1], higher is better; NaN where absolute attributions of the content tokens are
+        all equal (so where there is one token), or one is not finite.
+    """
+    return 1 - mean_soft_drop(batch, keep=True, num_samples=num_samples)

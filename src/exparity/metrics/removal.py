@@ -1,4 +1,4 @@
-"""The removal curve under comprehensiveness and sufficiency: one core, keeping or removing.
+"""Comprehensiveness and sufficiency, the removal curve: one core, keeping or removing.
 
 Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 2023).
 """
@@ -6,12 +6,13 @@ Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 202
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Annotated, Literal
 
 import numpy as np
 
 from exparity.interface import BoolArray, FloatArray, Range
-from exparity.metrics import MetricBatch
+from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
 
 BasedOn = Literal["fraction", "threshold"]
@@ -121,3 +122,77 @@ def removal_curve(
     values = mean_drop(found[:n], changed, step_mask)
     finite = np.array([not np.isnan(s).any() for s in batch.scores])
     return np.where(finite & ~step_mask.any(1), without_steps, values)
+
+
+_removal_metric = partial(
+    metric,
+    bounds=(-1.0, 1.0),
+    unit="probability",
+    kind="faithfulness",
+    needs="probabilities",
+    stochastic=False,
+    reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
+    passes=20,
+)
+
+
+@_removal_metric("comprehensiveness", direction="higher", display="Comprehensiveness")
+def comprehensiveness(
+    batch: MetricBatch,
+    *,
+    based_on: BasedOn = "fraction",
+    thresholds: tuple[Threshold, ...] = TENTHS,
+    only_positive: bool = True,
+) -> FloatArray:
+    r"""Mean fall in target probability when the highest-scored tokens are removed.
+
+    :math:`\frac1K \sum_k f_y(x) - f_y(x \setminus r_k)`, an area over the perturbation curve.
+
+    Args:
+        batch: the explanations.
+        based_on: ``fraction`` of content tokens, or score ``threshold``.
+        thresholds: steps of the curve, each in (0, 1].
+        only_positive: never remove tokens with a score of 0 or less.
+
+    Returns:
+        (n,) in [−1, 1], higher is better; 0 where no step removes a token.
+    """
+    return removal_curve(
+        batch,
+        keep=False,
+        without_steps=0.0,
+        based_on=based_on,
+        thresholds=thresholds,
+        only_positive=only_positive,
+    )
+
+
+@_removal_metric("sufficiency", direction="lower", display="Sufficiency")
+def sufficiency(
+    batch: MetricBatch,
+    *,
+    based_on: BasedOn = "fraction",
+    thresholds: tuple[Threshold, ...] = TENTHS,
+    only_positive: bool = True,
+) -> FloatArray:
+    r"""Mean fall in target probability when only the highest-scored tokens are kept.
+
+    :math:`\frac1K \sum_k f_y(x) - f_y(r_k)`, an area over the perturbation curve.
+
+    Args:
+        batch: the explanations.
+        based_on: ``fraction`` of content tokens, or score ``threshold``.
+        thresholds: steps of the curve, each in (0, 1].
+        only_positive: never keep tokens with a score of 0 or less.
+
+    Returns:
+        (n,) in [−1, 1], lower is better; 1 where no step keeps a token.
+    """
+    return removal_curve(
+        batch,
+        keep=True,
+        without_steps=1.0,
+        based_on=based_on,
+        thresholds=thresholds,
+        only_positive=only_positive,
+    )

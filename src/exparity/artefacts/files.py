@@ -94,13 +94,13 @@ def _commit() -> str:
 
 @cache
 def _versions() -> dict[str, str]:
-    found = {}
+    versions = {}
     for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
-    return found
+    return versions
 
 
 def write_artefact(

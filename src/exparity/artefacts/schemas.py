@@ -316,27 +316,27 @@ def _type_text(data_type: pa.DataType) -> str:
     return "text id" if pa.types.is_dictionary(data_type) else str(data_type)
 
 
-def _same(found: pa.DataType, expected: pa.DataType) -> bool:
+def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
     if pa.types.is_dictionary(expected):
-        found = found.value_type if pa.types.is_dictionary(found) else found
-        return bool(pa.types.is_string(found) or pa.types.is_large_string(found))
+        actual = actual.value_type if pa.types.is_dictionary(actual) else actual
+        return bool(pa.types.is_string(actual) or pa.types.is_large_string(actual))
     # Parquet renames the item field of lists; the type inside is what counts.
-    return bool(found.equals(expected)) or str(found) == str(expected)
+    return bool(actual.equals(expected)) or str(actual) == str(expected)
 
 
-def check_schema(path: Path, artefact: str, found: pa.Schema) -> None:
+def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:
     """Compare a file's schema with the artefact's.
 
     Raises:
         InputError: names file, column, expected and found type.
     """
     for field in schema_of(artefact):
-        if field.name not in found.names:
+        if field.name not in schema.names:
             raise InputError(
                 f"{path}: not a '{artefact}' artefact: column '{field.name}' "
                 f"({_type_text(field.type)}) is missing"
             )
-        actual = found.field(field.name).type
+        actual = schema.field(field.name).type
         if not _same(actual, field.type):
             raise InputError(
                 f"{path}: column '{field.name}': expected {_type_text(field.type)}, found {actual}"

@@ -26,8 +26,8 @@ def _module_file(dotted: str) -> Path | None:
 @cache
 def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
     """Return the import statements of a source, wherever in it."""
-    found = _statements(ast.parse(source))
-    return tuple(node for node in found if isinstance(node, ast.Import | ast.ImportFrom))
+    statements = _statements(ast.parse(source))
+    return tuple(node for node in statements if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:
@@ -83,8 +83,8 @@ def reached(path: Path, package: str) -> tuple[Path, ...]:
         file = queue.pop()
         if file not in seen:
             seen.add(file)
-            found = {_definition(name) for name in _imported(file)} - {None}
-            queue += [m.resolve() for m in found if m and inside in m.resolve().parents]
+            imported_files = {_definition(name) for name in _imported(file)} - {None}
+            queue += [m.resolve() for m in imported_files if m and inside in m.resolve().parents]
     return tuple(sorted(seen))
 
 

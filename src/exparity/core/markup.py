@@ -33,14 +33,14 @@ def token_texts(tokens: Sequence[str]) -> list[str]:
     characters are given back as these.
     """
     byte_level = any("Ġ" in token for token in tokens)
-    found = []
+    texts = []
     for token in tokens:
         text = _decoded(token) if byte_level else token
         text = text.removesuffix("</w>")
         for mark in ("##", "▁"):
             text = text.removeprefix(mark) if text != mark else text
-        found.append(text.strip() or text or token)
-    return found
+        texts.append(text.strip() or text or token)
+    return texts
 
 
 def _decoded(token: str) -> str:

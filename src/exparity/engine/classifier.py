@@ -160,8 +160,8 @@ class Classifier:
             rows = [list(ids[i]) + [self.pad_id] * (width - len(ids[i])) for i in batch]
             return self.embed(np.array(rows))
 
-        found = self.forward([len(key) for key in ids], build)
-        known.update(zip(ids, found, strict=True))
+        probabilities = self.forward([len(key) for key in ids], build)
+        known.update(zip(ids, probabilities, strict=True))
         return np.array([known[key] for key in keys]).reshape(len(keys), self.n_classes)
 
     @contextlib.contextmanager

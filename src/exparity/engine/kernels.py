@@ -70,8 +70,8 @@ class _Layer:
         import torch
 
         if torch.is_grad_enabled() and inputs.requires_grad:
-            found: torch.Tensor = _function().apply(inputs, self)
-            return found
+            output: torch.Tensor = _function().apply(inputs, self)
+            return output
         return self.forward(inputs)
 
     def forward(self, inputs: torch.Tensor) -> torch.Tensor:
@@ -102,10 +102,10 @@ class _Layer:
 def _product(inputs: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
     import torch
 
-    found: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
+    output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
         inputs.contiguous(), packed, None if bias is None else bias.detach(), "none", [], ""
     )
-    return found
+    return output
 
 
 def _function() -> Any:

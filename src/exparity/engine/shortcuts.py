@@ -80,8 +80,8 @@ def _attend(
     """Return (b, q, h) attention output of (b, heads, q or t, h / heads) projections."""
     from torch.nn.functional import scaled_dot_product_attention
 
-    found = scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
-    return found.transpose(1, 2).flatten(-2)
+    output = scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    return output.transpose(1, 2).flatten(-2)
 
 
 def _encoder_layer(layer: Any) -> Forward:
@@ -151,8 +151,8 @@ def _one_layer(attention: Any) -> Forward:
     def forward(
         hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None
     ) -> torch.Tensor:
-        found: torch.Tensor = whole(hidden_states, attention_mask, hidden_states[:, :1])
-        return found
+        output: torch.Tensor = whole(hidden_states, attention_mask, hidden_states[:, :1])
+        return output
 
     return forward
 

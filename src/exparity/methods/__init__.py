@@ -139,8 +139,10 @@ def explain(
             training texts for a method that needs them.
     """
     methods = {method: params}
-    (found,) = explain_many(classifier, texts, targets, methods, seed, training=training).values()
-    return found
+    (explanations,) = explain_many(
+        classifier, texts, targets, methods, seed, training=training
+    ).values()
+    return explanations
 
 
 @checked
@@ -177,8 +179,8 @@ def explain_many(
     check_classifier(classifier)
     encodings = classifier.encode(texts)
     if targets is None:
-        found = classifier.probabilities([e.token_ids for e in encodings])
-        settled = found.argmax(-1).astype(np.int64)
+        probabilities = classifier.probabilities([e.token_ids for e in encodings])
+        settled = probabilities.argmax(-1).astype(np.int64)
     else:
         settled = array_of(int, targets, "targets")
     if settled.shape != (len(encodings),):

@@ -210,8 +210,8 @@ def _with_slope(
     function: Activation, x: torch.Tensor, slope: torch.Tensor, *, positive: bool = False
 ) -> torch.Tensor:
     replaced: Any = _WithSlope  # torch gives its `apply` no types
-    found: torch.Tensor = replaced.apply(function, x, slope, positive)
-    return found
+    output: torch.Tensor = replaced.apply(function, x, slope, positive)
+    return output
 
 
 def _other_calls() -> ExparityError:

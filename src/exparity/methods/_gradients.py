@@ -40,7 +40,7 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
     from exparity.engine.classifier import padded
 
     if "gradient" not in batch.memo:
-        found: dict[Pooling, list[FloatArray]] = {
+        by_pooling: dict[Pooling, list[FloatArray]] = {
             kind: [np.zeros(0)] * len(batch) for kind in _POOLINGS
         }
 
@@ -50,11 +50,11 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
             for place, row in enumerate(positions):
                 gradient = gradients[0][place, : batch.lengths[row]]
                 for kind in _POOLINGS:
-                    found[kind][row] = pooled(gradient, batch.rows[row], kind)
+                    by_pooling[kind][row] = pooled(gradient, batch.rows[row], kind)
 
         build = padded(batch.rows)
         batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
-        batch.memo["gradient"] = found
+        batch.memo["gradient"] = by_pooling
     scores: list[FloatArray] = batch.memo["gradient"][pooling]
     return scores
 
@@ -88,10 +88,10 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
     key = ("path", n_steps)
     if key not in batch.memo:
         batch.memo[key] = _path_sums(batch, n_steps)
-    found = batch.memo[key]
-    if pooling == "sum" and found["noise"]:
+    pooled_sums = batch.memo[key]
+    if pooling == "sum" and pooled_sums["noise"]:
         batch.flags.add(ROUNDING_NOISE)
-    scores: list[FloatArray] = found[pooling]
+    scores: list[FloatArray] = pooled_sums[pooling]
     return scores
 
 
@@ -107,16 +107,16 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
         sums[row].add_(gradient.double(), alpha=float(weights[step]))
 
     gradients_between(batch, lambda row, _: starts[row], [nodes] * len(batch), consume)
-    found: dict[str, Any] = {"sum": [], "times_input": []}
+    pooled_sums: dict[str, Any] = {"sum": [], "times_input": []}
     ratios = []
     for mean, start, end in zip(sums, starts, ends, strict=True):
         plain = mean.sum(-1)
-        found["sum"].append(plain.cpu().numpy())
-        found["times_input"].append((mean * (end - start).double()).sum(-1).cpu().numpy())
+        pooled_sums["sum"].append(plain.cpu().numpy())
+        pooled_sums["times_input"].append((mean * (end - start).double()).sum(-1).cpu().numpy())
         size = float(mean.abs().sum(-1).max())
         ratios.append(float(plain.abs().max()) / size if size else 0.0)
-    found["noise"] = bool(ratios) and max(ratios) < _noise_level(ends[0].dtype)
-    return found
+    pooled_sums["noise"] = bool(ratios) and max(ratios) < _noise_level(ends[0].dtype)
+    return pooled_sums
 
 
 def gradients_between(

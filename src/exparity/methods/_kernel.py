@@ -66,5 +66,5 @@ def shapley_values(
     design = coalitions - sizes[:, None] / n_players
     roots = np.sqrt(weights)
     rest = values - empty - sizes * even
-    found = np.linalg.lstsq(roots[:, None] * design, roots * rest, rcond=None)[0]
-    return np.asarray(even + found - found.mean(), dtype=np.float64)
+    coefficients = np.linalg.lstsq(roots[:, None] * design, roots * rest, rcond=None)[0]
+    return np.asarray(even + coefficients - coefficients.mean(), dtype=np.float64)

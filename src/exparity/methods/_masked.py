@@ -53,6 +53,8 @@ def masked_probabilities(
         return pad_sequence([rows_of(position) for position in positions], batch_first=True)
 
     kept_tokens = [len(mask) if absent == "baseline" else int(mask.sum()) for mask in flat]
-    found = classifier.forward([size or len(nothing) for size in kept_tokens], build)
-    values = np.split(found[np.arange(len(owners)), batch.targets[owners]], np.cumsum(counts)[:-1])
+    probabilities = classifier.forward([size or len(nothing) for size in kept_tokens], build)
+    values = np.split(
+        probabilities[np.arange(len(owners)), batch.targets[owners]], np.cumsum(counts)[:-1]
+    )
     return [own[inverse] for own, (_, inverse) in zip(values, unique, strict=True)]

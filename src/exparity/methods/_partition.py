@@ -65,8 +65,8 @@ def text_hierarchy(tokenizer: Any, encoding: Encoding) -> FloatArray:
     from shap.maskers import Text
 
     masker = Text(_Spans(tokenizer, encoding), mask_token=0)
-    found: FloatArray = masker.clustering(encoding.text)
-    return found
+    linkage: FloatArray = masker.clustering(encoding.text)
+    return linkage
 
 
 def owen_values(
@@ -91,10 +91,10 @@ def owen_values(
         keys = [mask.tobytes() for mask in masks]
         new = {key: mask for key, mask in zip(keys, masks, strict=True) if key not in answered}
         if new:
-            found = ask(np.stack(list(new.values())))  # (v, m, c)
+            answers = ask(np.stack(list(new.values())))  # (v, m, c)
             for place, key in enumerate(new):
-                own = [found[v, place, target] for v, target in enumerate(targets)]
-                answered[key] = np.concatenate([found[0, place], np.array(own) * _HUSH])
+                own = [answers[v, place, target] for v, target in enumerate(targets)]
+                answered[key] = np.concatenate([answers[0, place], np.array(own) * _HUSH])
         return np.stack([answered[key] for key in keys])  # (m, c + v)
 
     if len(encoding) == 1:
@@ -105,7 +105,7 @@ def owen_values(
 
         masker = _Masks(encoding.special_mask, text_hierarchy(tokenizer, encoding))
         explainer = PartitionExplainer(probabilities, masker)
-        found = explainer.explain_row(
+        explained = explainer.explain_row(
             encoding.text,
             max_evals=max_evals,
             main_effects=False,
@@ -115,6 +115,6 @@ def owen_values(
             batch_size=_SHAP_BATCH,
             fixed_context=None,
         )
-        values = found["values"]
+        values = explained["values"]
     own_values = values[:, -len(targets) :].T / _HUSH
     return np.asarray(own_values, dtype=np.float64)

@@ -14,15 +14,15 @@ def words_of(encoding: Encoding) -> dict[int, str]:
     is whole again.
     """
     assert encoding.offsets is not None
-    text, found = encoding.text, {}
+    text, text_of_word = encoding.text, {}
     for word in np.unique(encoding.word_ids[encoding.word_ids != SPECIAL_WORD]):
         spans = encoding.offsets[encoding.word_ids == word]
         start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
         while start < end - 1 and text[start].isspace():  # some tokenizers count the blank before
             start += 1
         before, after = text.rfind(" ", 0, start) + 1, text.find(" ", end)
-        found[int(word)] = text[before : after if after >= 0 else None]
-    return found
+        text_of_word[int(word)] = text[before : after if after >= 0 else None]
+    return text_of_word
 
 
 def spread(encoding: Encoding, scores: dict[int, float]) -> FloatArray:

@@ -73,8 +73,8 @@ def lime(
         owners = np.repeat(np.arange(len(texts)), counts)
         flat = [mask for drawn in masks for mask in drawn]
         masked = MaskedTexts(batch.classifier, [batch.rows[row] for row in texts])
-        found = masked.probabilities(owners, flat)
-        values = found[np.arange(len(owners)), batch.targets[first + owners]]
+        probabilities = masked.probabilities(owners, flat)
+        values = probabilities[np.arange(len(owners)), batch.targets[first + owners]]
         ends = np.cumsum(counts)[:-1]
         for row, drawn, own in zip(texts, masks, np.split(values, ends), strict=True):
             if surrogate:

@@ -82,5 +82,5 @@ def covariances(training: Training) -> Pattern:
     members = training.labels[:, None] == np.arange(training.labels.max() + 1)  # (n, classes)
     # Of the two factors one with a mean of zero is enough, and classes are the dense one.
     centred = members - members.mean(axis=0)
-    found = np.asarray((values.T @ centred).T) / (len(training.words) - 1)
-    return Pattern(vectorizer.vocabulary_, found)
+    covariances = np.asarray((values.T @ centred).T) / (len(training.words) - 1)
+    return Pattern(vectorizer.vocabulary_, covariances)

@@ -80,11 +80,11 @@ def _explain_together(
             for version in range(starts[text], starts[text + 1]):
                 owners += [version] * len(asked)
                 masks += list(asked)
-        found = texts.probabilities(np.array(owners), masks)
+        probabilities = texts.probabilities(np.array(owners), masks)
         answers, first = [], 0
         for text, asked in zip(asking, questions, strict=True):
             count = len(versions[text])
-            part = found[first : first + count * len(asked)]
+            part = probabilities[first : first + count * len(asked)]
             answers.append(part.reshape(count, len(asked), -1))
             first += len(part)
         return answers

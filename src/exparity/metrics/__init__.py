@@ -112,11 +112,11 @@ class MetricBatch:
         Returns:
             (m,) float64 in [0, 1].
         """
-        rows = np.asarray(owners, dtype=np.int64)
-        if not len(rows):
+        owner_rows = np.asarray(owners, dtype=np.int64)
+        if not len(owner_rows):
             return np.zeros(0)
-        found = self.classifier.probabilities(sequences)
-        return found[np.arange(len(rows)), self.targets[rows]]
+        probabilities = self.classifier.probabilities(sequences)
+        return probabilities[np.arange(len(owner_rows)), self.targets[owner_rows]]
 
     def attributions(
         self, rows: Sequence[torch.Tensor], owners: IntArray
@@ -147,7 +147,7 @@ class MetricBatch:
         # An adaptive method needs the text beside its copies to follow its choices.
         led = np.arange(len(self)) if entry.facts.adaptive else np.zeros(0, dtype=np.int64)
         items = np.concatenate([led, owners])
-        found = attribute(
+        explained = attribute(
             self.classifier,
             [encodings[i] for i in items],
             self.targets[items],
@@ -155,7 +155,7 @@ class MetricBatch:
             rows=[*(self.rows[i] for i in led), *rows],
             leaders=items if entry.facts.adaptive else None,
         )
-        return found[: len(led)] or originals, found[len(led) :]
+        return explained[: len(led)] or originals, explained[len(led) :]
 
     @property
     def explainer(self) -> Entry[MethodFacts]:
@@ -183,22 +183,22 @@ class MetricBatch:
 
     @cached_property
     def _origins(self) -> list[Origin]:
-        found = []
+        origins = []
         for explanation in self.explanations:
             if explanation.origin is None:
                 raise InputError(
                     f"explanation of {explanation.text!r}: metric {self.metric} runs the method "
                     "again, so the explanation must come from exparity.explain"
                 )
-            found.append(explanation.origin)
-        first = found[0]
-        for origin in found:
+            origins.append(explanation.origin)
+        first = origins[0]
+        for origin in origins:
             if replace(origin, key=first.key) != first:
                 raise InputError(
                     f"metric {self.metric}: explanations of several methods or options; evaluate "
                     "those of each on their own"
                 )
-        return found
+        return origins
 
 
 def _of_tokens(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:

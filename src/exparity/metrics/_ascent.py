@@ -145,17 +145,17 @@ class Ascent:
 
         chosen = np.arange(len(self.owners)) if items is None else items
         lengths, build = self._work(chosen)
-        found = np.empty((len(chosen), self.batch.classifier.n_classes))
+        all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
 
         def consume(
             positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
         ) -> None:
-            found[positions] = logits.cpu().numpy()
+            all_logits[positions] = logits.cpu().numpy()
             for place, position in enumerate(positions):
                 self.climb(int(chosen[position]), gradients[0][place, : lengths[position]])
 
         self.batch.classifier.input_gradients(lengths, build, targets, consume, (prediction_loss,))
-        return found
+        return all_logits
 
     def probabilities(self, items: IntArray) -> FloatArray:
         """Return (k, c) class probabilities where some ascents stand."""

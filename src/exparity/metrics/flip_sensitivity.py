@@ -66,17 +66,17 @@ def flip_sensitivity(
     owners, free = _searches(batch, max_tokens)
     low, high = np.zeros(len(owners)), np.full(len(owners), float(max_radius))
     search = _Search(batch, owners, free, steps)
-    found = search.flips(np.arange(len(owners)), high)
-    left = np.flatnonzero(found)
+    flipped_at_most = search.flips(np.arange(len(owners)), high)
+    left = np.flatnonzero(flipped_at_most)
     for _ in range(bisections):
         middle = (low[left] + high[left]) / 2
         flipped = search.flips(left, middle)
         high[left[flipped]] = middle[flipped]
         low[left[~flipped]] = middle[~flipped]
     batch.notes["searched"] += len(owners)
-    batch.notes["censored"] += int((~found).sum())
+    batch.notes["censored"] += int((~flipped_at_most).sum())
     if never_flipped == "zero":
-        high = np.where(found, high, 0.0)
+        high = np.where(flipped_at_most, high, 0.0)
     values = np.full(len(batch), np.nan)
     for owner in np.unique(owners):
         curve = high[owners == owner]  # (k,)

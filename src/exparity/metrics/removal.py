@@ -113,13 +113,13 @@ def removal_curve(
             sequences.append(batch.token_ids[index][left])
             owners.append(index)
             columns.append(column)
-    found = batch.target_probabilities(sequences, owners)
+    probabilities = batch.target_probabilities(sequences, owners)
     n = len(batch)
     changed = np.zeros((n, len(thresholds)))
     step_mask = np.zeros((n, len(thresholds)), dtype=bool)
-    changed[owners[n:], columns[n:]] = found[n:]
+    changed[owners[n:], columns[n:]] = probabilities[n:]
     step_mask[owners[n:], columns[n:]] = True
-    values = mean_drop(found[:n], changed, step_mask)
+    values = mean_drop(probabilities[:n], changed, step_mask)
     finite = np.array([not np.isnan(s).any() for s in batch.scores])
     return np.where(finite & ~step_mask.any(1), without_steps, values)
 

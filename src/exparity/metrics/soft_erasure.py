@@ -78,8 +78,10 @@ def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> Float
                 kept[place, : len(chance)] = drawn < chance
         return rows * torch.as_tensor(kept, device=rows.device)
 
-    found = batch.classifier.forward([len(chances[owner]) for owner in owners], build)
-    target = found[np.arange(len(owners)), batch.targets[owners]].reshape(-1, num_samples + 1)
+    probabilities = batch.classifier.forward([len(chances[owner]) for owner in owners], build)
+    target = probabilities[np.arange(len(owners)), batch.targets[owners]].reshape(
+        -1, num_samples + 1
+    )
     drops = np.maximum(target[:, :1] - target[:, 1:], 0.0)  # (defined, s)
     values = np.full(len(batch), np.nan)
     values[defined] = drops.mean(1)

@@ -11,37 +11,48 @@ if TYPE_CHECKING:
     from exparity.stats.compare import GroupComparison
 
 
-def comparison_html(found: GroupComparison) -> str:
+def comparison_html(comparison: GroupComparison) -> str:
     """Return a comparison of two groups as a table."""
-    a, b = escape(found.group_a), escape(found.group_b)
+    a, b = escape(comparison.group_a), escape(comparison.group_b)
     rows = [("", "n", "mean", "standard deviation")]
     rows += [
         (name, str(n), _plain(mean), _plain(sd))
         for name, n, mean, sd in (
-            (a, found.n_a, found.mean_a, found.sd_a),
-            (b, found.n_b, found.mean_b, found.sd_b),
+            (a, comparison.n_a, comparison.mean_a, comparison.sd_a),
+            (b, comparison.n_b, comparison.mean_b, comparison.sd_b),
         )
     ]
     facts = [
-        (f"{a} − {b}", f"<b>{_signed(found.mean_difference)}</b>"),
-        ("Cohen’s d", _effect(found)),
-        ("Mann–Whitney U", f"U = {_count(found.U)}, {_p(found.p)}"
-         f"{', significant' if found.significant else ''}"),
-    ]  # fmt: skip
-    if found.n_pairs:
+        (f"{a} − {b}", f"<b>{_signed(comparison.mean_difference)}</b>"),
+        ("Cohen’s d", _effect(comparison)),
+        (
+            "Mann–Whitney U",
+            f"U = {_count(comparison.U)}, {_p(comparison.p)}"
+            f"{', significant' if comparison.significant else ''}",
+        ),
+    ]
+    if comparison.n_pairs:
         facts.append(
-            ("signed rank", f"{found.n_pairs} matched sets, {_p(found.wilcoxon_p)}, "
-             f"d<sub>z</sub> = {_signed(found.d_z)}")
-        )  # fmt: skip
-    if found.omnibus:
+            (
+                "signed rank",
+                f"{comparison.n_pairs} matched sets, {_p(comparison.wilcoxon_p)}, "
+                f"d<sub>z</sub> = {_signed(comparison.d_z)}",
+            )
+        )
+    if comparison.omnibus:
         facts.append(
-            (f"all {found.n_groups} groups", f"{escape(found.omnibus.replace('_', '–').title())} "
-             f"H = {_plain(found.omnibus_statistic)}, {_p(found.omnibus_p)}")
-        )  # fmt: skip
-    if found.n_undefined:
-        facts.append(("undefined", f"{found.n_undefined} of {found.n_examples}, left out"))
-    if found.flags:
-        facts.append(("flags", escape(", ".join(found.flags))))
+            (
+                f"all {comparison.n_groups} groups",
+                f"{escape(comparison.omnibus.replace('_', '–').title())} "
+                f"H = {_plain(comparison.omnibus_statistic)}, {_p(comparison.omnibus_p)}",
+            )
+        )
+    if comparison.n_undefined:
+        facts.append(
+            ("undefined", f"{comparison.n_undefined} of {comparison.n_examples}, left out")
+        )
+    if comparison.flags:
+        facts.append(("flags", escape(", ".join(comparison.flags))))
     head, *body = rows
     cell = "padding:2px 10px;text-align:right"
     table = "<tr>" + "".join(f'<th style="{cell}">{text}</th>' for text in head) + "</tr>"
@@ -56,11 +67,11 @@ def comparison_html(found: GroupComparison) -> str:
     return f'<table style="{FONT};border-collapse:collapse;color:inherit">{table}</table>'
 
 
-def _effect(found: GroupComparison) -> str:
-    text = _signed(found.cohens_d)
-    if math.isfinite(found.d_ci_low):
-        text += f" ({_signed(found.d_ci_low)} to {_signed(found.d_ci_high)})"
-    return text + (", considerable" if found.considerable else "")
+def _effect(comparison: GroupComparison) -> str:
+    text = _signed(comparison.cohens_d)
+    if math.isfinite(comparison.d_ci_low):
+        text += f" ({_signed(comparison.d_ci_low)} to {_signed(comparison.d_ci_high)})"
+    return text + (", considerable" if comparison.considerable else "")
 
 
 def _plain(value: float) -> str:

@@ -233,7 +233,7 @@ def compare_all(
     at_once = asdict(
         compare_at_once(scores[defined], codes[defined], len(order), set_index(names, defined))
     )
-    found = []
+    comparisons = []
     for first, second in combinations(order, 2):
         kept = [i for i, group in enumerate(groups) if group in (first, second)]
         pair = compare_groups(
@@ -248,8 +248,8 @@ def compare_all(
             resamples=resamples,
             seed=derive_seed(seed, first, second),
         )
-        found.append(replace(pair, **at_once))
-    return found
+        comparisons.append(replace(pair, **at_once))
+    return comparisons
 
 
 def _described(

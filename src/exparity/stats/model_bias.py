@@ -194,8 +194,8 @@ def _checked(
     if ((shares < 0) | (shares > 1 + 1e-6)).any():
         worst = int(np.argwhere((shares < 0) | (shares > 1 + 1e-6))[0][0])
         raise InputError(f"row {worst}: a probability is not between 0 and 1")
-    for name, found in (("label", labels), ("predicted class", predicted)):
-        for i, value in enumerate(found):
+    for name, indices in (("label", labels), ("predicted class", predicted)):
+        for i, value in enumerate(indices):
             if not 0 <= value < len(classes):
                 raise InputError(f"row {i}: {name} {value} is not one of {len(classes)} classes")
     index = {group: i for i, group in enumerate(order)}
@@ -266,7 +266,7 @@ def _empty(n: int) -> tuple[str, ...]:
 def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> list[BiasRow]:
     """Return the larger of the two gaps that equalised odds wants to be 0, by class."""
     gaps = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
-    found = []
+    gap_rows = []
     for a, b in combinations(data.order, 2):
         n = int((data.members(a) | data.members(b)).sum())
         for name in data.classes:
@@ -274,8 +274,8 @@ def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> list[BiasRow
             both = [gaps[f"{rate}_gap", a, b, name] for rate in ("tpr", "tnr")]
             flags = tuple(sorted({flag for gap in both for flag in gap.flags}))
             value = float(np.max([abs(gap.value) for gap in both]))  # NaN if one is
-            found.append(BiasRow("equalised_odds_gap", a, b, name, value, n, flags=flags))
-    return found
+            gap_rows.append(BiasRow("equalised_odds_gap", a, b, name, value, n, flags=flags))
+    return gap_rows
 
 
 # Differences of probabilities

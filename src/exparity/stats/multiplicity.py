@@ -31,9 +31,9 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
         order = np.argsort(values, kind="stable")
         m = len(values)
         steps = np.maximum.accumulate(values[order] * (m - np.arange(m)))
-        found = np.empty(m)
-        found[order] = np.minimum(steps, 1.0)
-        return found
+        adjusted_p = np.empty(m)
+        adjusted_p[order] = np.minimum(steps, 1.0)
+        return adjusted_p
 
     return _where_defined(p, adjusted)
 

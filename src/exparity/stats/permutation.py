@@ -144,9 +144,9 @@ def shuffled(codes: IntArray, blocks: IntArray, repeats: int, rng: np.random.Gen
     home = np.argsort(blocks, kind="stable")
     by_block = np.broadcast_to(blocks, (repeats, len(codes)))
     drawn = np.lexsort((rng.random(by_block.shape), by_block), axis=-1)
-    found = np.empty_like(drawn)
-    found[:, home] = codes[drawn]
-    return found
+    permuted = np.empty_like(drawn)
+    permuted[:, home] = codes[drawn]
+    return permuted
 
 
 def _units(codes: IntArray, groups: int) -> Iterator[tuple[int, ...]]:

@@ -114,8 +114,8 @@ def _exact_signed_rank(ranks: FloatArray, positive: float) -> float:
     ways[0] = 1
     for half in halves.tolist():
         ways[half:] += ways[:-half].copy()
-    found = round(2 * positive)
-    least = min(ways[: found + 1].sum(), ways[found:].sum())
+    doubled = round(2 * positive)
+    least = min(ways[: doubled + 1].sum(), ways[doubled:].sum())
     return min(1.0, 2 * float(least) / 2.0 ** len(halves))
 
 

@@ -45,8 +45,8 @@ def _wilson(hits: int, n: int, confidence: float) -> Interval:
     """Return the interval of a share, remembered: every share is in many differences."""
     from scipy.stats import binomtest
 
-    found = binomtest(hits, n).proportion_ci(confidence, method="wilson")
-    return float(found.low), float(found.high)
+    interval = binomtest(hits, n).proportion_ci(confidence, method="wilson")
+    return float(interval.low), float(interval.high)
 
 
 def difference_interval(

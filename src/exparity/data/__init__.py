@@ -73,11 +73,13 @@ def load_with_facts(
     """
     entry = DATASETS.get(id)
     name = name or id
-    found = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
-    facts, examples = entry.facts, found
-    if isinstance(found, Loaded):
-        examples = list(found.examples)
-        facts = replace(facts, attribute=found.attribute, groups=found.groups, labels=found.labels)
+    loaded = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
+    facts, examples = entry.facts, loaded
+    if isinstance(loaded, Loaded):
+        examples = list(loaded.examples)
+        facts = replace(
+            facts, attribute=loaded.attribute, groups=loaded.groups, labels=loaded.labels
+        )
     check_examples(name, examples, facts)
     return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
 
@@ -174,8 +176,8 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
         if len(set(values)) < len(values):
             raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
         if len(values) < 2:
-            found = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
-            raise InputError(f"dataset {id}: {found}; {remedy}")
+            complaint = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
+            raise InputError(f"dataset {id}: {complaint}; {remedy}")
     n = len(facts.groups)
     if n > MAX_GROUPS:
         pairs = n * (n - 1) // 2

@@ -54,26 +54,26 @@ class DataSource:
                 raise InputError(_advice(path, file, "is missing") + _FETCH)
             _download(file, path)
         if verify:
-            found = sha256_of(path)
+            digest = sha256_of(path)
             if file.sha256 is None:
-                raise InputError(unverified(path, file, found))
-            if found != file.sha256:
-                raise InputError(_advice(path, file, f"is altered (its SHA-256 is {found})"))
+                raise InputError(unverified(path, file, digest))
+            if digest != file.sha256:
+                raise InputError(_advice(path, file, f"is altered (its SHA-256 is {digest})"))
         return path
 
 
 def with_digest(file: RemoteFile, options: Mapping[str, Any]) -> RemoteFile:
     """Return a file with the digest that a dataset's options bring, where none is known."""
-    given = options.get(file.digest_option or "")
-    return file if given is None else replace(file, sha256=str(given).lower())
+    pinned = options.get(file.digest_option or "")
+    return file if pinned is None else replace(file, sha256=str(pinned).lower())
 
 
-def unverified(path: Path, file: RemoteFile, found: str) -> str:
+def unverified(path: Path, file: RemoteFile, digest: str) -> str:
     """Return what to do about a file whose published digest is not known."""
     return (
         f"{path.absolute()} cannot be verified, since exparity does not know its published "
         f"SHA-256: compare the file with {file.url}, then set the dataset's option "
-        f"'{file.digest_option}: {found}'"
+        f"'{file.digest_option}: {digest}'"
     )
 
 
@@ -98,9 +98,9 @@ def _download(file: RemoteFile, path: Path) -> None:
             with temporary.open("wb") as out:
                 for block in answer.iter_content(1 << 20):
                     out.write(block)
-            found = sha256_of(temporary)
-            if file.sha256 is not None and found != file.sha256:
-                raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {found})"))
+            digest = sha256_of(temporary)
+            if file.sha256 is not None and digest != file.sha256:
+                raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {digest})"))
     except requests.RequestException as error:
         reason = f"is missing and could not be downloaded ({type(error).__name__})"
         raise InputError(_advice(path, file, reason)) from error

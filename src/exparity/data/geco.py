@@ -106,11 +106,11 @@ def _load(
     return examples
 
 
-def _check_size(path: Path, found: int, published: int) -> None:
-    if found != published:
+def _check_size(path: Path, n_examples: int, published: int) -> None:
+    if n_examples != published:
         raise InputError(
-            f"{path}: has {found} rows, and the published file {published}; remove it and fetch it "
-            "again, or set 'verify: false' for a copy of your own"
+            f"{path}: has {n_examples} rows, and the published file {published}; remove it and "
+            "fetch it again, or set 'verify: false' for a copy of your own"
         )
 
 

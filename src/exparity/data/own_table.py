@@ -117,8 +117,8 @@ def own_table(
 def _order(
     column: str,
     option: str,
-    given: Sequence[str | int] | None,
-    found: Sequence[str],
+    order_option: Sequence[str | int] | None,
+    names: Sequence[str],
     places: Sequence[str],
 ) -> tuple[str, ...]:
     """Return the groups or classes in order: as given, or sorted, whole numbers by value.
@@ -126,19 +126,19 @@ def _order(
     Args:
         column: where they are from.
         option: what gives them.
-        given: its value.
-        found: the name in each row.
+        order_option: its value.
+        names: the name in each row.
         places: the place of each row.
 
     Raises:
         InputError: a row has one that is not among those given.
     """
-    if given is None:
-        names = set(found)
-        whole = all(_WHOLE.fullmatch(name) for name in names)
-        return tuple(sorted(names, key=lambda name: (int(name) if whole else 0, name)))
-    order = tuple(map(str, given))
-    for name, where in zip(found, places, strict=True):
+    if order_option is None:
+        distinct = set(names)
+        whole = all(_WHOLE.fullmatch(name) for name in distinct)
+        return tuple(sorted(distinct, key=lambda name: (int(name) if whole else 0, name)))
+    order = tuple(map(str, order_option))
+    for name, where in zip(names, places, strict=True):
         if name not in order:
             raise InputError(
                 f"{where}: {column} '{name}' is not one of {', '.join(order)}; add it to "

@@ -83,6 +83,6 @@ def run_in_lockstep(
         active = [position for position in active if not tasks[position].done]
         if active:
             answers = answer(active, [tasks[position].question for position in active])
-            for position, given in zip(active, answers, strict=True):
-                tasks[position].answer = given
+            for position, reply in zip(active, answers, strict=True):
+                tasks[position].answer = reply
     return [task.result for task in tasks]

@@ -55,16 +55,16 @@ class KnownModel:
     @property
     def source(self) -> dict[str, Any]:
         """Where it comes from, as entries of :class:`~exparity.models.spec.ModelSpec`."""
-        found = {**self.kind, "checkpoint": self.checkpoint}
-        return {**found, "revision": self.revision} if self.revision else found
+        settings = {**self.kind, "checkpoint": self.checkpoint}
+        return {**settings, "revision": self.revision} if self.revision else settings
 
     @property
     def kind(self) -> dict[str, Any]:
         """What it is whatever its checkpoint, as entries of the same."""
-        found: dict[str, Any] = {"init": self.init}
+        settings: dict[str, Any] = {"init": self.init}
         if self.tokenizer_only:
-            found |= {"architecture": self.architecture, "size": self.size}
-        return {**found, "scheme": self.scheme} if self.scheme != "all" else found
+            settings |= {"architecture": self.architecture, "size": self.size}
+        return {**settings, "scheme": self.scheme} if self.scheme != "all" else settings
 
     @property
     def size(self) -> dict[str, int | float]:

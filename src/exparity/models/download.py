@@ -56,13 +56,13 @@ def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
     patterns = [*SHAPE_FILES, *(WEIGHT_FILES if spec.init == "pretrained" else ())]
 
     def snapshot(local_files_only: bool) -> Path:
-        found = snapshot_download(
+        snapshot = snapshot_download(
             name,
             revision=spec.revision,
             allow_patterns=patterns,
             local_files_only=local_files_only,
         )
-        return Path(str(found))
+        return Path(str(snapshot))
 
     # The Hub's errors share no base class, and some are those of its HTTP client.
     with _quiet_hub():

@@ -100,8 +100,8 @@ class OlaAttention(nn.Module):
         if attention_mask is not None:
             padding = attention_mask[:, None, :] == 0
             scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)
-        found: torch.Tensor = self.softmax(scores) @ self.value(hidden_states)
-        return found
+        attended: torch.Tensor = self.softmax(scores) @ self.value(hidden_states)
+        return attended
 
 
 class OlaPooler(nn.Module):

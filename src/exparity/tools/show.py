@@ -108,13 +108,13 @@ def _tests(results: Path) -> list[Path]:
 
 
 def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
-    found = table[kind].to_pylist()
-    known = set(found)
+    ids_of_rows = table[kind].to_pylist()
+    known = set(ids_of_rows)
     for id in ids:
         if id not in known:
             hint = did_you_mean(str(id), map(str, known))
             raise InputError(f"there is no {kind} '{id}' in the results shown; {hint}")
-    return table.filter(pa.array([id in ids for id in found]))
+    return table.filter(pa.array([id in ids for id in ids_of_rows]))
 
 
 def _controls(results: Path, wanted: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:

@@ -58,7 +58,7 @@ def bench(
     for part in parts:
         if part not in runs:
             raise InputError(f"--parts {part}: choose from {', '.join(runs)}")
-    found: list[Row] = []
+    measurements: list[Row] = []
     for part in parts:
         rows: list[Row] = []
         for precision in precisions:
@@ -72,8 +72,8 @@ def bench(
         say(markdown(rows), flush=True)
         if output is not None:
             _write(output / f"{part}.parquet", rows)
-        found += rows
-    return found
+        measurements += rows
+    return measurements
 
 
 def _write(path: Path, rows: Sequence[Row]) -> None:

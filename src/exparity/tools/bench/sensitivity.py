@@ -62,13 +62,13 @@ def measure_sensitivity(
         lengths = [len(e) for e in encodings]
         targets = np.zeros(count, dtype=np.int64)
         keys = [str(i) for i in range(count)]
-        given = explain_encodings(classifier, encodings, targets, keys, method, 0, {}, set())
+        explanations = explain_encodings(classifier, encodings, targets, keys, method, 0, {}, set())
         sample = random_ids(classifier, 256, round(float(np.mean(lengths))))
         budget = classifier.token_budget
         forward = _rate(classifier, bare_forward, sample, budget)
         both = _rate(classifier, bare_gradient, sample, budget // GRADIENT_SHARE)
         start = time.perf_counter()
-        evaluate(classifier, given, "sensitivity", steps=_STEPS)
+        evaluate(classifier, explanations, "sensitivity", steps=_STEPS)
         synchronise(classifier)
         seconds = time.perf_counter() - start
         bound = sum(_bound(method, t, forward, both) for t in lengths)

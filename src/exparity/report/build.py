@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from exparity.published.comparison import Comparison
 from exparity.report.analyses.exports import analysis_exports
 from exparity.report.bias import bias_tables
 from exparity.report.context import Context
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
 from exparity.report.provenance import cost_by_part, cost_by_stage, read_origins
-from exparity.report.published import Comparison, section_of
 from exparity.report.sample import read_samples
 from exparity.report.scores import read_scores
 from exparity.report.tables import disparity_tables
@@ -49,7 +49,7 @@ def build_context(
         folder=folder,
         tables=tables,
         bias_tables=bias,
-        published=None if published is None else section_of(published),
+        published=published,
         scores=scores,
         samples=read_samples(results, study, scores),
         origins=origins,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
 from exparity.report.exports import Export
 from exparity.report.gather import Study
@@ -27,8 +28,7 @@ class Context:
         folder: folder of the page.
         tables: the disparity tables.
         bias_tables: the tables of model bias.
-        published: the comparison with published numbers, as its template takes it; None if there
-            is nothing to compare with.
+        published: the comparison with published numbers; None if there is nothing to compare with.
         scores: distributions of the scores.
         samples: explanations to show.
         origins: provenance of every artefact.
@@ -41,7 +41,7 @@ class Context:
     folder: Path
     tables: Sequence[Table]
     bias_tables: Sequence[BiasTable]
-    published: Mapping[str, Any] | None
+    published: Comparison | None
     scores: Scores
     samples: Sequence[Sample]
     origins: Sequence[Origin]

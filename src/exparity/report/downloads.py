@@ -11,13 +11,13 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.files import atomic_path, save_parquet
+from exparity.published.comparison import Comparison
+from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
 from exparity.report.exports import Export
 from exparity.report.gather import Study
 from exparity.report.latex import render_bias_latex, render_latex
 from exparity.report.provenance import Cost
-from exparity.report.published.comparison import Comparison
-from exparity.report.published.output import comparison_tables
 from exparity.report.sections.overview import headline_rates, rates_by_metric
 from exparity.report.tables import Table
 

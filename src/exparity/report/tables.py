@@ -13,29 +13,7 @@ from typing import Any
 
 from exparity.core.escaping import file_name
 from exparity.report.gather import Study
-from exparity.stats.seeds import SeedSummary, summarise_seeds
-
-
-@dataclass(frozen=True)
-class SeedCounts:
-    """All seeds of a (dataset, model, method, metric) for two groups, counted as published.
-
-    Attributes:
-        significant: seeds with a significant difference.
-        total: seeds tested.
-        mean_d: mean Cohen's d over the significant seeds; over all seeds if none is; None if
-            undefined.
-        direction: sign of ``mean_d``: 1 where the first group scores higher.
-        considerable: |mean d| of the significant seeds at least the threshold.
-        flags: flags of any of its tests.
-    """
-
-    significant: int
-    total: int
-    mean_d: float | None
-    direction: int
-    considerable: bool
-    flags: tuple[str, ...]
+from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 
 
 @dataclass(frozen=True)
@@ -90,29 +68,6 @@ class Table:
         for model in self.models:
             for method in self.methods:
                 yield model, method, [self.cells[model, method, m] for m in self.metrics]
-
-
-def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCounts:
-    """Count the seeds of one cell as the published study does.
-
-    Args:
-        rows: ``significant``, ``cohens_d`` and ``flags`` of each seed.
-        threshold: |mean d| from which the effect is considerable.
-    """
-    significant = [row for row in rows if row["significant"]]
-    effects = [row["cohens_d"] for row in significant or rows]
-    effects = [d for d in effects if d == d]
-    mean_d = sum(effects) / len(effects) if effects else None
-    if mean_d is not None and mean_d != mean_d:  # infinite effects of both signs
-        mean_d = None
-    return SeedCounts(
-        significant=len(significant),
-        total=len(rows),
-        mean_d=mean_d,
-        direction=0 if not mean_d else 1 if mean_d > 0 else -1,
-        considerable=bool(significant) and mean_d is not None and abs(mean_d) >= threshold,
-        flags=tuple(sorted({flag for row in rows for flag in row["flags"]})),
-    )
 
 
 def cell_of_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.escaping import say
-from exparity.report.published import compare_results, write_comparison
-from exparity.report.published.comparison import nothing_to_compare
-from exparity.report.published.text import summary
+from exparity.published.comparison import compare_results, nothing_to_compare
+from exparity.published.summary import summary
+from exparity.published.tables import write_comparison
 
 
 def compare_published(

@@ -13,11 +13,13 @@ from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.options import reason, violation
 from exparity.jobs.job_lock import job_lock
+from exparity.published.comparison import Comparison, compare_results
+from exparity.published.study import STUDIES
+from exparity.published.tables import write_comparison
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
-from exparity.report.published import STUDIES, Comparison, compare_results, write_comparison
 from exparity.report.render import render_page
 
 log = logging.getLogger(__name__)

@@ -8,7 +8,8 @@ from typing import Any
 from exparity.report.context import Context
 from exparity.report.gather import Study
 from exparity.report.sections.section import Content, Section
-from exparity.report.tables import SeedCounts, Table, count_seeds
+from exparity.report.tables import Table
+from exparity.stats.seeds import count_seeds
 
 CORRECTIONS = {"raw": "significant", "holm": "significant_holm", "bh": "significant_bh"}
 _COLUMNS = (
@@ -17,11 +18,6 @@ _COLUMNS = (
     "d_ci_high", "considerable", "rank_biserial", "n_pairs", "wilcoxon_p", "d_z", "n_undefined",
     "n_examples", "test_accuracy", "flags", "omnibus_p", "friedman_p",
 )  # fmt: skip
-
-
-def corrected(rows: Sequence[Mapping[str, Any]], column: str, threshold: float) -> SeedCounts:
-    """Count the seeds of a cell, with another column's word on what is significant."""
-    return count_seeds([{**row, "significant": row[column]} for row in rows], threshold)
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
@@ -52,7 +48,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 ):  # fmt: skip
                     cells[name].append(value)
                 for name, column in CORRECTIONS.items():
-                    counts = corrected(rows, column, study.statistics["threshold"])
+                    counts = count_seeds(rows, study.statistics["threshold"], column)
                     cells[name].append(
                         [counts.significant, counts.mean_d, counts.direction, counts.considerable]
                     )

@@ -2,21 +2,55 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from exparity.core.registry import Registry
+from exparity.data import DATASETS
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+from exparity.published import summary
+from exparity.published.agreement import Agreement, Correlation, majority
+from exparity.published.comparison import Comparison
+from exparity.published.matching import IDS, Match
 from exparity.report.context import Context
-from exparity.report.published.comparison import Comparison
 from exparity.report.sections.section import Content, Section
 
+_REGISTRIES: dict[str, Registry[Any]] = {
+    "dataset": DATASETS,
+    "method": METHODS,
+    "metric": METRICS,
+}
+_Row = tuple[str, str, str]
 
-def _build(context: Context) -> Content | None:
-    if context.published is None:
+
+@dataclass(frozen=True)
+class SideBySide:
+    """Our cells of one dataset and training beside the published ones.
+
+    Attributes:
+        dataset: display name.
+        scratch: whether the models were trained from scratch.
+        tables: the published tables that the numbers are from.
+        metrics: display names of the columns.
+        rows: (our model, published model, method, cells in the order of the metrics).
+    """
+
+    dataset: str
+    scratch: bool
+    tables: str
+    metrics: Sequence[str]
+    rows: Sequence[tuple[str, str, str, Sequence[Match | None]]]
+
+
+def content_of(comparison: Comparison) -> Content | None:
+    """Return what the section shows, or None if nothing of ours was published."""
+    if not comparison.matches:
         return None
-    comparison: Comparison = context.published["comparison"]
     effects = [
         {
-            "dataset": match.theirs.dataset,
-            "model": match.theirs.model,
-            "method": match.theirs.method,
-            "metric": match.theirs.metric,
+            **{kind: getattr(match.theirs, kind) for kind in IDS},
             "ours": match.ours.mean_d,
             "theirs": match.theirs.mean_d,
             "flagged": bool(match.ours.flags),
@@ -24,7 +58,73 @@ def _build(context: Context) -> Content | None:
         for match in comparison.matches
         if match.ours.mean_d is not None and match.theirs.mean_d is not None
     ]
-    return Content({"published": context.published}, data={"effects": effects})
+    values = {
+        "comparison": comparison,
+        "rates": _rates(comparison),
+        "claims": [result for result in comparison.claims if result.ours is not None],
+        "tables": _side_by_side(comparison),
+        "same_decision": same_decision,
+        "written": summary,
+    }
+    return Content(values, data={"effects": effects})
+
+
+def same_decision(match: Match) -> bool:
+    """Return whether both call a cell significant, or neither does."""
+    ours = majority(match.ours.significant, match.ours.total)
+    return ours == majority(match.theirs.significant, match.theirs.total)
+
+
+def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Correlation | None]]:
+    """Return name, answers by question and rank correlation, of all cells and by dataset."""
+    rhos = {(c.by, c.group): c for c in comparison.correlations}
+    answers: dict[tuple[str, str], dict[str, Agreement]] = {}
+    for a in comparison.agreements:
+        if a.by in ("all", "dataset"):
+            answers.setdefault((a.by, a.group), {})[a.question] = a
+    return [
+        (_name("dataset", group) if group else "All", by_question, rhos.get((by, group)))
+        for (by, group), by_question in answers.items()
+    ]
+
+
+def _side_by_side(comparison: Comparison) -> list[SideBySide]:
+    metrics = list(dict.fromkeys(match.theirs.metric for match in comparison.matches))
+    grouped: dict[tuple[str, bool], dict[_Row, dict[str, Match]]] = {}
+    for match in comparison.matches:
+        theirs = match.theirs
+        table = grouped.setdefault((theirs.dataset, theirs.scratch), {})
+        row = match.ids[1], theirs.model, match.ids[2]
+        table.setdefault(row, {})[theirs.metric] = match
+    return [
+        SideBySide(
+            dataset=_name("dataset", dataset),
+            scratch=scratch,
+            tables=_tables([match for of_row in rows.values() for match in of_row.values()]),
+            metrics=[_name("metric", metric) for metric in metrics],
+            rows=[
+                (ours, theirs, _name("method", method), [of_row.get(m) for m in metrics])
+                for (ours, theirs, method), of_row in rows.items()
+            ],
+        )
+        for (dataset, scratch), rows in grouped.items()
+    ]
+
+
+def _tables(matches: Sequence[Match]) -> str:
+    """Return which published tables are behind some cells."""
+    cells = [match.theirs for match in matches]
+    numbers = {number for cell in cells for number in (cell.table, cell.effect_table) if number}
+    return f"Table{'s' if len(numbers) > 1 else ''} {' and '.join(sorted(numbers, key=int))}"
+
+
+def _name(kind: str, id: str) -> str:
+    registry = _REGISTRIES[kind]
+    return registry.get(id).display if id in registry.ids() else id
+
+
+def _build(context: Context) -> Content | None:
+    return None if context.published is None else content_of(context.published)
 
 
 SECTION = Section("published", "Beside published numbers", _build, script="published.js")

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
 from exparity.interface import ARROWS
-from exparity.report.tables import SeedCounts, count_seeds
 from exparity.report.terminal.shown import GAP, Shown, Terminal
+from exparity.stats.seeds import SeedCounts, count_seeds
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -69,9 +69,8 @@ def _layout(
 def _cells(shown: Shown, rows: Sequence[Mapping[str, Any]]) -> dict[CellKey, SeedCounts]:
     grouped: dict[CellKey, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        key = row["model"], row["method"], row["metric"]
-        grouped[key].append({**row, "significant": row[shown.counted]})
-    return {key: count_seeds(found, shown.threshold) for key, found in grouped.items()}
+        grouped[row["model"], row["method"], row["metric"]].append(row)
+    return {key: count_seeds(of, shown.threshold, shown.counted) for key, of in grouped.items()}
 
 
 def _table(

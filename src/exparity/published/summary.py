@@ -1,12 +1,20 @@
-"""The comparison as plain text."""
+"""The comparison in words: as plain text, and its figures as they are written on the page."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from exparity.report.published import words
-from exparity.report.published.comparison import Comparison, left_out_text
+from exparity.published.agreement import Agreement
+from exparity.published.claims import ClaimResult, Range
+from exparity.published.comparison import Comparison
 
+QUESTIONS = {
+    "significant": "significant in most seeds",
+    "direction": "direction, where both are significant",
+    "considerable": "considerable effect",
+}
+_SIGNS = {"is": "", "above": "> ", "below": "< "}
+_UNITS = {"percent": " %"}
 _KNOWN = {True: "as published", False: "NOT as published", None: "unknown"}
 
 
@@ -33,7 +41,7 @@ def _head(comparison: Comparison) -> str:
     seeds = sorted({match.ours.total for match in comparison.matches})
     published = sorted({match.theirs.total for match in comparison.matches})
     lines = [
-        study.facts.reference,
+        study.reference,
         f"{len(comparison.matches):,} of our cells stand beside {comparison.published_cells:,} of "
         f"{len(study.cells):,} published ones; seeds of a cell: "
         f"{' or '.join(map(str, seeds))}, published {' or '.join(map(str, published))}",
@@ -42,7 +50,7 @@ def _head(comparison: Comparison) -> str:
         "The metric labels of Tables 8 and 9 are corrected; docs/published.md has the evidence.",
     ]
     if comparison.left_out:
-        lines.append(f"Not compared, because not published: {left_out_text(comparison)}")
+        lines.append(f"Not compared, because not published: {comparison.not_published}")
     return "\n".join(lines)
 
 
@@ -57,9 +65,9 @@ def _agreements(comparison: Comparison) -> Iterable[Sequence[str]]:
     for a in comparison.agreements:
         if a.by in ("all", "dataset"):
             yield (
-                words.QUESTIONS[a.question], a.group or "all", str(a.n), str(a.agree),
-                words.percent(a.share), words.interval(a), words.percent(a.expected),
-                words.decimals(a.kappa),
+                QUESTIONS[a.question], a.group or "all", str(a.n), str(a.agree),
+                percent(a.share), interval(a), percent(a.expected),
+                decimals(a.kappa),
             )  # fmt: skip
 
 
@@ -67,7 +75,7 @@ def _correlations(comparison: Comparison) -> Iterable[Sequence[str]]:
     yield "cells", "n", "rho"
     for c in comparison.correlations:
         if c.by in ("all", "dataset"):
-            yield c.group or "all", str(c.n), words.decimals(c.rho)
+            yield c.group or "all", str(c.n), decimals(c.rho)
 
 
 def _claims(comparison: Comparison) -> Iterable[Sequence[str]]:
@@ -75,9 +83,9 @@ def _claims(comparison: Comparison) -> Iterable[Sequence[str]]:
     for result in comparison.claims:
         unit = result.claim.unit
         yield (
-            result.claim.id, words.printed_value(result),
-            words.counted_value(result.tables, unit), words.verdict(result.tables_hold),
-            words.counted_value(result.ours, unit), words.verdict(result.ours_hold),
+            result.claim.id, printed_value(result),
+            counted_value(result.tables, unit), verdict(result.tables_hold),
+            counted_value(result.ours, unit), verdict(result.ours_hold),
             str(result.rows or ""), result.comparable, result.note,
         )  # fmt: skip
 
@@ -101,3 +109,46 @@ def _table(rows: Iterable[Sequence[str]]) -> str:
         for row in rows
     )
     return "\n".join(f"  {line}" for line in lines)
+
+
+def percent(share: float | None) -> str:
+    """Return a share in percent; a dash if there is none."""
+    return "–" if share is None else f"{100 * share:.1f} %"
+
+
+def decimals(value: float | None) -> str:
+    """Return a number with two decimals and its sign; a dash if there is none."""
+    return "–" if value is None else f"{value:+.2f}"
+
+
+def interval(agreement: Agreement) -> str:
+    """Return an interval in percent; a dash if there is none."""
+    if agreement.low is None or agreement.high is None:
+        return "–"
+    return f"{100 * agreement.low:.1f} to {100 * agreement.high:.1f} %"
+
+
+def printed_value(result: ClaimResult) -> str:
+    """Return the printed number of a claim, with its unit and how it is meant."""
+    claim = result.claim
+    number = f"{int(claim.printed):,}" if claim.unit == "count" else claim.printed
+    return f"{_SIGNS[claim.bound]}{number}{_UNITS.get(claim.unit, '')}"
+
+
+def counted_value(value: Range | None, unit: str) -> str:
+    """Return what was counted: a number, a range, or a dash."""
+    if value is None:
+        return "–"
+    low, high = (_number(end, unit) for end in value)
+    return (low if low == high else f"{low} to {high}") + _UNITS.get(unit, "")
+
+
+def _number(value: float, unit: str) -> str:
+    if unit == "percent":
+        return f"{value:.1f}"
+    return f"{value:,.0f}" if value == int(value) else f"{value:g}"
+
+
+def verdict(holds: bool | None) -> str:
+    """Return whether a claim holds in a word; empty if that is open."""
+    return "" if holds is None else "holds" if holds else "does not hold"

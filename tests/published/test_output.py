@@ -9,11 +9,13 @@ import re
 import pyarrow.parquet as pq
 import pytest
 from jinja2 import Environment, PackageLoader, StrictUndefined
-from report.published.made_up import OPTIONS, row, rows_like, write_report
+from published.made_up import OPTIONS, row, rows_like, write_report
 
 from exparity import cli
-from exparity.report.published import compare_results, section_of, write_comparison
-from exparity.report.published.text import summary
+from exparity.published.comparison import compare_results
+from exparity.published.summary import summary
+from exparity.published.tables import write_comparison
+from exparity.report.sections.published import content_of
 
 FILES = ("agreement", "bias", "cells", "claims", "correlation", "models")
 
@@ -184,7 +186,7 @@ def page(comparison):
         lstrip_blocks=True,
     )
     template = environment.get_template("sections/published.html.j2")
-    return template.render(published=section_of(comparison))
+    return template.render(content_of(comparison).values)
 
 
 class TestPage:
@@ -231,7 +233,7 @@ class TestPage:
         assert len(re.findall('<th scope="col">', body)) == 2 + 6
 
     def test_bias_is_shown(self, tmp_path):
-        from report.published.test_bias import tests_of, write_bias
+        from published.test_bias import tests_of, write_bias
 
         values = {"tpr": 0.5, "tnr": 0.25, "apd_by_label": 0.125}
         write_bias(tmp_path, "geco_all", "bert", 0, values, flags=["collapsed"])
@@ -242,7 +244,7 @@ class TestPage:
 
     def test_without_matches_there_is_no_section(self, tmp_path):
         found = compare_results(tmp_path, [row(("x", "bert", "lime", "gini"), 0, 0.5, 0.1)], {})
-        assert section_of(found) is None
+        assert content_of(found) is None
 
     def test_ids_are_escaped(self, tmp_path):
         name = "<script>alert('x')</script>"

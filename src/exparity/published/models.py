@@ -8,10 +8,11 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_parquet
 from exparity.core.errors import InputError
 from exparity.models.catalogue import KNOWN_MODELS
-from exparity.report.published.study import SCRATCH, PublishedStudy
+from exparity.published.study import SCRATCH, PublishedStudy
 
 _TOLERANCE = 0.01
 
@@ -51,28 +52,28 @@ class ModelNote:
     text: str
 
 
-def model_sources(results: Path, trained: Iterable[tuple[str, str, int]]) -> dict[str, ModelSource]:
+def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, ModelSource]:
     """Read how models were made from what their training left behind.
 
     Args:
         results: folder of all results.
-        trained: dataset, model and seed of every training.
+        trained: ids of every training.
 
     Returns:
         Sources by model. What is missing or unreadable is None.
     """
     records: dict[str, list[Mapping[str, Any]]] = {}
     sizes: dict[str, int | None] = {}
-    for dataset, model, seed in sorted(set(trained)):
-        path = results / "predictions" / dataset / model / f"{seed}.parquet"
-        records.setdefault(model, [])
+    for ids in trained:
+        model, path = str(ids["model"]), results / layout.path_of("predictions", ids)
+        of_model = records.setdefault(model, [])
         try:
-            records[model].append(read_parquet(path)[1]["parameters"])
+            of_model.append(read_parquet(path)[1]["parameters"])
         except (InputError, KeyError):
             continue
         if sizes.get(model) is None:
-            sizes[model] = _parameters(results / "models" / dataset / model / str(seed))
-    return {model: _source(found, sizes.get(model)) for model, found in records.items()}
+            sizes[model] = _parameters(results / layout.path_of("models", ids))
+    return {model: _source(of_model, sizes.get(model)) for model, of_model in records.items()}
 
 
 def _source(records: list[Mapping[str, Any]], parameters: int | None) -> ModelSource:
@@ -101,40 +102,34 @@ def _parameters(folder: Path) -> int | None:
     return total or None
 
 
-def note_on(
-    model: str, published: str, source: ModelSource | None, study: PublishedStudy
-) -> ModelNote:
+def note_on(model: str, published: str, source: ModelSource, study: PublishedStudy) -> ModelNote:
     """Say how one of our models differs from the published one beside it."""
-    if source is None or source.scratch is None:
+    if source.scratch is None:
         return ModelNote(model, published, None, "no record of how it was made")
-    start: str
-    same: bool | None
-    if source.scratch != published.endswith(SCRATCH):
-        start, same = _other_start(source), False
-    else:
-        start, same = _same_start(source, published)
-    facts = [start]
+    text, same = _start(source, published)
     expected = study.parameters.get(published.removesuffix(SCRATCH))
     if source.parameters is not None and expected is not None:
-        facts.append(f"{source.parameters:,} parameters, published {expected:,}")
-        close = abs(source.parameters - expected) <= _TOLERANCE * expected
-        same = False if not close else True if source.scratch and same is None else same
-    return ModelNote(model, published, same, "; ".join(facts))
+        text += f"; {source.parameters:,} parameters, published {expected:,}"
+        if abs(source.parameters - expected) > _TOLERANCE * expected:
+            same = False
+        elif source.scratch and same is None:  # the size decides
+            same = True
+    return ModelNote(model, published, same, text)
 
 
-def _other_start(source: ModelSource) -> str:
+def _start(source: ModelSource, published: str) -> tuple[str, bool | None]:
+    """Return what it started from, and whether that is as published; None if that is open."""
+    scratch = published.endswith(SCRATCH)
     if source.scratch:
-        return "trained from scratch, the published one is pretrained"
-    return f"started from {source.checkpoint}, the published one was trained from scratch"
-
-
-def _same_start(source: ModelSource, published: str) -> tuple[str, bool | None]:
-    """Return the facts, and whether the start is the published one; None if that is open."""
-    if source.scratch:
-        return "trained from scratch, as the published one", None  # the size decides
+        if scratch:
+            return "trained from scratch, as the published one", None
+        return "trained from scratch, the published one is pretrained", False
+    text = f"started from {source.checkpoint}"
+    if scratch:
+        return f"{text}, the published one was trained from scratch", False
     expected = KNOWN_MODELS[published].checkpoint if published in KNOWN_MODELS else None
     if source.checkpoint == expected:
-        return f"started from {source.checkpoint}", True
+        return text, True
     if expected is None or Path(str(source.checkpoint)).is_dir():
-        return f"started from {source.checkpoint}", None  # a local copy, perhaps
-    return f"started from {source.checkpoint}, the published one from {expected}", False
+        return text, None  # a local copy, perhaps
+    return f"{text}, the published one from {expected}", False

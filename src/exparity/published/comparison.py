@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
-from exparity.report.published.agreement import Agreement, Correlation, agreements, correlations
-from exparity.report.published.bias import BiasMatch, match_bias
-from exparity.report.published.claims import ClaimResult, Settings, recount
-from exparity.report.published.matching import IDS, Match, match_cells, match_names
-from exparity.report.published.sources import ModelNote, ModelSource, model_sources, note_on
-from exparity.report.published.study import PublishedStudy, load_study
+from exparity.published.agreement import Agreement, Correlation, agreements, correlations
+from exparity.published.bias import BiasMatch, match_bias
+from exparity.published.claims import ClaimResult, Settings, recount
+from exparity.published.matching import Match, match_cells, match_names
+from exparity.published.models import ModelNote, ModelSource, model_sources, note_on
+from exparity.published.study import PublishedStudy, load_study
 
 
 @dataclass(frozen=True)
@@ -56,6 +56,14 @@ class Comparison:
         """Return the models that are known not to be as published."""
         return [note for note in self.models if note.as_published is False]
 
+    @property
+    def not_published(self) -> str:
+        """Return what could not be compared, by kind, in one line."""
+        kinds: dict[str, list[str]] = {}
+        for kind, id in self.left_out:
+            kinds.setdefault(kind, []).append(id)
+        return "; ".join(f"{kind} {', '.join(ids)}" for kind, ids in kinds.items())
+
 
 def compare_results(
     results: Path,
@@ -82,17 +90,15 @@ def compare_results(
         InputError: unknown study or model, or a damaged bias artefact.
     """
     published = load_study(study)
-    instances = {kind: _instances(options.get(f"{kind}s"), rows, kind) for kind in IDS}
-    names = match_names(rows, published, instances, models or {})
+    names = match_names(rows, published, options, models or {})
     matching = match_cells(rows, published, names)
     used = {match.ids[:2] for match in matching.matches}
-    trained = sorted(
-        {
-            (row["dataset"], row["model"], row["seed"])
-            for row in rows
-            if (row["dataset"], row["model"]) in used
-        }
-    )
+    cells = {
+        (row["dataset"], row["model"], row["seed"])
+        for row in rows
+        if (row["dataset"], row["model"]) in used
+    }
+    trained = [dict(zip(("dataset", "model", "seed"), cell, strict=True)) for cell in sorted(cells)]
     sources = model_sources(results, trained)
     notes = [
         note_on(model, names["model"][model], source, published)
@@ -115,24 +121,10 @@ def nothing_to_compare(comparison: Comparison) -> InputError:
     """Return the error that says why no cell could be compared."""
     study = comparison.study
     return InputError(
-        f"no result has a counterpart in {study.id}: not there are {left_out_text(comparison)}; "
+        f"no result has a counterpart in {study.id}: not there are {comparison.not_published}; "
         f"it has datasets {', '.join(study.names('dataset'))} and models "
         f"{', '.join(study.names('model'))} (`--map MODEL=PUBLISHED` for models with other names)"
     )
-
-
-def left_out_text(comparison: Comparison) -> str:
-    """Return what could not be compared, by kind, in one line."""
-    kinds: dict[str, list[str]] = {}
-    for kind, id in comparison.left_out:
-        kinds.setdefault(kind, []).append(id)
-    return "; ".join(f"{kind} {', '.join(ids)}" for kind, ids in kinds.items())
-
-
-def _instances(given: Any, rows: Sequence[Mapping[str, Any]], kind: str) -> dict[str, str]:
-    """Return our ids to registered ids; ids that nothing is said of stand for themselves."""
-    known = {str(id): str(use or id) for id, use in dict(given or {}).items()}
-    return {id: known.get(id, id) for id in dict.fromkeys(row[kind] for row in rows)}
 
 
 def _settings(
@@ -141,10 +133,7 @@ def _settings(
     statistics = options.get("statistics", {})
     scratch = {match.ids[1] for match in matches if match.theirs.scratch}
     return {
-        "alpha": [statistics["alpha"]] if "alpha" in statistics else [],
-        "threshold": [statistics["threshold"]] if "threshold" in statistics else [],
+        **{name: [statistics[name]] for name in ("alpha", "threshold") if name in statistics},
         "seeds": [match.ours.total for match in matches],
-        "scratch_epochs": [
-            e for model in sorted(scratch & set(sources)) for e in sources[model].epochs
-        ],
+        "scratch_epochs": [e for model in sorted(scratch) for e in sources[model].epochs],
     }

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.report.published.study import PublishedCell, PublishedStudy
-from exparity.report.tables import SeedCounts, count_seeds
+from exparity.published.study import PublishedCell, PublishedStudy
+from exparity.stats.seeds import SeedCounts, count_seeds
 
 IDS = ("dataset", "model", "method", "metric")
 # By kind: our id to the published one.
@@ -50,10 +50,10 @@ class Matching:
 def match_names(
     rows: Sequence[Row],
     study: PublishedStudy,
-    instances: Mapping[str, Mapping[str, str]],
+    options: Mapping[str, Any],
     models: Mapping[str, str],
 ) -> Names:
-    """Find which of our ids stand for a published one.
+    """Say which of our ids stand for a published one.
 
     An id does if its instance uses the published id and is called so, or is the only one that uses
     it. Models can be named one by one.
@@ -61,9 +61,8 @@ def match_names(
     Args:
         rows: rows of the disparity artefact.
         study: the published study.
-        instances: our ids to registered ids, by kind; ids of a kind that is missing stand for
-            themselves.
-        models: our model ids to published ones; wins over what is found.
+        options: the report's options; ids that they do not name stand for themselves.
+        models: our model ids to published ones; wins over what is matched.
 
     Returns:
         Our ids to published ones, by ``dataset``, ``model``, ``method`` and ``metric``.
@@ -71,19 +70,19 @@ def match_names(
     Raises:
         InputError: ``models`` names an unknown model.
     """
-    found: dict[str, dict[str, str]] = {}
+    names: dict[str, dict[str, str]] = {kind: {} for kind in IDS}
     for kind in IDS:
-        used = instances.get(kind) or {row[kind]: row[kind] for row in rows}
-        found[kind] = {}
+        known = dict(options.get(f"{kind}s") or {})
+        used = {row[kind]: str(known.get(row[kind]) or row[kind]) for row in rows}
         for published in study.names(kind):
             candidates = [ours for ours, registered in used.items() if registered == published]
             if published in candidates:
-                found[kind][published] = published
+                names[kind][published] = published
             elif len(candidates) == 1:
-                found[kind][candidates[0]] = published
+                names[kind][candidates[0]] = published
     _check(models, {row["model"] for row in rows}, study.names("model"))
-    found["model"].update(models)
-    return found
+    names["model"].update(models)
+    return names
 
 
 def _check(models: Mapping[str, str], ours: set[str], known: Sequence[str]) -> None:
@@ -115,23 +114,22 @@ def match_cells(rows: Sequence[Row], study: PublishedStudy, names: Names) -> Mat
     left_out: set[tuple[str, str]] = set()
     for row in rows:
         unknown = {(kind, row[kind]) for kind in IDS if row[kind] not in names[kind]}
-        oriented = _oriented(row, study.facts.groups)
+        oriented = _oriented(row, study.groups)
         if oriented is None:
             unknown.add(("groups", f"{row['group_a']} and {row['group_b']}"))
         if unknown or oriented is None:
             left_out |= unknown
             continue
-        oriented["significant"] = row["p"] <= study.facts.alpha  # False where p is NaN
+        oriented["significant"] = row["p"] <= study.alpha  # False where p is NaN
         grouped[tuple(row[kind] for kind in IDS)].append(oriented)
     matches = []
-    for ids, tests in grouped.items():
-        dataset, model, method, metric = ids
-        published = [names[kind][id] for kind, id in zip(IDS, ids, strict=True)]
-        theirs = study.cells.get((published[0], published[1], published[2], published[3]))
+    for (dataset, model, method, metric), tests in grouped.items():
+        key = (names["dataset"][dataset], names["model"][model])
+        theirs = study.cells.get((*key, names["method"][method], names["metric"][metric]))
         if theirs is None:
             left_out.add(("model", f"{model} on {dataset}"))
             continue
-        ours = count_seeds(tests, study.facts.threshold)
+        ours = count_seeds(tests, study.threshold)
         fewest = min(test["n_examples"] for test in tests)
         matches.append(Match((dataset, model, method, metric), ours, fewest, theirs))
     order = {key: position for position, key in enumerate(study.cells)}

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from report.published.made_up import OPTIONS, filled, row
+from published.made_up import OPTIONS, filled, row
 
 from exparity.artefacts.files import write_artefact
-from exparity.report.published import compare_results
+from exparity.published.comparison import compare_results
 
 NAN = float("nan")
 

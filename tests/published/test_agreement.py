@@ -7,20 +7,20 @@ from dataclasses import replace
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report.published.made_up import OPTIONS, row, rows_like
+from published.made_up import OPTIONS, row, rows_like
 from sklearn.metrics import cohen_kappa_score
 
-from exparity.report.published import compare_results
-from exparity.report.published.agreement import (
+from exparity.published.agreement import (
     QUESTIONS,
     agreements,
     correlations,
     majority,
     spearman,
 )
-from exparity.report.published.matching import Match
-from exparity.report.published.study import PublishedCell
-from exparity.report.tables import SeedCounts
+from exparity.published.comparison import compare_results
+from exparity.published.matching import Match
+from exparity.published.study import PublishedCell
+from exparity.stats.seeds import SeedCounts
 
 THEIRS = PublishedCell(
     "geco_all", "bert", "lime", "gini", "3", 5, 5, 0.5, 0.1, "8", "sufficiency", True

@@ -6,11 +6,12 @@ import csv
 from dataclasses import replace
 
 import pytest
-from report.published.made_up import OPTIONS, rows_like
+from published.made_up import OPTIONS, rows_like
 
-from exparity.report.published import compare_results
-from exparity.report.published.claims import holds
-from exparity.report.published.rules import RULES, Rule, Setting
+from exparity.core.errors import InputError
+from exparity.published.claims import holds
+from exparity.published.comparison import compare_results
+from exparity.published.expressions import parse_counted
 from exparity.resources import resource
 
 GECO = ("geco_all", "geco_subj")
@@ -60,31 +61,43 @@ def share(cells, datasets, metrics, column):
 
 class TestRules:
     def test_every_claim_has_one(self, study):
-        assert set(RULES[study.id]) == {claim.id for claim in study.claims}
-        assert len(study.claims) == 40
+        assert len({claim.id for claim in study.claims}) == len(study.claims) == 40
+        assert sum(claim.counted.setting for claim in study.claims) == 4
 
     def test_they_name_what_exists(self, study):
-        for id, rule in RULES[study.id].items():
-            if isinstance(rule, Setting):
-                assert rule.name in ("alpha", "threshold", "seeds", "scratch_epochs")
-                continue
-            for kind, allowed in rule.where.items():
+        for claim in study.claims:
+            for kind, allowed in claim.counted.where.items():
                 known = ("pretrained", "scratch") if kind == "training" else study.names(kind)
-                assert set(allowed) <= set(known), id
-                assert allowed, id
+                assert set(allowed) <= set(known), claim.id
+                assert allowed, claim.id
 
     def test_bounds_are_those_of_the_descriptions(self, study):
         for claim in study.claims:
-            rule = RULES[study.id][claim.id]
-            bound = rule.bound if isinstance(rule, Rule) else "is"
-            assert (bound == "above") == ("lower bound" in claim.description), claim.id
-            assert (bound == "below") == ("upper bound" in claim.description), claim.id
+            assert (claim.bound == "above") == ("lower bound" in claim.description), claim.id
+            assert (claim.bound == "below") == ("upper bound" in claim.description), claim.id
 
     def test_counts_are_those_of_the_descriptions(self, study):
         for claim in study.claims:
-            rule = RULES[study.id][claim.id]
-            if isinstance(rule, Rule) and rule.counts != "runs":
-                assert (rule.counts == "considerable") == ("considerable" in claim.description)
+            if not claim.counted.setting and claim.counted.what != "runs":
+                considerable = claim.counted.what == "considerable"
+                assert considerable == ("considerable" in claim.description)
+
+    @pytest.mark.parametrize(
+        "expression",
+        ["", "seed", "significant", "significant(gini)", "significant(metric='gini')",
+         "significant(colour=red)", "smallest(model)", "smallest(p, runs())", "runs() + runs()",
+         "__import__(os)", "runs(**where)", "significant("],
+    )  # fmt: skip
+    def test_what_is_no_expression_is_refused(self, expression):
+        with pytest.raises(InputError, match="says nothing that can be counted"):
+            parse_counted(expression, {})
+
+    def test_expressions(self):
+        assert parse_counted("alpha", {}).setting
+        expression = "smallest(model, runs(dataset=both, metric=gini))"
+        found = parse_counted(expression, {"both": ["a", "b"]})
+        assert (found.what, found.smallest_by, found.setting) == ("runs", "model", False)
+        assert found.where == {"dataset": ("a", "b"), "metric": ("gini",)}
 
 
 class TestFromTheTables:
@@ -155,7 +168,7 @@ class TestFromTheTables:
 class TestFromOurs:
     def test_equal_rows_give_what_the_tables_give(self, equal):
         for result in equal.claims:
-            if result.tables is None or isinstance(RULES["dhaini2025"][result.claim.id], Setting):
+            if result.tables is None or result.claim.counted.setting:
                 continue
             _, high = result.tables
             # The made-up effects of Table 5 are considerable: the upper end.
@@ -167,9 +180,8 @@ class TestFromOurs:
 
     def test_verdicts_on_bounds_only(self, equal):
         for result in equal.claims:
-            counted = isinstance(RULES["dhaini2025"][result.claim.id], Rule)
-            if counted:
-                assert (result.ours_hold is None) == (result.bound == "is")
+            if not result.claim.counted.setting:
+                assert (result.ours_hold is None) == (result.claim.bound == "is")
 
     def test_from_scratch_only(self, tmp_path, study):
         rows = [r for c in study.cells.values() if c.scratch for r in rows_like(c)]

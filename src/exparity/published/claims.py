@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exparity.report.published.matching import Match
-from exparity.report.published.rules import RULES, Rule, Setting
-from exparity.report.published.sources import ModelNote
-from exparity.report.published.study import Claim, Key, PublishedCell, PublishedStudy
+from exparity.published.expressions import Counted
+from exparity.published.matching import Match
+from exparity.published.models import ModelNote
+from exparity.published.study import Claim, PublishedCell, PublishedStudy
 
 Settings = Mapping[str, Sequence[float]]
 Range = tuple[float, float]
@@ -20,7 +20,6 @@ class ClaimResult:
 
     Attributes:
         claim: the statement as printed.
-        bound: ``is``, ``above`` or ``below``: how the printed number is meant.
         tables: least and greatest value that the printed tables allow; they differ where a table
             prints no effect sizes. None if no table holds it.
         tables_hold: whether the statement holds in the tables; None if that is open.
@@ -35,7 +34,6 @@ class ClaimResult:
     """
 
     claim: Claim
-    bound: str
     tables: Range | None
     tables_hold: bool | None
     ours: Range | None = None
@@ -45,16 +43,6 @@ class ClaimResult:
     cells_covered: int = 0
     comparable: str = "no"
     note: str = ""
-
-
-@dataclass(frozen=True)
-class _Tally:
-    """What one cell adds to a count."""
-
-    cell: PublishedCell
-    significant: int
-    total: int
-    considerable: bool | None
 
 
 def recount(
@@ -75,35 +63,31 @@ def recount(
     Returns:
         One result a statement, in the order of the text.
     """
-    published = [_Tally(c, c.significant, c.total, c.considerable) for c in study.cells.values()]
-    ours = [
-        _Tally(m.theirs, m.ours.significant, m.ours.total, m.ours.considerable) for m in matches
+    published = list(study.cells.values())
+    ours = [  # our counts in the cells that are published
+        replace(m.theirs, significant=m.ours.significant, total=m.ours.total,
+                considerable=m.ours.considerable)
+        for m in matches
+    ]  # fmt: skip
+    other_models = {note.published for note in notes if note.as_published is False}
+    return [
+        _setting(claim, published, settings)
+        if claim.counted.setting
+        else _counted(claim, published, ours, other_models)
+        for claim in study.claims
     ]
-    other = {note.published for note in notes if note.as_published is False}
-    found = []
-    for claim in study.claims:
-        rule = RULES[study.id][claim.id]
-        if isinstance(rule, Setting):
-            found.append(_setting(claim, rule, published, settings))
-        else:
-            found.append(_counted(claim, rule, published, ours, other))
-    return found
 
 
-def _setting(
-    claim: Claim, rule: Setting, published: Sequence[_Tally], settings: Settings
-) -> ClaimResult:
-    tables = None
-    if rule.name == "seeds":
-        tables = _extremes([tally.total for tally in published])
-    ours = _extremes(settings.get(rule.name, ()))
+def _setting(claim: Claim, published: Sequence[PublishedCell], settings: Settings) -> ClaimResult:
+    name = claim.counted.what
+    tables = _extremes([cell.total for cell in published]) if name == "seeds" else None
+    ours = _extremes(settings.get(name, ()))
     return ClaimResult(
         claim,
-        "is",
         tables,
-        holds(claim.printed, tables, "is"),
+        holds(claim.printed, tables, claim.bound),
         ours,
-        holds(claim.printed, ours, "is"),
+        holds(claim.printed, ours, claim.bound),
         comparable="yes" if ours else "no",
         note="" if ours else "not recorded",
     )
@@ -111,28 +95,29 @@ def _setting(
 
 def _counted(
     claim: Claim,
-    rule: Rule,
-    published: Sequence[_Tally],
-    ours: Sequence[_Tally],
+    published: Sequence[PublishedCell],
+    ours: Sequence[PublishedCell],
     other_models: set[str],
 ) -> ClaimResult:
-    covered = [tally for tally in published if _covers(rule, tally.cell)]
-    tables = _value(rule, claim.unit, covered)
-    behind = [tally for tally in ours if _covers(rule, tally.cell)]
+    covered = [cell for cell in published if _covers(claim.counted, cell)]
+    behind = [cell for cell in ours if _covers(claim.counted, cell)]
+    tables = _value(claim, covered)
     result = ClaimResult(
-        claim, rule.bound, tables, holds(claim.printed, tables, rule.bound),
-        cells_covered=len(covered), note="no test of ours on these cells",
-    )  # fmt: skip
+        claim,
+        tables,
+        holds(claim.printed, tables, claim.bound),
+        cells_covered=len(covered),
+        note="no test of ours on these cells",
+    )
     if not behind:
         return result
-    value = _value(rule, claim.unit, behind)
-    rows = sum(tally.total for tally in behind)
+    value = _value(claim, behind)
     reasons = _reasons(claim, covered, behind, other_models)
     return replace(
         result,
         ours=value,
-        ours_hold=None if rule.bound == "is" else holds(claim.printed, value, rule.bound),
-        rows=rows,
+        ours_hold=None if claim.bound == "is" else holds(claim.printed, value, claim.bound),
+        rows=sum(cell.total for cell in behind),
         cells=len(behind),
         comparable="in part" if reasons else "yes",
         note="; ".join(reasons),
@@ -140,53 +125,49 @@ def _counted(
 
 
 def _reasons(
-    claim: Claim, covered: Sequence[_Tally], behind: Sequence[_Tally], other_models: set[str]
+    claim: Claim,
+    covered: Sequence[PublishedCell],
+    behind: Sequence[PublishedCell],
+    other_models: set[str],
 ) -> list[str]:
     """Say what keeps our count from being that of the statement."""
     reasons = []
-    present: set[Key] = {tally.cell.key for tally in behind}
+    present = {cell.key for cell in behind}
     if len(present) < len(covered):
         reasons.append(f"{len(present)} of {len(covered)} cells")
-    runs = sum(tally.total for tally in behind)
-    expected = sum(tally.total for tally in covered)
+    runs, expected = (sum(cell.total for cell in cells) for cells in (behind, covered))
     if claim.unit == "count" and runs != expected:
         reasons.append(f"{runs:,} runs, published {expected:,}")
-    models = sorted({tally.cell.model for tally in behind} & other_models)
+    models = sorted({cell.model for cell in behind} & other_models)
     if models:
         reasons.append(f"other models: {', '.join(models)}")
     return reasons
 
 
-def _covers(rule: Rule, cell: PublishedCell) -> bool:
-    facts = {
-        "dataset": cell.dataset,
-        "model": cell.model,
-        "method": cell.method,
-        "metric": cell.metric,
-        "training": "scratch" if cell.scratch else "pretrained",
-    }
-    return all(facts[kind] in allowed for kind, allowed in rule.where.items())
+def _covers(counted: Counted, cell: PublishedCell) -> bool:
+    return all(getattr(cell, kind) in allowed for kind, allowed in counted.where.items())
 
 
-def _value(rule: Rule, unit: str, tallies: Sequence[_Tally]) -> Range:
-    groups: dict[str, list[_Tally]] = {}
-    for tally in tallies:
-        name = getattr(tally.cell, rule.smallest_by) if rule.smallest_by else ""
-        groups.setdefault(name, []).append(tally)
-    values = [_count(rule, unit, group) for group in groups.values()]
+def _value(claim: Claim, cells: Sequence[PublishedCell]) -> Range:
+    by = claim.counted.smallest_by
+    groups: dict[str, list[PublishedCell]] = {}
+    for cell in cells:
+        groups.setdefault(getattr(cell, by) if by else "", []).append(cell)
+    values = [_count(claim, group) for group in groups.values()]
     return min(low for low, _ in values), min(high for _, high in values)
 
 
-def _count(rule: Rule, unit: str, tallies: Sequence[_Tally]) -> Range:
-    runs = sum(tally.total for tally in tallies)
-    if rule.counts == "runs":
+def _count(claim: Claim, cells: Sequence[PublishedCell]) -> Range:
+    """Count; cells of which it is not published whether they count make the range."""
+    runs = sum(cell.total for cell in cells)
+    if claim.counted.what == "runs":
         low = high = float(runs)
-    elif rule.counts == "significant":
-        low = high = float(sum(tally.significant for tally in tallies))
+    elif claim.counted.what == "significant":
+        low = high = float(sum(cell.significant for cell in cells))
     else:
-        low = float(sum(tally.significant for tally in tallies if tally.considerable))
-        high = low + sum(tally.significant for tally in tallies if tally.considerable is None)
-    return (100 * low / runs, 100 * high / runs) if unit == "percent" else (low, high)
+        low = float(sum(cell.significant for cell in cells if cell.considerable))
+        high = low + sum(cell.significant for cell in cells if cell.considerable is None)
+    return (100 * low / runs, 100 * high / runs) if claim.unit == "percent" else (low, high)
 
 
 def _extremes(values: Sequence[float]) -> Range | None:

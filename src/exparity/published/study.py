@@ -1,7 +1,8 @@
-"""A published study as data: its cells, claims, model bias and model sizes.
+"""A published study as data: how to read it, its cells, claims, model bias and model sizes.
 
-The shipped tables keep what is printed. Where printed labels contradict each other, a second file
-says which label is used; ``resources/published/README.md`` has the evidence.
+A study is ``resources/published/{id}.yaml`` and the tables ``{id}_*.csv`` beside it, which keep
+what is printed. Where printed labels contradict each other, one table says which label is used;
+``resources/published/README.md`` has the evidence. A table that a study does not have is empty.
 """
 
 from __future__ import annotations
@@ -10,45 +11,19 @@ import csv
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
+from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.strict import read_yaml
+from exparity.published.expressions import Counted, parse_counted
 from exparity.resources import resource
 
+STUDIES = tuple(sorted(path.stem for path in resource("published").glob("*.yaml")))
+"""Ids of the studies that results can be laid beside."""
+SCRATCH = "_scratch"
+"""End of the id of a published model that was trained from scratch."""
+
 Key = tuple[str, str, str, str]
-
-
-@dataclass(frozen=True)
-class StudyFacts:
-    """What is to be known of a study beside its tables.
-
-    Attributes:
-        reference: authors, title and where to find it.
-        groups: first and second group; effects are first minus second.
-        alpha: largest p-value that counts as significant.
-        threshold: |d| from which an effect counts as considerable.
-        counts: tables with counts of significant runs, labels as used.
-        effects: tables with the effect sizes of the same runs.
-    """
-
-    reference: str
-    groups: tuple[str, str]
-    alpha: float
-    threshold: float
-    counts: tuple[str, ...]
-    effects: tuple[str, ...]
-
-
-STUDIES = {
-    "dhaini2025": StudyFacts(
-        reference="Dhaini et al. 2025, Gender Bias in Explainability, arXiv:2505.01198",
-        groups=("male", "female"),
-        alpha=0.05,
-        threshold=0.2,
-        counts=("3", "4", "5"),
-        effects=("8", "9", "10", "11"),
-    ),
-}
 
 
 @dataclass(frozen=True)
@@ -93,16 +68,34 @@ class PublishedCell:
         """Return whether the model was trained from scratch."""
         return self.model.endswith(SCRATCH)
 
+    @property
+    def training(self) -> str:
+        """Return ``scratch`` or ``pretrained``."""
+        return "scratch" if self.scratch else "pretrained"
+
 
 @dataclass(frozen=True)
 class Claim:
-    """One numeric statement of a study's text."""
+    """One numeric statement of a study's text.
+
+    Attributes:
+        id: its id.
+        description: what it says.
+        printed: the number, as printed.
+        unit: ``count``, ``percent`` or that of a setting.
+        section: where it is printed.
+        bound: whether the printed number ``is`` the value, or a strict bound ``above`` or ``below``
+            which it lies.
+        counted: what it counts.
+    """
 
     id: str
     description: str
     printed: str
     unit: str
     section: str
+    bound: str
+    counted: Counted
 
 
 @dataclass(frozen=True)
@@ -111,7 +104,10 @@ class PublishedStudy:
 
     Attributes:
         id: id of the study.
-        facts: how to read it.
+        reference: authors, title and where to find it.
+        groups: first and second group; effects are first minus second.
+        alpha: largest p-value that counts as significant.
+        threshold: |d| from which an effect counts as considerable.
         cells: by dataset, model, method and metric.
         claims: statements of its text.
         bias: (mean, standard deviation) by dataset, model and quantity.
@@ -119,7 +115,10 @@ class PublishedStudy:
     """
 
     id: str
-    facts: StudyFacts
+    reference: str
+    groups: tuple[str, str]
+    alpha: float
+    threshold: float
     cells: Mapping[Key, PublishedCell]
     claims: Sequence[Claim]
     bias: Mapping[tuple[str, str, str], tuple[float, float]]
@@ -130,12 +129,11 @@ class PublishedStudy:
         return tuple(dict.fromkeys(getattr(cell, kind) for cell in self.cells.values()))
 
 
-SCRATCH = "_scratch"
-
-
-def read_rows(name: str) -> list[dict[str, str]]:
-    """Read one of the shipped tables as text."""
-    path: Path = resource("published") / name
+def published_table(study: str, name: str) -> list[dict[str, str]]:
+    """Read one of a study's tables as text; no rows if it has no such table."""
+    path = resource("published") / f"{study}_{name}.csv"
+    if not path.is_file():
+        return []
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
@@ -149,37 +147,47 @@ def load_study(id: str) -> PublishedStudy:
     """
     if id not in STUDIES:
         raise InputError(f"no published study '{id}' here; {did_you_mean(id, STUDIES)}")
-    facts = STUDIES[id]
+    facts = read_yaml(resource("published") / f"{id}.yaml")
     return PublishedStudy(
         id=id,
-        facts=facts,
+        reference=facts["reference"],
+        groups=tuple(facts["groups"]),
+        alpha=facts["alpha"],
+        threshold=facts["threshold"],
         cells=_cells(id, facts),
-        claims=[
-            Claim(row["claim_id"], row["description"], row["value"], row["unit"], row["section"])
-            for row in read_rows(f"{id}_claims.csv")
-        ],
+        claims=[_claim(row, facts["sets"]) for row in published_table(id, "claims")],
         bias={
             (row["dataset"], row["model"], row["metric"]): (float(row["mean"]), float(row["std"]))
-            for row in read_rows(f"{id}_bias.csv")
+            for row in published_table(id, "bias")
         },
-        parameters={row["model"]: int(row["num_params"]) for row in read_rows(f"{id}_models.csv")},
+        parameters={row["model"]: int(row["num_params"]) for row in published_table(id, "models")},
     )
 
 
-def _cells(id: str, facts: StudyFacts) -> dict[Key, PublishedCell]:
-    used = {(row["table"], row["printed"]): row["metric"] for row in read_rows(f"{id}_labels.csv")}
-    rows = read_rows(f"{id}_disparity.csv")
+def _claim(row: Mapping[str, str], sets: Mapping[str, Sequence[str]]) -> Claim:
+    return Claim(
+        id=row["claim_id"],
+        description=row["description"],
+        printed=row["value"],
+        unit=row["unit"],
+        section=row["section"],
+        bound=row["bound"],
+        counted=parse_counted(row["counted"], sets),
+    )
+
+
+def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, PublishedCell]:
+    labels = {
+        (row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")
+    }
+    rows = published_table(id, "disparity")
     effects = {}
     for row in rows:
-        if row["table"] in facts.effects:
-            metric = used.get((row["table"], row["metric"]), row["metric"])
+        if row["table"] in facts["effects"]:
+            metric = labels.get((row["table"], row["metric"]), row["metric"])
             effects[_key(row, metric)] = row
-    cells = {}
-    for row in rows:
-        if row["table"] in facts.counts:
-            key = _key(row, row["metric"])
-            cells[key] = _cell(key, row, effects.get(key), facts.threshold)
-    return cells
+    keyed = ((_key(row, row["metric"]), row) for row in rows if row["table"] in facts["counts"])
+    return {key: _cell(key, row, effects.get(key), facts["threshold"]) for key, row in keyed}
 
 
 def _key(row: Mapping[str, str], metric: str) -> Key:

@@ -1,63 +1,70 @@
-"""The comparison as files: every table as CSV and Parquet."""
+"""The comparison as tables: what the command writes and the report offers for download."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
 from exparity.artefacts.files import atomic_path, save_parquet
 from exparity.core.escaping import csv_text
-from exparity.report.published.agreement import majority
-from exparity.report.published.claims import ClaimResult
-from exparity.report.published.comparison import Comparison
-from exparity.report.published.matching import IDS, Match
+from exparity.published.agreement import Agreement, Correlation, majority
+from exparity.published.bias import BiasMatch
+from exparity.published.claims import ClaimResult
+from exparity.published.comparison import Comparison
+from exparity.published.matching import IDS, Match
+from exparity.published.models import ModelNote
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-
+_TYPES = {str: _TEXT, int: _INT, float: _FLOAT, bool: _BOOL}
 _CELLS = {
-    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "metric": _TEXT,
-    "significant_ours": _INT, "total_ours": _INT,
-    "significant_published": _INT, "total_published": _INT,
-    "majority_ours": _BOOL, "majority_published": _BOOL,
-    "mean_d_ours": _FLOAT, "mean_d_published": _FLOAT, "sd_d_published": _FLOAT,
-    "direction_ours": _INT, "direction_published": _INT,
-    "considerable_ours": _BOOL, "considerable_published": _BOOL,
-    "n_examples": _INT, "flags": _TEXT, "table": _TEXT, "effect_table": _TEXT,
-    "effect_label": _TEXT,
-    "our_dataset": _TEXT, "our_model": _TEXT, "our_method": _TEXT, "our_metric": _TEXT,
-}  # fmt: skip
-_AGREEMENT = {
-    "question": _TEXT, "by": _TEXT, "group": _TEXT, "n": _INT, "agree": _INT, "share": _FLOAT,
-    "low": _FLOAT, "high": _FLOAT, "expected": _FLOAT, "kappa": _FLOAT, "ours": _FLOAT,
-    "theirs": _FLOAT,
-}  # fmt: skip
-_CORRELATION = {"by": _TEXT, "group": _TEXT, "n": _INT, "rho": _FLOAT}
+    **dict.fromkeys(IDS, _TEXT),
+    **dict.fromkeys(("significant_ours", "total_ours"), _INT),
+    **dict.fromkeys(("significant_published", "total_published"), _INT),
+    **dict.fromkeys(("majority_ours", "majority_published"), _BOOL),
+    **dict.fromkeys(("mean_d_ours", "mean_d_published", "sd_d_published"), _FLOAT),
+    **dict.fromkeys(("direction_ours", "direction_published"), _INT),
+    **dict.fromkeys(("considerable_ours", "considerable_published"), _BOOL),
+    "n_examples": _INT,
+    **dict.fromkeys(("flags", "table", "effect_table", "effect_label"), _TEXT),
+    **{f"our_{kind}": _TEXT for kind in IDS},
+}
 _CLAIMS = {
-    "claim_id": _TEXT, "section": _TEXT, "description": _TEXT, "unit": _TEXT, "bound": _TEXT,
-    "printed": _FLOAT, "tables_low": _FLOAT, "tables_high": _FLOAT, "tables_hold": _BOOL,
-    "ours_low": _FLOAT, "ours_high": _FLOAT, "ours_hold": _BOOL, "rows": _INT, "cells": _INT,
-    "cells_covered": _INT, "comparable": _TEXT, "note": _TEXT,
-}  # fmt: skip
-_MODELS = {"model": _TEXT, "published": _TEXT, "as_published": _BOOL, "text": _TEXT}
-_BIAS = {
-    "dataset": _TEXT, "model": _TEXT, "published": _TEXT, "quantity": _TEXT, "ours": _FLOAT,
-    "ours_sd": _FLOAT, "seeds": _INT, "theirs": _FLOAT, "theirs_sd": _FLOAT, "collapsed": _INT,
-}  # fmt: skip
+    **dict.fromkeys(("claim_id", "section", "description", "unit", "bound"), _TEXT),
+    **dict.fromkeys(("printed", "tables_low", "tables_high"), _FLOAT),
+    "tables_hold": _BOOL,
+    **dict.fromkeys(("ours_low", "ours_high"), _FLOAT),
+    "ours_hold": _BOOL,
+    **dict.fromkeys(("rows", "cells", "cells_covered"), _INT),
+    **dict.fromkeys(("comparable", "note"), _TEXT),
+}
 
 Record = dict[str, Any]
-_FILES: Mapping[str, tuple[dict[str, pa.DataType], Callable[[Comparison], list[Record]]]] = {
-    "cells": (_CELLS, lambda c: [cell_record(match) for match in c.matches]),
-    "agreement": (_AGREEMENT, lambda c: [asdict(a) for a in c.agreements]),
-    "correlation": (_CORRELATION, lambda c: [asdict(a) for a in c.correlations]),
-    "claims": (_CLAIMS, lambda c: [_claim_record(result) for result in c.claims]),
-    "models": (_MODELS, lambda c: [asdict(note) for note in c.models]),
-    "bias": (_BIAS, lambda c: [asdict(match) for match in c.bias]),
-}
+
+
+def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list[Record]]]:
+    """Return every table of a comparison by file name: its columns and its rows."""
+    return {
+        "cells": (pa.schema(_CELLS.items()), [cell_record(match) for match in comparison.matches]),
+        "agreement": _plain(Agreement, comparison.agreements),
+        "correlation": _plain(Correlation, comparison.correlations),
+        "claims": (pa.schema(_CLAIMS.items()), [_claim_record(c) for c in comparison.claims]),
+        "models": _plain(ModelNote, comparison.models),
+        "bias": _plain(BiasMatch, comparison.bias),
+    }
+
+
+def _plain(kind: type[Any], items: Sequence[Any]) -> tuple[pa.Schema, list[Record]]:
+    """Return a table with a column for each attribute of its items."""
+    columns = []
+    for name, hint in get_type_hints(kind).items():
+        plain = next(part for part in (*get_args(hint), hint) if part in _TYPES)
+        columns.append((name, _TYPES[plain]))
+    return pa.schema(columns), [asdict(item) for item in items]
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
@@ -74,14 +81,6 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         text = csv_text(schema.names, ([row[column] for column in schema.names] for row in rows))
         with atomic_path(folder / f"{name}.csv") as temporary:
             temporary.write_text(text, encoding="utf-8", newline="")
-
-
-def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list[Record]]]:
-    """Return every table of a comparison by file name: its columns and its rows."""
-    return {
-        name: (pa.schema(columns.items()), records(comparison))
-        for name, (columns, records) in _FILES.items()
-    }
 
 
 def cell_record(match: Match) -> Record:
@@ -119,7 +118,7 @@ def _claim_record(result: ClaimResult) -> Record:
         "section": result.claim.section,
         "description": result.claim.description,
         "unit": result.claim.unit,
-        "bound": result.bound,
+        "bound": result.claim.bound,
         "printed": float(result.claim.printed),
         "tables_low": tables[0],
         "tables_high": tables[1],

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from report.published.made_up import OPTIONS, row, rows_like
+from published.made_up import OPTIONS, row, rows_like
 from safetensors.numpy import save_file
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.models.catalogue import KNOWN_MODELS
-from exparity.report.published import compare_results
+from exparity.published.comparison import compare_results
 
 CELL = ("geco_all", "bert", "lime", "gini")
 
@@ -210,8 +210,8 @@ class TestModels:
     @pytest.mark.parametrize(("size", "same"), [(14_350_874, True), (14_000_000, False)])
     def test_of_models_from_scratch_the_size_decides(self, tmp_path, monkeypatch, size, same):
         # TinyBERT's size: the published one from scratch would be written at 167 MB here
-        from exparity.report.published import comparison
-        from exparity.report.published.study import load_study
+        from exparity.published import comparison
+        from exparity.published.study import load_study
 
         study = load_study("dhaini2025")
         small = type(study)(

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from report.published.made_up import OPTIONS, rows_like
+from published.made_up import OPTIONS, rows_like
 
-from exparity.report.published import compare_results
-from exparity.report.published.study import load_study
+from exparity.published.comparison import compare_results
+from exparity.published.study import load_study
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from exparity.report.published.matching import Match
+from exparity.published.matching import Match
 from exparity.stats.shares import Share
 
 Decisions = tuple[int, int]

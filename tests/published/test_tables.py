@@ -15,7 +15,7 @@ from exparity.core.errors import InputError
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.report.published.study import load_study
+from exparity.published.study import load_study
 from exparity.resources import resource
 
 METRIC_IDS = (

@@ -1,0 +1,1 @@
+"""Results beside published numbers: studies as data, matching, agreement, claims counted again."""

@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.strict import read_yaml
 from exparity.models.spec import ModelSpec, build
+from exparity.resources import resource
 
 
 @dataclass(frozen=True)
@@ -72,162 +74,16 @@ class KnownModel:
         return {key: value for key, value in self.shape.items() if key != "vocab_size"}
 
 
-_BERT_BASE = {
-    "vocab_size": 105879,
-    "hidden_size": 768,
-    "num_hidden_layers": 12,
-    "num_attention_heads": 12,
-    "intermediate_size": 3072,
-    "max_position_embeddings": 512,
-}
-_GPT2_SMALL = {"vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024}
-_BERT_UNCASED = {**_BERT_BASE, "vocab_size": 30522}
-_UNCASED = "google-bert/bert-base-uncased"
-_UNCASED_REVISION = "1dbc166cf8765166998eff31ade2eb64c8a40076"
-_MULTILINGUAL = "google-bert/bert-base-multilingual-uncased"
-_MULTILINGUAL_REVISION = "7cbf9a625e29989f6b9c6c2fa68234c304f7e38f"
-_GPT2 = "openai-community/gpt2"
-_GPT2_REVISION = "607a30d783dfa663caf39e06633721c8d4cfcd7e"
+def _read() -> dict[str, KnownModel]:
+    catalogue = read_yaml(resource("models.yaml"))
+    shapes = catalogue["shapes"]
+    return {
+        id: KnownModel(**{"id": id, **entry, "shape": shapes[entry["shape"]]})
+        for id, entry in catalogue["models"].items()
+    }
 
 
-def _scheme(id: str, scheme: str, learning_rate: float) -> KnownModel:
-    """Return a training scheme of GECOBench (Wilming et al. 2024, Tables 2 and 3)."""
-    return KnownModel(
-        id=id,
-        checkpoint=_UNCASED,
-        revision=_UNCASED_REVISION,
-        architecture="bert",
-        shape=_BERT_UNCASED,
-        n_parameters=109_483_778,
-        scheme=scheme,
-        # Without weight decay: the public code optimises with Adam.
-        training={
-            "epochs": 20,
-            "batch_size": 32,
-            "learning_rate": learning_rate,
-            "weight_decay": 0.0,
-        },
-        follows_encoder=True,
-    )
-
-
-KNOWN_MODELS: dict[str, KnownModel] = {
-    model.id: model
-    for model in (
-        KnownModel(
-            id="tinybert",
-            checkpoint="huawei-noah/TinyBERT_General_4L_312D",
-            # The main branch has pickled weights alone; this is its conversion to safetensors.
-            revision="refs/pr/2",
-            architecture="bert",
-            shape={
-                "vocab_size": 30522,
-                "hidden_size": 312,
-                "num_hidden_layers": 4,
-                "num_attention_heads": 12,
-                "intermediate_size": 1200,
-                "max_position_embeddings": 512,
-            },
-            n_parameters=14_350_874,
-        ),
-        KnownModel(
-            id="fairberta",
-            checkpoint="facebook/FairBERTa",
-            revision=None,
-            architecture="roberta",
-            shape={
-                "vocab_size": 50265,
-                "hidden_size": 768,
-                "num_hidden_layers": 12,
-                "num_attention_heads": 12,
-                "intermediate_size": 3072,
-                "max_position_embeddings": 514,
-                "type_vocab_size": 1,
-                "layer_norm_eps": 1e-5,
-            },
-            n_parameters=124_647_170,
-            safetensors=None,
-        ),
-        KnownModel(
-            id="bert",
-            checkpoint="nlptown/bert-base-multilingual-uncased-sentiment",
-            revision="e1f410a314fd334fdc630abd757c228236bd911d",
-            architecture="bert",
-            shape=_BERT_BASE,
-            n_parameters=167_357_954,
-        ),
-        KnownModel(
-            id="bert_multilingual",
-            checkpoint=_MULTILINGUAL,
-            revision=_MULTILINGUAL_REVISION,
-            architecture="bert",
-            shape=_BERT_BASE,
-            n_parameters=167_357_954,
-        ),
-        KnownModel(
-            id="gpt2",
-            checkpoint=_GPT2,
-            revision=_GPT2_REVISION,
-            architecture="gpt2",
-            shape=_GPT2_SMALL,
-            added_tokens=1,
-            n_parameters=124_442_112,
-        ),
-        KnownModel(
-            id="roberta_large",
-            checkpoint="FacebookAI/roberta-large",
-            revision="722cf37b1afa9454edce342e7895e588b6ff1d59",
-            architecture="roberta",
-            shape={
-                "vocab_size": 50265,
-                "hidden_size": 1024,
-                "num_hidden_layers": 24,
-                "num_attention_heads": 16,
-                "intermediate_size": 4096,
-                "max_position_embeddings": 514,
-                "type_vocab_size": 1,
-                "layer_norm_eps": 1e-5,
-            },
-            n_parameters=355_359_744,
-            output_counted=False,
-        ),
-        KnownModel(
-            id="bert_scratch",
-            init="scratch",
-            checkpoint=_MULTILINGUAL,
-            revision=_MULTILINGUAL_REVISION,
-            architecture="bert",
-            shape=_BERT_BASE,
-            n_parameters=167_357_954,
-        ),
-        KnownModel(
-            id="gpt2_scratch",
-            init="scratch",
-            checkpoint=_GPT2,
-            revision=_GPT2_REVISION,
-            architecture="gpt2",
-            shape=_GPT2_SMALL,
-            added_tokens=1,
-            n_parameters=124_442_112,
-        ),
-        _scheme("bert_c", "classification", 0.01),
-        _scheme("bert_ce", "embedding_reinitialised", 1e-4),
-        _scheme("bert_cef", "embedding", 0.01),
-        _scheme("bert_cefaf", "all", 5e-6),
-        KnownModel(
-            id="ola_cea",
-            init="scratch",
-            checkpoint=_UNCASED,
-            revision=_UNCASED_REVISION,
-            architecture="ola",
-            shape={"vocab_size": 30522, "hidden_size": 64},
-            n_parameters=1_970_178,
-            tokenizer_only=True,
-            training={"epochs": 200, "batch_size": 64, "learning_rate": 0.01},
-            follows_encoder=True,
-        ),
-    )
-}
+KNOWN_MODELS: dict[str, KnownModel] = _read()
 
 
 def known_id(id: str, settings: Mapping[str, Any]) -> str | None:

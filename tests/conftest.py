@@ -141,7 +141,7 @@ def trained(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("trained")
     source = DataSource(folder)
-    prepare("pairs_all", {"n_pairs": 300}, source, folder / "data.parquet", "pairs_all")
+    prepare(folder / "data.parquet", use="pairs_all", params={"n_pairs": 300}, data_dir=folder)
     finetune_cell(
         folder / "data.parquet",
         folder / "model" / "0",

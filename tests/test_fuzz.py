@@ -26,7 +26,6 @@ from support import TINY
 
 import exparity
 from exparity import InputError, cli, compare_groups, evaluate, explain
-from exparity.arguments import build_parser
 from exparity.cli import main
 from exparity.config import Experiment
 from exparity.config.schema import read_schema
@@ -392,10 +391,7 @@ bench --checkpoint no --length 8 --examples 2
 """.strip().splitlines()
 }
 FLAGS = sorted(
-    flag
-    for action in build_parser(cli.COMMANDS)._actions
-    for parser in (action.choices or {}).values()
-    for flag in parser._option_string_actions
+    {flag for name in cli.COMMANDS for flag in cli.command_of(name).parser._option_string_actions}
 )
 KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "settings", "controls"])
 KEYS |= st.sampled_from(["target", "max_examples", "precision", "n_steps", "alpha", "confidence"])

@@ -31,8 +31,6 @@ LAYERS = [
     {"costs"},
     {"stages"},
     {"tools"},
-    {"arguments"},
-    {"commands"},
     {"cli"},
 ]
 # Types and what they are made of.

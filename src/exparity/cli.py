@@ -1,25 +1,94 @@
-"""The command line: ``exparity <stage>``, what the workflow's rules call.
+"""The command line: ``exparity COMMAND``, what people and the workflow's rules call.
 
-Every stage takes its options as flags for people, or as one JSON object (``--options``) from the
-workflow. What each does is in :mod:`exparity.commands`.
+Every command is a function, whose signature and docstring say what its flags are. Its module is
+imported when it is called: a test job must not wait for torch, and ``--help`` for nothing.
 """
 
 from __future__ import annotations
 
+import argparse
+import ast
 import errno
 import gc
+import importlib
 import logging
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
 
-from exparity.arguments import build_parser
-from exparity.commands import COMMANDS
-from exparity.core.errors import ExparityError
+from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, visible
-from exparity.jobs.stop import Stopped
+from exparity.jobs.stop import Stopped, stoppable
+
+if TYPE_CHECKING:
+    from exparity.core.command_line import Command
 
 log = logging.getLogger("exparity")
+_FLAGS = ("-h", "--help", "--version")
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A command, before its module is imported.
+
+    Attributes:
+        function: what it calls, as ``module:function`` below ``exparity``.
+        is_job: the workflow calls it, and passes all options as one object.
+        is_analysis: its options are the entries of ``settings`` in that object.
+        takes_plugins: it works with what plug-ins register.
+        keeps_parts: it keeps what it has done when it is told to stop.
+    """
+
+    function: str
+    is_job: bool = True
+    is_analysis: bool = False
+    takes_plugins: bool = False
+    keeps_parts: bool = False
+
+
+COMMANDS = {
+    "prepare": Entry("stages.prepare:prepare", takes_plugins=True),
+    "finetune": Entry("stages.finetune:finetune_cell"),
+    "explain": Entry("stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
+    "evaluate": Entry("stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
+    "gather": Entry("stages.shards:gather_shards", is_job=False),
+    "test": Entry("stages.test:test_cell"),
+    "bias": Entry("stages.bias:bias_cell"),
+    "control": Entry("stages.control:control_cells"),
+    "report": Entry("stages.report:report", takes_plugins=True),
+    "correctness": Entry("stages.correctness:correctness_cell", is_analysis=True),
+    "attribution-difference": Entry(
+        "stages.attribution_difference:attribution_difference_cell", is_analysis=True
+    ),
+    "dataset-bias": Entry("stages.dataset_bias:measure_dataset_bias", is_analysis=True),
+    "mlm-score": Entry("stages.mlm_score:mlm_score_cell", is_analysis=True),
+    "show": Entry("tools.show:show", is_job=False),
+    "cost": Entry("stages.cost:cost", is_job=False, takes_plugins=True),
+    "plan": Entry("tools.plan:plan", is_job=False),
+    "list": Entry("tools.catalogue:print_catalogue", is_job=False, takes_plugins=True),
+    "data": Entry("tools.data:data", is_job=False, takes_plugins=True),
+    "compare-published": Entry("stages.compare_published:compare_published", is_job=False),
+    "bench": Entry("tools.bench:bench", is_job=False),
+}
+
+
+def command_of(name: str) -> Command:
+    """Return a command, its module imported."""
+    from exparity.core.command_line import Command
+
+    entry = COMMANDS[name]
+    module, _, function = entry.function.partition(":")
+    return Command(
+        name,
+        getattr(importlib.import_module(f"exparity.{module}"), function),
+        takes_options=entry.is_job,
+        settings=f"analyses.{name.replace('-', '_')}" if entry.is_analysis else "",
+        takes_plugins=entry.takes_plugins,
+    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -31,7 +100,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
     """
-    arguments = build_parser(COMMANDS).parse_args(argv)  # sys.argv if None
+    name, *rest = (sys.argv[1:] if argv is None else argv) or [""]
+    if name not in COMMANDS:
+        _without_command(name)
+    call = command_of(name).parse(rest)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
@@ -42,13 +114,17 @@ def main(argv: Sequence[str] | None = None) -> int:
         _spare_pandas()
     try:
         from exparity.artefacts.files import job
-        from exparity.commands.inputs import lineage_of
         from exparity.core.registry import load_plugin
+        from exparity.jobs.inputs import lineage_of
 
-        for plugin in getattr(arguments, "plugins", None) or []:
+        for plugin in call.plugins:
             load_plugin(plugin)
-        with job(), lineage_of(arguments):
-            arguments.run(arguments)
+        with ExitStack() as stack:
+            if COMMANDS[name].keeps_parts:
+                stack.enter_context(stoppable())
+            stack.enter_context(job())
+            stack.enter_context(lineage_of(call))
+            call.run()
     except ExparityError as error:
         _complain(error)
         return error.exit_code
@@ -80,6 +156,41 @@ def run() -> None:
     sys.stdout.flush()
     sys.stderr.flush()
     os._exit(code)
+
+
+def _without_command(name: str) -> NoReturn:
+    """Answer a command line that names no command: help, version, or what is wrong with it."""
+    parser = argparse.ArgumentParser(
+        prog="exparity",
+        description="Measure whether explanations of text classifiers work equally well for every "
+        "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "
+        "all.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="store_true", help="show the version")
+    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    kind, names = ("flag", _FLAGS) if name.startswith("-") else ("command", COMMANDS)
+    if name and name not in _FLAGS:
+        parser.error(visible(f"there is no {kind} '{name}'; {did_you_mean(name, names)}"))
+    for known, entry in COMMANDS.items():
+        commands.add_parser(known, help=_summary(entry))
+    if parser.parse_args([name] if name else []).version:
+        from exparity import __version__
+
+        print(f"exparity {__version__}")
+        parser.exit()
+    parser.error("name a command: `exparity --help` lists them")
+
+
+def _summary(entry: Entry) -> str:
+    """Return the first line of a function's docstring without importing it."""
+    module, _, name = entry.function.partition(":")
+    path = Path(__file__).parent.joinpath(*module.split("."))
+    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+    for node in ast.parse(source.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.FunctionDef) and node.name == name:
+            return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
+    raise LookupError(entry.function)
 
 
 def _complain(problem: object) -> None:

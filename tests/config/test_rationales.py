@@ -67,11 +67,10 @@ def test_they_run_without_the_model(experiment):
 
 
 def test_a_column_without_any_is_an_error_of_the_first_job(table, tmp_path):
-    from exparity.data.files import DataSource
     from exparity.stages.prepare import prepare
 
     with pytest.raises(InputError, match="column 'why' is empty in every row; leave `rationale`"):
         prepare(
-            "table", {"path": table, "rationale": "why"}, DataSource(tmp_path),
-            tmp_path / "d.parquet", "own",
+            tmp_path / "d.parquet", use="table", params={"path": table, "rationale": "why"},
+            data_dir=tmp_path, dataset_id="own",
         )  # fmt: skip

@@ -171,7 +171,9 @@ class TestFinished:
 
 class TestExampleCounts:
     def make(self, use, output, **options):
-        prepare(use, options, DataSource(Path("unused")), Path(output), "pairs_all")
+        prepare(
+            Path(output), use=use, params=options, data_dir=Path("unused"), dataset_id="pairs_all"
+        )
 
     def test_prepared_data_is_read(self, experiment, monkeypatch):
         made = experiment()

@@ -699,7 +699,7 @@ class TestPrepared:
     @pytest.mark.parametrize("id", PAIRS)
     def test_examples_come_back_as_they_were(self, id, tmp_path):
         path = tmp_path / "d.parquet"
-        prepare(id, {"n_pairs": 20}, NOWHERE, path, "my_name")
+        prepare(path, use=id, params={"n_pairs": 20}, dataset_id="my_name", download=False)
         found, facts = read_prepared(path), DATASETS.get(id).facts
         assert list(found.examples) == load_dataset(id, NOWHERE, {"n_pairs": 20})
         assert (found.dataset, found.attribute) == ("my_name", facts.attribute)

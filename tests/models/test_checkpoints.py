@@ -14,7 +14,6 @@ from pathlib import Path
 import pytest
 
 from exparity import InputError, load_classifier
-from exparity.data.files import DataSource
 from exparity.models.checkpoints import (
     build_model,
     check_checkpoint,
@@ -182,7 +181,7 @@ def finetune_from(folder, tmp_path):
     from exparity.stages.prepare import prepare
 
     data = tmp_path / "data.parquet"
-    prepare("pairs_all", {"n_pairs": 4}, DataSource(tmp_path), data, "pairs")
+    prepare(data, use="pairs_all", params={"n_pairs": 4}, data_dir=tmp_path, dataset_id="pairs")
     finetune_cell(
         data, tmp_path / "out" / "0", tmp_path / "predictions.parquet",
         model={"checkpoint": str(folder)}, training={"epochs": 1}, model_id="m", seed=0,

@@ -15,7 +15,6 @@ from support import rotten
 from exparity import InputError, load_classifier
 from exparity.artefacts.lineage import MANIFEST
 from exparity.cli import _explained
-from exparity.data.files import DataSource
 from exparity.models.checkpoints import load_model, load_tokenizer
 from exparity.models.manifest import (
     DamageError,
@@ -104,7 +103,13 @@ def test_a_checkpoint_without_digests_is_loaded(checkpoint):
 def cell(tmp_path_factory):
     """A function that fine-tunes a cell, and the cell's folder."""
     folder = tmp_path_factory.mktemp("cell")
-    prepare("pairs_all", {"n_pairs": 20}, DataSource(folder), folder / "data.parquet", "pairs")
+    prepare(
+        folder / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 20},
+        data_dir=folder,
+        dataset_id="pairs",
+    )
 
     def run():
         finetune_cell(

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from exparity import InputError
-from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
 from exparity.models.checkpoints import load_model
 from exparity.models.schemes import TRAINED_PARTS, apply_scheme, parts_of, training_mode
@@ -32,7 +31,7 @@ TRAINING = TrainingSpec(epochs=1, batch_size=16, learning_rate=1e-3)
 @pytest.fixture(scope="module")
 def data(tmp_path_factory) -> PreparedData:
     path = tmp_path_factory.mktemp("data") / "data.parquet"
-    prepare("pairs_all", {"n_pairs": 30}, DataSource(path.parent), path, "pairs")
+    prepare(path, use="pairs_all", params={"n_pairs": 30}, data_dir=path.parent, dataset_id="pairs")
     return read_prepared(path)
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact
-from exparity.data.files import DataSource
 from exparity.data.table import PreparedData, read_prepared
 from exparity.models._loop import TrainingLoop, linear_schedule
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
@@ -37,7 +36,7 @@ TRAINING = TrainingSpec(epochs=4, batch_size=16, learning_rate=5e-3)
 @pytest.fixture(scope="module")
 def data_path(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("data") / "data.parquet"
-    prepare("pairs_all", {"n_pairs": 60}, DataSource(path.parent), path, "pairs")
+    prepare(path, use="pairs_all", params={"n_pairs": 60}, data_dir=path.parent, dataset_id="pairs")
     return path
 
 

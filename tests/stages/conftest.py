@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from exparity.core.registry import load_plugin
-from exparity.data.files import DataSource
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.stages.finetune import finetune_cell
@@ -19,7 +18,13 @@ from exparity.stages.prepare import prepare
 def cell(tmp_path_factory) -> Path:
     """Data, checkpoint and predictions of a classifier that is right for some examples only."""
     folder = tmp_path_factory.mktemp("cell")
-    prepare("pairs_all", {"n_pairs": 60}, DataSource(folder), folder / "data.parquet", "pairs")
+    prepare(
+        folder / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 60},
+        data_dir=folder,
+        dataset_id="pairs",
+    )
     finetune_cell(
         folder / "data.parquet",
         folder / "mine" / "3",

@@ -12,7 +12,6 @@ import pytest
 import exparity
 from exparity import ExparityError, InputError
 from exparity.artefacts.files import read_artefact
-from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
@@ -184,7 +183,13 @@ def test_no_training_split_is_an_error(cell, tmp_path):
 def test_predictions_of_other_data_are_refused(cell, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(cell, other)
-    prepare("pairs_all", {"n_pairs": 61}, DataSource(other), other / "data.parquet", "pairs")
+    prepare(
+        other / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 61},
+        data_dir=other,
+        dataset_id="pairs",
+    )
     with pytest.raises(InputError, match="has no prediction for example"):
         explain(other, tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
@@ -194,7 +199,13 @@ def test_explanations_of_other_data_are_refused(cell, tmp_path):
     explain(cell, tmp_path / "x.parquet")
     other = tmp_path / "other"
     shutil.copytree(cell, other)
-    prepare("pairs_all", {"n_pairs": 30}, DataSource(other), other / "data.parquet", "pairs")
+    prepare(
+        other / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 30},
+        data_dir=other,
+        dataset_id="pairs",
+    )
     with pytest.raises(InputError, match=r"is not in .*data.parquet; explain this data again"):
         evaluate(other, tmp_path / "x.parquet", tmp_path / "s.parquet")
 

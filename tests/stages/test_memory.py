@@ -8,7 +8,6 @@ import sys
 
 import pytest
 
-from exparity.data.files import DataSource
 from exparity.stages.prepare import prepare
 
 # Prints the peak of the job's own process in MB.
@@ -37,7 +36,13 @@ def cells(tmp_path_factory, checkpoints):
     for pairs in (1000, 4000):
         folder = tmp_path_factory.mktemp(f"pairs{pairs}")
         options = {"n_pairs": pairs + 20, "test_share": pairs / (pairs + 20)}
-        prepare("pairs_all", options, DataSource(folder), folder / "data.parquet", "pairs_all")
+        prepare(
+            folder / "data.parquet",
+            use="pairs_all",
+            params=options,
+            data_dir=folder,
+            dataset_id="pairs_all",
+        )
         test = read_prepared(folder / "data.parquet", "test").examples
         rows = [
             {

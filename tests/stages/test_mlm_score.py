@@ -14,7 +14,6 @@ import torch
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.cli import main
-from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts
 from exparity.models.checkpoints import build_model, quiet_transformers
@@ -37,7 +36,13 @@ def tuned(tmp_path_factory):
     from transformers import BertForPreTraining
 
     folder = tmp_path_factory.mktemp("mlm")
-    prepare("pairs_all", {"n_pairs": 40}, DataSource(folder), folder / "data.parquet", "pairs")
+    prepare(
+        folder / "data.parquet",
+        use="pairs_all",
+        params={"n_pairs": 40},
+        data_dir=folder,
+        dataset_id="pairs",
+    )
     texts = [e.text for e in read_prepared(folder / "data.parquet").examples]
     torch.manual_seed(1)
     spec = ModelSpec(init="scratch", architecture="bert", size=_SIZE, vocab_size=400)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from exparity.artefacts.files import read_artefact
-from exparity.data.files import DataSource, sha256_of
+from exparity.data.files import sha256_of
 from exparity.stages.bias import bias_cell
 from exparity.stages.control import control_cells
 from exparity.stages.evaluate import evaluate_cell
@@ -58,8 +58,10 @@ def chain(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("three")
     write_geco(folder)
     data, model = folder / "data.parquet", folder / "ola" / "0"
-    source = DataSource(folder, download=False)
-    prepare("geco_nonbinary_all", {"verify": False}, source, data, "nonbinary")
+    prepare(
+        data, use="geco_nonbinary_all", params={"verify": False}, data_dir=folder,
+        dataset_id="nonbinary", download=False,
+    )  # fmt: skip
     finetune_cell(
         data, model, folder / "predictions.parquet",
         model={"init": "scratch", "architecture": "ola", "size": {"hidden_size": 16}},

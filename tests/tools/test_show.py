@@ -129,7 +129,7 @@ class TestPlainText:
             "metric": ["comprehensiveness", "sufficiency"],
             "seed": [2],
         }
-        lines = shown(results, wanted)
+        lines = shown(results, **wanted)
         assert lines[1] == "8 tests: 1 dataset, 2 models, 1 seed, 2 methods, 2 metrics"
         cells = tables(lines)
         assert {(d, k) for d, _, _, k in cells} == {
@@ -171,11 +171,11 @@ class TestProblems:
 
     def test_unknown_ids(self, results):
         with pytest.raises(InputError, match=r"no metric 'gin' in .*; known: comprehensiveness"):
-            show(results, {"metric": ["gin"]})
+            show(results, metric=["gin"])
         with pytest.raises(InputError, match=r"no method 'gradint' .* did you mean 'gradient' or"):
-            show(results, {"method": ["gradint"]})
+            show(results, method=["gradint"])
         with pytest.raises(InputError, match=r"no seed '7'"):
-            show(results, {"seed": [7]})
+            show(results, seed=[7])
 
     def test_a_correction_needs_the_report(self, results, tmp_path):
         (tmp_path / "tests").symlink_to(results / "tests")
@@ -318,8 +318,6 @@ class TestCommand:
 
 def test_the_repository_has_no_results_by_default(repository):
     """The default folder is that of the default experiment."""
-    from exparity.arguments import build_parser
-    from exparity.cli import COMMANDS
+    from exparity.cli import command_of
 
-    found = build_parser(COMMANDS).parse_args(["show"])
-    assert found.results == Path("results")
+    assert command_of("show").parse([]).flags == {"results": Path("results")}

@@ -11,14 +11,14 @@ import json
 import math
 import types
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Annotated, Any, Literal
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import Parameters
+from exparity.interface import Parameters, Range
 
 _TYPES: dict[Any, Any] = {
     bool: "boolean",
@@ -46,25 +46,26 @@ class Option:
     schema: Mapping[str, Any]
 
 
-def _schema(annotation: Any) -> dict[str, Any]:
+def schema_of(annotation: Any) -> dict[str, Any]:
     """Translate an annotation to a JSON schema; raises TypeError for forms options cannot have."""
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        ends = {word: end for part in args[1:] for word, end in asdict(part).items()}
-        return _schema(args[0]) | {
+        ranges = [asdict(part) for part in args[1:] if isinstance(part, Range)]
+        ends = {word: end for part in ranges for word, end in part.items()}
+        return schema_of(args[0]) | {
             _KEYWORDS[word]: end for word, end in ends.items() if end is not None
         }
     if origin is Literal:
         return {"enum": list(args)}
-    if origin in (list, tuple):
+    if origin in (list, tuple, Sequence):
         items = [a for a in args if a is not Ellipsis]
-        return {"type": "array", "items": _schema(items[0]), "minItems": 1}
+        return {"type": "array", "items": schema_of(items[0]), "minItems": 1}
     if origin is Mapping:
-        return {"type": "object", "additionalProperties": _schema(args[1])}
+        return {"type": "object", "additionalProperties": schema_of(args[1])}
     if origin in (typing.Union, types.UnionType):
-        first, *others = options = [_schema(a) for a in args]
+        first, *others = options = [schema_of(a) for a in args]
         if others == [{"type": "null"}] and "type" in first and "items" not in first:
             return {**first, "type": [first["type"], "null"]}
         return {"anyOf": options}
@@ -129,7 +130,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
             raise TypeError(f"option '{name}' of {function.__name__} needs a default and a type")
         default = parameter.default
         default = list(default) if isinstance(default, tuple) else default
-        options[name] = Option(name, default, _schema(hints[name]))
+        options[name] = Option(name, default, schema_of(hints[name]))
     return options
 
 
@@ -159,3 +160,19 @@ def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: st
             place = "".join(f"[{step}]" for step in error.absolute_path)
             raise InputError(f"{where}.{name}{place}: {reason(error)}")
     return {name: values.get(name, options[name].default) for name in sorted(options)}
+
+
+def complete_for(function: Callable[..., Any], values: Mapping[str, Any], where: str) -> Parameters:
+    """Check ``values`` against the options of a function and fill in its defaults, all but a seed.
+
+    Args:
+        function: whose options they are; its seed follows from the cell.
+        values: what the user set.
+        where: how the error names the place.
+
+    Raises:
+        InputError: an unknown option, or a value of the wrong type or out of range.
+    """
+    options = options_of(function)
+    options.pop("seed", None)
+    return complete(options, values, where)

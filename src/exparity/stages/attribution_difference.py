@@ -15,6 +15,7 @@ import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Output
 from exparity.data.table import read_prepared
 from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray
 from exparity.metrics._rationale import Attribution, word_arrays
@@ -28,7 +29,7 @@ Sets = Mapping[str, Mapping[str, Example]]
 def attribution_difference_cell(
     data: Path,
     explanations: Sequence[Path],
-    output: Path,
+    output: Output,
     *,
     attribution: Attribution = "absolute",
     min_sets: int = 6,
@@ -42,7 +43,7 @@ def attribution_difference_cell(
     Args:
         data: the data artefact.
         explanations: explanations artefacts of one dataset, model and seed; one per method.
-        output: the attribution_differences artefact.
+        output: the attribution_differences artefact to write.
         attribution: what counts of each token; see :mod:`exparity.metrics`.
         min_sets: fewest matched sets that a word is tested with.
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Output, Params
+from exparity.core.options import complete_for
 from exparity.core.seeding import derive_seed
 from exparity.stages._cell import cell_of, read_examples, require_same_cell
 from exparity.stats.model_bias import is_collapsed, model_bias
@@ -20,23 +20,21 @@ log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
 
 
-def bias_cell(
-    data: Path, predictions: Path, output: Path, *, statistics: Mapping[str, Any]
-) -> None:
+def bias_cell(data: Path, predictions: Path, output: Output, *, statistics: Params) -> None:
     """Measure how the predictions of one classifier differ between groups.
 
     Args:
         data: the data artefact, which declares groups, classes and the protected attribute.
         predictions: the predictions artefact.
-        output: the bias artefact.
-        statistics: options of :func:`~exparity.stats.model_bias.model_bias`: ``confidence``,
-            ``resamples``.
+        output: the bias artefact to write.
+        statistics: ``confidence`` or ``resamples`` of the config's statistics block.
 
     Raises:
         InputError: the files are of different datasets, predictions are missing or there twice, a
             row does not fit what the data declare, or an option is out of range.
     """
     start = time.monotonic()
+    statistics = complete_for(model_bias, statistics, "statistics")
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
         raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")

@@ -4,24 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Annotated
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.escaping import say
+from exparity.core.flags import Flag, Folder, Id, Output
 from exparity.published.comparison import compare_results, nothing_to_compare
 from exparity.published.summary import summary
 from exparity.published.tables import write_comparison
 
 
 def compare_published(
-    results: Path, study: str, models: Mapping[str, str], output: Path | None = None
+    results: Folder = Path("results"),
+    /,
+    *,
+    study: Id = "dhaini2025",
+    models: Annotated[Mapping[str, str] | None, Flag("map", "MODEL=PUBLISHED")] = None,
+    output: Output | None = None,
 ) -> None:
-    """Print how results agree with a published study, and write the tables behind it.
+    """Lay results beside the numbers of a published study.
 
     Args:
-        results: folder of all results; the report must have been made.
-        study: id of the study.
-        models: our model ids to published ones, for models with other ids.
-        output: folder for the tables as CSV and Parquet; none are written if None.
+        results: folder of results, with its report.
+        study: the study.
+        models: published model beside which one of yours is put, where its id is another.
+        output: folder for the tables as CSV and Parquet; none is written if None.
 
     Raises:
         InputError: there is no report, an unknown study or model, or nothing that was published.
@@ -32,7 +39,7 @@ def compare_published(
         table.to_pylist(),
         metadata.get("parameters", {}),
         study=study,
-        models=models,
+        models=models or {},
     )
     if not comparison.matches:
         raise nothing_to_compare(comparison)

@@ -10,19 +10,20 @@ from typing import Any
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Output, Params
+from exparity.core.options import complete_for
 from exparity.core.seeding import derive_seed
 from exparity.stages._cell import cell_of, read_scores, require_same_cell
 from exparity.stats.permutation import permutation_control
 
 
-def control_cells(scores: Sequence[Path], output: Path, *, controls: Mapping[str, Any]) -> None:
+def control_cells(scores: Sequence[Path], output: Output, *, controls: Params) -> None:
     """Permute the group labels of scores artefacts and test each permutation.
 
     Args:
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
-        output: the controls artefact.
-        controls: options of :func:`~exparity.stats.permutation.permutation_control`: ``alpha``,
-            ``repeats``, ``schemes``.
+        output: the controls artefact to write.
+        controls: ``alpha``, ``repeats`` or ``schemes`` of the permutation control.
 
     Raises:
         InputError: a file does not hold the scores that were written, is of another trained
@@ -30,6 +31,7 @@ def control_cells(scores: Sequence[Path], output: Path, *, controls: Mapping[str
             out of range.
     """
     start = time.monotonic()
+    controls = complete_for(permutation_control, controls, "controls.permutation")
     rows: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], Path] = {}
     facts: dict[str, Any] = {}

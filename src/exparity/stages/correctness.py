@@ -10,17 +10,18 @@ from typing import Any
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Output
 from exparity.stages._cell import cell_of, read_examples, read_scores, require_same_cell
 from exparity.stats.correctness import performance
 
 
-def correctness_cell(scores: Sequence[Path], predictions: Path, output: Path) -> None:
+def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) -> None:
     """Describe the scores of every method and metric, on the examples of each subset.
 
     Args:
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
         predictions: the predictions artefact of the same.
-        output: the correctness artefact.
+        output: the correctness artefact to write.
 
     Raises:
         InputError: a file does not hold what was written, is of another trained classifier, or

@@ -12,6 +12,7 @@ from typing import Any
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
+from exparity.core.flags import Folder, Output
 from exparity.costs.finished import read_finished
 from exparity.costs.job import FinishedJob
 from exparity.costs.kinds import STAGES
@@ -22,20 +23,21 @@ _NAMED = 10
 _IDS = ("dataset", "model", "seed", "method", "metric")
 
 
-def cost(results: Path, output: Path | None = None) -> None:
-    """Write the cost artefact of a results folder, and print a summary.
+def cost(results: Folder | None = None, output: Output | None = None) -> None:
+    """Gather what every finished job took.
 
-    Files that no sense can be made of are named in the log and left out; what a job without a
-    benchmark took is null.
+    A summary is printed. Files that no sense can be made of are named in the log and left out;
+    what a job without a benchmark took is null.
 
     Args:
-        results: the results folder.
-        output: the cost artefact; ``cost.parquet`` in the results folder if None.
+        results: folder of results; that of ``output`` if None, or ``results``.
+        output: the cost artefact to write; ``cost.parquet`` there if None.
 
     Raises:
         InputError: there is no such folder, or no finished job in it.
     """
     start = time.monotonic()
+    results = results or (output.parent if output else Path("results"))
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name a folder of results with --results")
     found = read_finished(results)

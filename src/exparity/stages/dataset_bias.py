@@ -11,6 +11,7 @@ import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Output
 from exparity.data.table import PreparedData, read_prepared
 from exparity.interface import Example
 from exparity.stats.dataset_bias import Forms, cooccurrence, word_associations
@@ -19,14 +20,15 @@ _SPLITS = ("all", "train", "test")
 
 
 def measure_dataset_bias(
-    data: Path, output: Path, *, terms: Mapping[str, Forms] | None = None
+    data: Path, output: Output, *, terms: Mapping[str, Forms] | None = None
 ) -> None:
     """Measure the co-occurrence bias of a dataset, and how its words go with its classes.
 
     Args:
         data: the data artefact.
-        output: the dataset_bias artefact.
-        terms: the words that name each group, by form; co-occurrence is left out if None.
+        output: the dataset_bias artefact to write.
+        terms: words that name each group, by form: ``{"male": [["he"], ["him", "his"]], ...}``;
+            co-occurrence is left out if None.
 
     Raises:
         InputError: terms that do not fit the groups.

@@ -13,6 +13,18 @@ import numpy as np
 
 from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
+from exparity.core.flags import (
+    Device,
+    Folder,
+    Gathered,
+    Id,
+    Output,
+    Params,
+    Portion,
+    Precision,
+    Shortcuts,
+    TokenBudget,
+)
 from exparity.core.options import complete
 from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
@@ -21,6 +33,7 @@ from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
 from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
+from exparity.stages.shards import gather_shards
 
 log = logging.getLogger(__name__)
 
@@ -28,18 +41,20 @@ log = logging.getLogger(__name__)
 def evaluate_cell(
     data: Path,
     explanations: Path,
-    checkpoint: Path | None,
-    output: Path,
+    checkpoint: Folder | None,
+    output: Output,
     *,
-    use: str,
-    params: Mapping[str, Any],
-    metric_id: str,
+    use: Id,
+    params: Params,
+    metric_id: Id | None = None,
     max_examples: int | None = None,
-    precision: str = "fp32",
-    device: str = "auto",
-    token_budget: int | None = None,
-    shortcuts: bool = False,
-    shard: str = "1/1",
+    precision: Precision = "fp32",
+    device: Device = "auto",
+    threads: int | None = None,
+    token_budget: TokenBudget = None,
+    shortcuts: Shortcuts = False,
+    shard: Portion = "1/1",
+    gather: Gathered = (),
 ) -> None:
     """Score explanations with one metric.
 
@@ -49,26 +64,30 @@ def evaluate_cell(
     Args:
         data: the data artefact.
         explanations: the explanations artefact.
-        checkpoint: folder of the explained classifier; None if the metric does not run it.
-        output: the scores artefact.
-        use: registered metric.
-        params: its options.
-        metric_id: id of the metric's instance.
+        checkpoint: folder of the explained classifier, for metrics that run it.
+        output: the scores artefact to write.
+        use: metric, as registered; see ``exparity list``.
+        params: option of the metric.
+        metric_id: name of the instance; as ``use`` if None.
         max_examples: size of a deterministic sample; all if None.
-        precision: of metrics that only ask for probabilities, see
-            :func:`exparity.load_classifier`; what takes gradients to attribute or to score does so
-            in fp32.
-        device: where to run.
-        token_budget: padded tokens per batch.
-        shortcuts: see :func:`exparity.load_classifier`.
-        shard: which share of the examples to score, such as ``2/4``; see
-            :func:`exparity.stages.shards.gather_shards`.
+        precision: arithmetic of metrics that only ask for probabilities; what takes gradients to
+            attribute or to score does so in fp32.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch; by device if None.
+        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        shard: share of the examples to score, such as ``2/4`` for the second of four.
+        gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
     """
     start = time.monotonic()
+    if gather:
+        gather_shards(gather, output)
+        return
     share = Shard.parse(shard)
+    metric_id = metric_id or use
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared = read_prepared(data, "test")
@@ -127,9 +146,10 @@ def evaluate_cell(
             return
         classifier = None
         if runs_model:  # the others start in a fraction of the time
-            from exparity.core.device import give_back_memory
+            from exparity.core.device import give_back_memory, make_repeatable
             from exparity.engine import load_classifier
 
+            make_repeatable(threads)
             classifier = load_classifier(
                 str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
             )

@@ -6,12 +6,25 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
+from exparity.core.flags import (
+    Device,
+    Folder,
+    Gathered,
+    Id,
+    Output,
+    Params,
+    Portion,
+    Precision,
+    Seed,
+    Shortcuts,
+    TokenBudget,
+)
 from exparity.core.options import complete
 from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
@@ -20,6 +33,7 @@ from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.methods import METHODS, Training
 from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages._texts import check_texts, encode
+from exparity.stages.shards import gather_shards
 
 log = logging.getLogger(__name__)
 
@@ -28,25 +42,27 @@ _PROBE = 8
 
 def explain_cell(
     data: Path,
-    checkpoint: Path,
+    checkpoint: Folder,
     predictions: Path,
-    output: Path,
+    output: Output,
     *,
-    use: str,
-    params: Mapping[str, Any],
-    model_id: str,
-    method_id: str,
-    seed: int,
-    target: str = "label",
-    examples: str = "all",
+    use: Id,
+    params: Params,
+    model_id: Id | None = None,
+    method_id: Id | None = None,
+    seed: Seed = 0,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
-    precision: str = "fp32",
-    device: str = "auto",
-    token_budget: int | None = None,
-    shortcuts: bool = False,
-    shard: str = "1/1",
+    precision: Precision = "fp32",
+    device: Device = "auto",
+    threads: int | None = None,
+    token_budget: TokenBudget = None,
+    shortcuts: Shortcuts = False,
+    shard: Portion = "1/1",
+    gather: Gathered = (),
 ) -> None:
-    """Explain the test split with one method.
+    """Explain test texts with one method.
 
     Finished parts of a long job lie in ``<output>.parts`` and are taken over by the next call with
     the same inputs, parameters and code.
@@ -55,34 +71,40 @@ def explain_cell(
         data: the data artefact.
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
-        output: the explanations artefact.
-        use: registered method.
-        params: its options.
-        model_id: id of the model's instance.
-        method_id: id of the method's instance.
-        seed: the run's seed.
-        target: explain the true ``label`` or the ``predicted`` one.
-        examples: ``all``, or only those classified ``correct``.
+        output: the explanations artefact to write.
+        use: method, as registered; see ``exparity list``.
+        params: option of the method.
+        model_id: name of the model; by the folder of the checkpoint if None.
+        method_id: name of the instance; as ``use`` if None.
+        seed: of methods that draw random numbers.
+        target: class to explain, the true or the predicted one.
+        examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
-        precision: of methods that only ask for probabilities, see
-            :func:`exparity.load_classifier`; gradients are taken in fp32.
-        device: where to run.
-        token_budget: padded tokens per batch.
-        shortcuts: see :func:`exparity.load_classifier`.
-        shard: which share of the examples to explain, such as ``2/4``; see
-            :func:`exparity.stages.shards.gather_shards`.
+        precision: arithmetic of methods that only ask for probabilities; gradients are taken in
+            fp32.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch; by device if None.
+        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        shard: share of the examples to explain, such as ``2/4`` for the second of four.
+        gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
         ExparityError: the preflight found that the job would go wrong.
     """
-    from exparity.core.device import give_back_memory
+    from exparity.core.device import give_back_memory, make_repeatable
     from exparity.engine import load_classifier
     from exparity.engine.preflight import check_attributions, check_wrapper
     from exparity.methods import explain_encodings
 
     start = time.monotonic()
+    if gather:
+        gather_shards(gather, output)
+        return
     share = Shard.parse(shard)
+    model_id = model_id or checkpoint.resolve().parent.name
+    method_id = method_id or use
     entry = METHODS.get(use)
     options = complete(entry.options, params, f"method {method_id}")
     if entry.facts.needs_gradient:
@@ -115,6 +137,7 @@ def explain_cell(
     with open_parts(job, chosen, entry.facts.passes, share) as parts:
         if parts.finished:
             return
+        make_repeatable(threads)
         classifier = load_classifier(
             str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
         )

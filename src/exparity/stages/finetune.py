@@ -17,56 +17,66 @@ import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.lineage import MANIFEST, current_lineage
+from exparity.core.flags import Device, Digest, Id, Output, Seed, TokenBudget
 from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.jobs.job_lock import job_lock
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.stages._launch import is_launched, launch
 
 log = logging.getLogger(__name__)
 
 
 def finetune_cell(
     data: Path,
-    output: Path,
-    predictions: Path,
+    output: Output,
+    predictions: Output,
     *,
     model: Mapping[str, Any],
     training: Mapping[str, Any],
-    model_id: str,
-    seed: int,
-    digest: str = "",
-    device: str = "auto",
-    token_budget: int | None = None,
+    model_id: Id | None = None,
+    seed: Seed = 0,
+    digest: Digest = "",
+    device: Device = "auto",
+    threads: int | None = None,
+    token_budget: TokenBudget = None,
 ) -> None:
-    """Fine-tune a classifier, save it, and predict the test split with the saved one.
+    """Fine-tune a classifier, save it, and predict the test split with it.
 
     Unfinished work lies in ``<output>.state`` and is continued by the next call with the same
     data, parameters and code.
 
     Args:
         data: the data artefact.
-        output: folder of the checkpoint.
-        predictions: the predictions artefact.
-        model: entries of :class:`~exparity.models.spec.ModelSpec`.
-        training: entries of :class:`~exparity.models.spec.TrainingSpec`.
-        model_id: id of the model's instance.
+        output: folder of the checkpoint to write.
+        predictions: the predictions artefact to write.
+        model: entry of the config's model block, see :class:`~exparity.models.spec.ModelSpec`.
+        training: entry of the config's training block, see
+            :class:`~exparity.models.spec.TrainingSpec`.
+        model_id: name of the model; by the folder of ``output`` if None.
         seed: seed of initialisation, order and dropout.
         digest: digest of the code that trains.
-        device: where to train.
-        token_budget: padded tokens per batch of the predictions.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch of the predictions; by device if None.
 
     Raises:
         InputError: bad data, model or training.
     """
-    from exparity.core.device import resolve_device
+    from exparity.core.device import make_repeatable, resolve_device
     from exparity.models.checkpoints import quiet_transformers
     from exparity.models.training import finetune
 
     start = time.monotonic()
+    model_id = model_id or output.parent.name
     model_spec = build(ModelSpec, model, f"model {model_id}")
     training_spec = build(TrainingSpec, training, "training")
+    if training_spec.processes > 1 and not is_launched():
+        launch(training_spec.processes)
+        return
+    make_repeatable(threads)
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     parameters = {"model": asdict(model_spec), "training": asdict(training_spec)}

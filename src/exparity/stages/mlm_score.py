@@ -6,12 +6,14 @@ import time
 from collections.abc import Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from exparity.artefacts.files import write_table
+from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError
+from exparity.core.flags import Device, Flag, Folder, Id, Output, Seed, TokenBudget
 from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example
@@ -25,36 +27,40 @@ _PASSES = 30
 
 def mlm_score_cell(
     data: Path,
-    checkpoint: Path,
-    output: Path,
+    checkpoint: Folder,
+    output: Output,
     *,
-    original: str,
-    revision: str | None = None,
-    model_id: str,
-    seed: int,
+    original: Annotated[str, Flag(metavar="NAME")],
+    revision: Annotated[str | None, Flag(metavar="COMMIT")] = None,
+    model_id: Id | None = None,
+    seed: Seed = 0,
     max_examples: int | None = None,
-    device: str = "auto",
-    token_budget: int | None = None,
+    device: Device = "auto",
+    threads: int | None = None,
+    token_budget: TokenBudget = None,
 ) -> None:
     """Ask a tuned encoder, through the original head, for the words outside the rationale.
 
     Args:
         data: the data artefact.
         checkpoint: folder of the fine-tuned classifier.
-        output: the mlm_scores artefact.
-        original: Hub id or folder of the masked language model that it was tuned from.
-        revision: its commit.
-        model_id: id of the model's instance.
-        seed: the run's seed.
+        output: the mlm_scores artefact to write.
+        original: masked language model, by Hub id or folder, that it was tuned from.
+        revision: commit of the original on the Hub.
+        model_id: name of the model; by the folder of the checkpoint if None.
+        seed: seed of the training run.
         max_examples: size of a deterministic sample of the test split; all if None.
-        device: where to run.
-        token_budget: padded tokens per batch.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch; by device if None.
 
     Raises:
         InputError: the original has no such head, the data no rationales, or the checkpoint is of
             another dataset, model or seed.
     """
     start = time.monotonic()
+    make_repeatable(threads)
+    model_id = model_id or checkpoint.resolve().parent.name
     prepared = read_prepared(data, "test")
     marked = [e for e in prepared.split("test") if e.rationale is not None]
     if not marked:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.files import write_artefact
+from exparity.core.flags import DataDir, Download, Id, Output, Params
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 
@@ -17,21 +16,30 @@ log = logging.getLogger(__name__)
 
 
 def prepare(
-    use: str, params: Mapping[str, Any], source: DataSource, output: Path, dataset_id: str
+    output: Output,
+    *,
+    use: Id,
+    params: Params,
+    dataset_id: Id | None = None,
+    data_dir: DataDir = Path("data"),
+    download: Download = True,
 ) -> None:
-    """Load a dataset, check it and write it.
+    """Make the data artefact of a dataset.
 
     Args:
-        use: registered dataset.
-        params: its options.
-        source: where raw files lie or go.
-        output: the data artefact.
-        dataset_id: id of the instance.
+        output: the data artefact to write.
+        use: dataset, as registered; see ``exparity list``.
+        params: option of the dataset.
+        dataset_id: name of the instance; as ``use`` if None.
+        data_dir: folder of raw files.
+        download: whether a missing file may be downloaded.
 
     Raises:
         InputError: unknown dataset or option, or bad data.
     """
     start = time.monotonic()
+    dataset_id = dataset_id or use
+    source = DataSource(data_dir, download)
     examples, facts = load_with_facts(use, source, params, name=dataset_id)
     rows = [
         {

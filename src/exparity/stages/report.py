@@ -11,6 +11,7 @@ from typing import Any
 
 from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
+from exparity.core.flags import Folder, Output
 from exparity.core.options import reason, violation
 from exparity.jobs.job_lock import job_lock
 from exparity.published.comparison import Comparison, compare_results
@@ -52,14 +53,15 @@ _OPTIONS = {
 }
 
 
-def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
-    """Write the page, and ``disparity.parquet``, ``tables/`` and ``figures/`` beside it.
+def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
+    """Gather all tests into tables and a page.
 
-    Where the grid, or part of it, was published, ``published/`` holds the comparison as tables.
+    Beside the page lie ``disparity.parquet``, ``tables/`` and ``figures/``. Where the grid, or part
+    of it, was published, ``published/`` holds the comparison as tables.
 
     Args:
-        results: folder of all results.
-        page: the HTML file.
+        results: folder of all results; two above ``page`` if None.
+        page: the page to write.
         options: what :meth:`exparity.config.Experiment.report_options` returns.
 
     Raises:
@@ -71,6 +73,7 @@ def report(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         raise InputError(
             f"{place}: {reason(error)}; run `snakemake`, which passes all that it needs"
         )
+    results = results or page.parent.parent
     # The job of a killed run may still be at it, in the same folders.
     lock = results / ".report.lock"
     with job_lock(lock):

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_artefact, read_parquet, write_table
 from exparity.core.errors import InputError
+from exparity.core.flags import Flag, Output
 from exparity.jobs.parts import Shard
 from exparity.stages._cell import check_examples
 
@@ -28,11 +29,13 @@ _SAME = {
 _USED = ("work_seconds", "earlier_seconds", "cpu_seconds", "max_rss_mb", "device")
 
 
-def gather_shards(shards: Sequence[Path], output: Path) -> None:
+def gather_shards(
+    shards: Annotated[Sequence[Path], Flag(metavar="SHARD")], /, output: Output
+) -> None:
     """Put the shards of one explain or evaluate job together.
 
     Args:
-        shards: what the command wrote with ``--shard 1/N`` to ``--shard N/N``, in any order.
+        shards: artefacts made with ``--shard 1/N`` to ``--shard N/N``, all of them in any order.
         output: the artefact to write.
 
     Raises:

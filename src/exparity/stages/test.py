@@ -3,30 +3,33 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.files import write_artefact
+from exparity.core.flags import Output, Params
+from exparity.core.options import complete_for
 from exparity.core.seeding import derive_seed
 from exparity.stages._cell import read_scores
-from exparity.stats import compare_all
+from exparity.stats import compare_all, compare_groups
 
 
-def test_cell(scores: Path, output: Path, *, statistics: Mapping[str, Any]) -> None:
-    """Compare the groups of one scores artefact: one row per pair of groups.
+def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
+    """Compare the groups of one scores artefact.
+
+    There is one row per pair of groups.
 
     Args:
         scores: the scores artefact.
-        output: the tests artefact.
-        statistics: options of :func:`~exparity.stats.compare.compare_all`: ``alpha``,
-            ``threshold``, ``ddof``, ``confidence``, ``resamples``.
+        output: the tests artefact to write.
+        statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
+            ``confidence`` or ``resamples``.
 
     Raises:
         InputError: the file does not hold the scores that were written, or an option is unknown.
     """
     start = time.monotonic()
+    statistics = complete_for(compare_groups, statistics, "statistics")
     table, metadata = read_scores(scores)
     columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
     order, ids = metadata["groups"], metadata["wildcards"]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, Literal
 
+from exparity.core.escaping import say
 from exparity.core.options import Option
 from exparity.core.registry import Entry, Registry
 from exparity.data import DATASETS
@@ -12,6 +13,17 @@ from exparity.interface import ARROWS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.catalogue import describe_models
+
+
+def print_catalogue(
+    kind: Literal["datasets", "methods", "metrics", "models"] | None = None, /
+) -> None:
+    """List datasets, methods, metrics and models.
+
+    Args:
+        kind: all four if None.
+    """
+    say(describe(kind))
 
 
 def describe(kind: str | None = None) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import io
+import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import redirect_stdout
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
+from exparity.core.flags import Flag, Folder
 from exparity.core.registry import Entry
 from exparity.data import DATASETS, input_files
 from exparity.data.files import DataSource, sha256_of, unverified, with_digest
@@ -41,6 +43,41 @@ def read_experiment(path: Path) -> Experiment:
         if (folder / _SCHEMA).is_file():
             return Experiment.from_config(config, read_schema(folder / _SCHEMA))
     raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
+
+
+def data(
+    action: Literal["list", "fetch", "check"],
+    ids: Annotated[Sequence[str], Flag(metavar="DATASET")] = (),
+    /,
+    *,
+    configfile: Annotated[Path, Flag(metavar="FILE")] | None = None,
+    models: Annotated[Sequence[str], Flag(metavar="MODEL")] | None = None,
+    data_dir: Folder | None = None,
+) -> None:
+    """List, fetch or check raw files, and fetch checkpoints.
+
+    Args:
+        action: what to do.
+        ids: all of the config or with raw files if none.
+        configfile: an experiment: its datasets, and with fetch its models too.
+        models: fetch checkpoints, ids of the config, of the catalogue or ORG/NAME@REVISION, into
+            the Hub's cache (HF_HOME); all of the config or the catalogue if none is named.
+        data_dir: folder of raw files; the config's if None, or ``data``.
+
+    Raises:
+        InputError: a bad config, or a file or checkpoint that cannot be had.
+    """
+    fetches = action == "fetch"
+    if models is not None and not fetches:
+        raise InputError("--models goes with `exparity data fetch`")
+    experiment = read_experiment(configfile) if configfile else None
+    configured = experiment.config["data_dir"] if experiment else None
+    folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
+    if models is None or ids:
+        actions = {"list": list_data, "fetch": fetch_data, "check": check_data}
+        actions[action](DataSource(Path(folder), download=fetches), ids, experiment)
+    if fetches and (models is not None or (experiment and not ids)):
+        fetch_models(wanted_models(models or (), experiment))
 
 
 Chosen = tuple[str, Entry[DatasetFacts], Mapping[str, Any]]

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from exparity.artefacts.files import atomic_path
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.escaping import say, visible
+from exparity.core.flags import Flag, Folder
 from exparity.costs.estimate import Estimator
 from exparity.costs.examples import ExampleCounts
 from exparity.costs.finished import Finished, read_finished
@@ -21,6 +22,7 @@ from exparity.costs.plan import as_json, make_plan
 from exparity.costs.planned import planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.costs.text import text
+from exparity.interface import Range
 from exparity.tools.data import read_experiment
 
 if TYPE_CHECKING:
@@ -48,7 +50,49 @@ class Request:
     data_dir: Path | None = None
 
 
-def plan(request: Request, *, plain: bool = False) -> None:
+def plan(
+    *,
+    configfile: Annotated[Path, Flag(metavar="FILE")] = Path("config/config.yaml"),
+    sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
+    measure: bool = False,
+    write_probe: Annotated[Path, Flag(metavar="FILE")] | None = None,
+    examples: Annotated[int, Range(at_least=2)] = 20,
+    cores: Annotated[str, Flag(metavar="N")] = "all",
+    device: Literal["cpu", "cuda"] | None = None,
+    data_dir: Folder | None = None,
+    as_json: Annotated[bool, Flag("json")] = False,
+) -> None:
+    """Estimate what an experiment takes, from finished jobs.
+
+    Args:
+        configfile: the experiment.
+        sources: folder of results of another run to learn from.
+        measure: first run a small part of the experiment here: one seed, an epoch, few examples.
+        write_probe: write the config of that small run, to run it elsewhere, and plan nothing.
+        examples: examples of that run for a method or metric of many model passes.
+        cores: CPU cores for that run.
+        device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
+        data_dir: folder of raw files; the config's if None.
+        as_json: print JSON instead of a table.
+
+    Raises:
+        InputError: a bad config, or a folder that is not there.
+        ExparityError: the small run failed.
+    """
+    # What is odd in the data is for the job to say that prepares them.
+    logging.getLogger("exparity.data").setLevel(logging.ERROR)
+    request = Request(configfile, sources, device, data_dir)
+    if write_probe:
+        folder = make_probe(request, examples, write_probe)
+        say(f"snakemake --configfile {write_probe}")
+        say(f"exparity plan --configfile {configfile} --from {folder}")
+        return
+    if measure:
+        run_probe(request, examples, cores)
+    print_plan(request, plain=as_json)
+
+
+def print_plan(request: Request, *, plain: bool = False) -> None:
     """Print what an experiment costs.
 
     Args:
@@ -79,7 +123,7 @@ def plan(request: Request, *, plain: bool = False) -> None:
         say(text(made, request.config, known, device))
 
 
-def write_probe(request: Request, examples: int, output: Path) -> str:
+def make_probe(request: Request, examples: int, output: Path) -> str:
     """Write the config of a small run that measures an experiment.
 
     Args:
@@ -106,7 +150,7 @@ def write_probe(request: Request, examples: int, output: Path) -> str:
     return str(config["results"])
 
 
-def measure(request: Request, examples: int, cores: str) -> None:
+def run_probe(request: Request, examples: int, cores: str) -> None:
     """Run the probe of an experiment on this machine through Snakemake.
 
     Its results stay, so that a second call has only to do what has changed.
@@ -122,7 +166,7 @@ def measure(request: Request, examples: int, cores: str) -> None:
     """
     experiment = read_experiment(request.config)
     output = Path(experiment.results, FOLDER, "config.yaml")
-    write_probe(request, examples, output)
+    make_probe(request, examples, output)
     command = [
         sys.executable, "-m", "snakemake", "--snakefile", str(_snakefile()),
         "--configfile", str(output), "--cores", cores, "--quiet", "rules",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
@@ -13,10 +13,12 @@ from exparity.artefacts.files import read_artefact, read_tables
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.flags import Flag, Folder, Id, Seed
 from exparity.report.terminal import Shown, Terminal, render
 
 IDS = ("dataset", "model", "seed", "method", "metric")
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
+_Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _COLUMNS = (
     *IDS, "group_a", "group_b", "p", "wilcoxon_p", "significant", "considerable", "cohens_d",
     "flags",
@@ -26,9 +28,17 @@ _OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant")
 
 
 def show(
-    results: Path, filters: Mapping[str, Sequence[Any]] | None = None, correction: str = "none"
+    results: Folder = Path("results"),
+    /,
+    *,
+    dataset: _Ids = (),
+    model: _Ids = (),
+    seed: Annotated[Sequence[Seed], Flag(repeat=True)] = (),
+    method: _Ids = (),
+    metric: _Ids = (),
+    correction: Literal["none", "holm", "bh"] = "none",
 ) -> None:
-    """Print how often groups differ, and the disparity tables.
+    """Print the headline and the disparity tables of results.
 
     Everything is read from the report's ``disparity.parquet``; without a report, from the tests
     that are there. On a terminal the tables are coloured and fitted to its width; elsewhere they
@@ -36,13 +46,18 @@ def show(
 
     Args:
         results: folder of all results, or of the report.
-        filters: ids to show, by kind (see :data:`IDS`); all of a kind that is not named.
-        correction: which p-values count: ``none``, ``holm`` or ``bh``.
+        dataset: show this dataset only.
+        model: show this model only.
+        seed: show this seed only.
+        method: show this method only.
+        metric: show this metric only.
+        correction: p-values that the tables count, as they are or corrected for many tests.
 
     Raises:
         InputError: there are no tests, an id is unknown, or a correction needs the report.
     """
-    wanted = {kind: list(ids) for kind, ids in (filters or {}).items() if ids}
+    filters = zip(IDS, (dataset, model, seed, method, metric), strict=True)
+    wanted: dict[str, Sequence[Any]] = {kind: list(ids) for kind, ids in filters if ids}
     table, facts, notes = _read(results)
     if correction != "none" and CORRECTIONS[correction] not in table.column_names:
         raise InputError(

@@ -7,37 +7,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
+from exparity.core.flags import Device, Folder, Output, Precision, TokenBudget
 from exparity.tools.bench._table import Row, markdown
 
 PARTS = ("engine", "scaling", "sensitivity")
 
 
 def bench(
-    checkpoint: Path,
+    checkpoint: Folder,
     *,
-    parts: Sequence[str] = ("engine",),
-    device: str = "auto",
-    precisions: Sequence[str] = ("fp32",),
+    parts: Sequence[Literal["engine", "scaling", "sensitivity"]] = ("engine",),
+    device: Device = "auto",
+    threads: int | None = None,
+    token_budget: TokenBudget = None,
+    precisions: Sequence[Precision] = ("fp32",),
     length: int = 32,
     examples: int = 512,
-    output: Path | None = None,
+    output: Output | None = None,
 ) -> list[Row]:
-    """Measure, and print a Markdown table for every part.
+    """Measure the engine against the bare model, and print a Markdown table for every part.
 
     Args:
         checkpoint: folder of a classifier.
         parts: ``engine`` (rates of forward, perturbation and gradient work against a bare loop),
             ``scaling`` (over batches, lengths and numbers of texts) and ``sensitivity`` (cost per
             text and method against its bound).
-        device: where to run.
-        precisions: ``fp32``, ``bf16`` or both.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch; by device if None.
+        precisions: arithmetic, one or both.
         length: tokens of each text.
         examples: number of texts.
-        output: folder for one Parquet file a part.
+        output: folder for one Parquet file a part; none is written if None.
 
     Returns:
         All rows.
@@ -45,6 +50,7 @@ def bench(
     Raises:
         InputError: an unknown part, or a length that the model does not take.
     """
+    from exparity.core.device import make_repeatable
     from exparity.engine import load_classifier
     from exparity.tools.bench.engine import measure_engine
     from exparity.tools.bench.scaling import measure_scaling
@@ -58,11 +64,16 @@ def bench(
     for part in parts:
         if part not in runs:
             raise InputError(f"--parts {part}: choose from {', '.join(runs)}")
+    make_repeatable(threads)
     measurements: list[Row] = []
     for part in parts:
         rows: list[Row] = []
         for precision in precisions:
-            options: dict[str, Any] = {"device": device, "precision": precision}
+            options: dict[str, Any] = {
+                "device": device,
+                "precision": precision,
+                "token_budget": token_budget,
+            }
             classifier = load_classifier(str(checkpoint), **options)
             if not 2 <= length <= classifier.max_length:
                 limit = classifier.max_length

@@ -1,0 +1,481 @@
+"""Commands from functions: flags from a signature, help from its docstring.
+
+A positional-only argument of the function stands without a flag; ``Path``, numbers with a
+:class:`~exparity.interface.Range`, ``Literal``, ``bool``, sequences and mappings are read from text
+and checked. What else there is to know of an argument, its type says with a
+:class:`~exparity.core.flags.Flag`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import inspect
+import os
+import re
+import types
+import typing
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property, partial
+from itertools import takewhile
+from pathlib import Path
+from typing import Annotated, Any, Literal, NoReturn
+
+from exparity.core.calls import shown
+from exparity.core.errors import InputError, did_you_mean
+from exparity.core.escaping import visible
+from exparity.core.flags import Flag
+from exparity.core.options import Option, complete, schema_of
+from exparity.core.strict import parse_json
+from exparity.interface import Range
+
+_ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
+_SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
+_ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
+_METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
+
+
+class Parser(argparse.ArgumentParser):
+    """Takes no flag by its first letters, and answers a mistyped one with the nearest."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(allow_abbrev=False, **settings)
+
+    def error(self, message: str) -> NoReturn:
+        """Print usage and a message whose control characters are written out, and exit with 2."""
+        super().error(visible(message))
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse arguments after a look at the names of all flags."""
+        known = self._option_string_actions
+        for word in takewhile(lambda word: word != "--", args or ()):
+            name = word.partition("=")[0]
+            if name.startswith("--") and " " not in word and name not in known:
+                self.error(f"there is no flag {name}; {did_you_mean(name, known)}")
+        return super().parse_args(args, namespace)
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a function, as the command line has it.
+
+    Attributes:
+        name: its name in the function.
+        kind: its type, that of one value where it takes several; without None.
+        flag: what its type says for the command line.
+        ends: what a number may be.
+        several: it takes a list.
+        optional: it may be None.
+        positional: it stands without a flag.
+        default: of the function; ``inspect.Parameter.empty`` if it has none.
+        help: its line of the docstring.
+    """
+
+    name: str
+    kind: Any
+    flag: Flag
+    ends: Range
+    several: bool
+    optional: bool
+    positional: bool
+    default: Any
+    help: str
+
+    @property
+    def written(self) -> str:
+        """The flag, with its dashes."""
+        negation = "no-" if self.kind is bool and self.default is True else ""
+        return f"--{negation}{(self.flag.name or self.name).replace('_', '-')}"
+
+    @property
+    def is_required(self) -> bool:
+        """Whether the function cannot be called without it."""
+        return self.default is inspect.Parameter.empty and not self.optional
+
+    @property
+    def is_block(self) -> bool:
+        """Whether it is a mapping that ``KEY=VALUE`` extends."""
+        return typing.get_origin(self.kind) is Mapping and typing.get_args(self.kind)[1] in (
+            Any,
+            str,
+        )
+
+    @property
+    def metavar(self) -> str:
+        """What its value is called in the help."""
+        if typing.get_origin(self.kind) is Mapping:
+            return self.flag.metavar or ("KEY=VALUE" if self.is_block else "JSON")
+        return self.flag.metavar or _METAVARS.get(self.kind, self.name.upper())
+
+    def read(self, text: str) -> Any:
+        """Return a value from its text.
+
+        Raises:
+            argparse.ArgumentTypeError: it is none.
+        """
+        if self.is_block:
+            return _setting(text, typing.get_args(self.kind)[1] is str)
+        if typing.get_origin(self.kind) is Mapping:
+            return json_object(text)
+        if self.kind is Path:
+            # A folder may be the one that one stands in; a file is read or written by its name.
+            if self.flag.path != "folder" and not Path(text).name:
+                raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
+            return Path(text)
+        return _number(text, self.kind, self.ends) if self.kind in (int, float) else text
+
+    def add_to(self, parser: Any, required: bool) -> None:
+        """Add it to a parser or a group of one."""
+        settings: dict[str, Any] = {"help": self._help(required), "default": self._default()}
+        if self.kind is bool:
+            action = "store_false" if self.default is True else "store_true"
+            parser.add_argument(self.written, dest=self.name, action=action, **settings)
+            return
+        if typing.get_origin(self.kind) is Literal:
+            settings["choices"] = typing.get_args(self.kind)
+        else:
+            settings |= {"metavar": self.metavar, "type": self.read}
+        if self.several and not self.flag.repeat:
+            settings["nargs"] = "*" if self.optional or self.flag.instead_of else "+"
+        elif self.optional and self.default is inspect.Parameter.empty:
+            settings["nargs"] = "?"  # the workflow may have none to name
+        if self.positional:
+            if not required:
+                settings["nargs"] = "*" if self.several else "?"
+            parser.add_argument(self.name, **settings | {"default": self.default})
+            return
+        if self.several or self.is_block:
+            settings["action"] = "append" if self.flag.repeat or self.is_block else "extend"
+        parser.add_argument(self.written, dest=self.name, required=required, **settings)
+
+    def _default(self) -> Any:
+        """Return the default that the environment sets, for argparse to read; None otherwise."""
+        value = os.environ.get(f"EXPARITY_{self.flag.environment}") if self.flag.environment else ""
+        if self.kind is bool:
+            return value == "1" if value else argparse.SUPPRESS
+        return value or argparse.SUPPRESS
+
+    def _help(self, required: bool) -> str:
+        text = self.help
+        if self.flag.repeat or self.is_block:
+            text += "; repeat for several"
+        if not required and self.kind is not bool and self._has_plain_default:
+            text += f" (default: {self.default})"
+        return text.replace("%", "%%")
+
+    @property
+    def _has_plain_default(self) -> bool:
+        return isinstance(self.default, str | int | float | Path) and self.default != ""
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """Read a JSON object.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none, or has a key twice.
+    """
+    try:
+        value = parse_json(text, "")
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error).removeprefix(": ")) from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError("must be a JSON object")
+    return value
+
+
+def _setting(text: str, plain: bool) -> tuple[str, Any]:
+    """Read ``KEY=VALUE``, the value as JSON or else as a plain word."""
+    key, sign, value = text.partition("=")
+    if not sign:
+        raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
+    try:
+        return key, value if plain else parse_json(value, key)
+    except InputError:
+        return key, value  # a plain word
+
+
+def _number(text: str, kind: Any, ends: Range) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        value = None
+    low, high = ends.at_least, ends.at_most
+    if (
+        value is None
+        or (low is not None and value < low)
+        or (high is not None and value > high)
+        or (ends.above is not None and value <= ends.above)
+        or (ends.below is not None and value >= ends.below)
+    ):
+        named = {"from": low, "to": high, "above": ends.above, "below": ends.below}
+        span = " ".join(f"{word} {end}" for word, end in named.items() if end is not None)
+        number = "whole number" if kind is int else "number"
+        raise argparse.ArgumentTypeError(f"'{text}' is not a {number}{span and ', ' + span}")
+    return value
+
+
+def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
+    """Return what a function takes, by name, from its signature and docstring."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    lines = _documented(function)
+    arguments = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        kind, marks, optional = _unwrapped(hints[name])
+        several = typing.get_origin(kind) in (list, Sequence)
+        if several:
+            kind, inner, _ = _unwrapped(typing.get_args(kind)[0])
+            marks = [*inner, *marks]
+        set_of_flag = {
+            key: value
+            for mark in marks
+            if isinstance(mark, Flag)
+            for key, value in asdict(mark).items()
+            if value
+        }
+        arguments[name] = Argument(
+            name,
+            kind,
+            Flag(**set_of_flag),
+            next((mark for mark in marks if isinstance(mark, Range)), Range()),
+            several,
+            optional,
+            parameter.kind is inspect.Parameter.POSITIONAL_ONLY,
+            parameter.default,
+            lines.get(name, ""),
+        )
+    return arguments
+
+
+def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
+    """Return a type without what stands around it: the notes, and whether None is allowed."""
+    marks: list[Any] = []
+    optional = False
+    while True:
+        origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+        others = [part for part in args if part is not types.NoneType]
+        if origin is Annotated:
+            annotation, marks = args[0], [*args[1:], *marks]
+        elif origin in (typing.Union, types.UnionType) and len(others) == 1:
+            annotation, optional = others[0], True
+        else:
+            return annotation, marks, optional
+
+
+def _plain(text: str) -> str:
+    """Return text of a docstring without its markup, on one line."""
+    return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
+
+
+def description_of(function: Callable[..., Any]) -> str:
+    """Return what a function's docstring says before it comes to arguments."""
+    return _plain(_SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0])
+
+
+def _documented(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what a docstring says of each argument."""
+    parts = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2]
+    section = _SECTION.split(parts, maxsplit=1)[0]
+    return {
+        name: _plain(text).rstrip(".").replace("if None", "if unset")
+        for name, text in _ARGUMENT.findall(section)
+    }
+
+
+class Command:
+    """A function as a command.
+
+    Args:
+        name: what it is called.
+        function: does the work.
+        takes_options: whether the workflow calls it, with all its options as one object.
+        settings: how an error names the block ``settings`` of that object, whose entries are
+            arguments of the function; empty if there is none.
+        takes_plugins: whether it works with what plug-ins register.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        *,
+        takes_options: bool = False,
+        settings: str = "",
+        takes_plugins: bool = False,
+    ) -> None:
+        self.name = name
+        self.function = function
+        self.arguments = arguments_of(function)
+        self._settings = settings
+        self._takes_options = takes_options
+        self.parser = Parser(
+            prog=f"exparity {name}",
+            description=description_of(function).replace("%", "%%"),
+        )
+        groups: dict[str, Any] = {}
+        for argument in self.arguments.values():
+            if argument.flag.instead_of:
+                group = self.parser.add_mutually_exclusive_group()
+                groups |= {argument.name: group, argument.flag.instead_of: group}
+        for key, argument in self.arguments.items():
+            if key != "options" and not argument.flag.hidden:
+                required = argument.is_required and key not in self._settable
+                argument.add_to(groups.get(key, self.parser), required)
+        self._add_common(takes_plugins)
+
+    def _add_common(self, takes_plugins: bool) -> None:
+        if self._settings and self._settable:
+            self.parser.add_argument(
+                "--param",
+                action="append",
+                type=partial(_setting, plain=False),
+                metavar="KEY=VALUE",
+                help=f"any of {', '.join(self._settable)}; repeat for several",
+            )
+        if self._takes_options:
+            self.parser.add_argument(
+                "--options",
+                type=json_object,
+                metavar="JSON",
+                help="all options as one object, as the workflow passes them; flags win over it",
+            )
+        if takes_plugins:
+            self.parser.add_argument(
+                "--plugins",
+                nargs="*",
+                metavar="FILE",
+                default=[p for p in os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep) if p],
+                help="modules with your own additions",
+            )
+
+    @cached_property
+    def _settable(self) -> dict[str, Argument]:
+        """The arguments that ``--options`` may bring."""
+        if not self._takes_options:
+            return {}
+        keyword_only = inspect.Parameter.KEYWORD_ONLY
+        parameters = inspect.signature(self.function).parameters
+        return {
+            name: argument
+            for name, argument in self.arguments.items()
+            if parameters[name].kind is keyword_only and argument.kind is not Path
+        }
+
+    def parse(self, argv: Sequence[str]) -> Call:
+        """Return what a command line asks for; a bad one ends the process with 2."""
+        parsed = vars(self.parser.parse_args(argv))
+        plugins = parsed.pop("plugins", [])
+        options, settings = parsed.pop("options", None), dict(parsed.pop("param", None) or ())
+        for name in parsed.keys() & self.arguments.keys():
+            if self.arguments[name].is_block:
+                parsed[name] = dict(parsed[name])
+        return Call(self, parsed, options, settings, plugins)
+
+    def checked(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
+        """Return values of JSON that the function's types allow.
+
+        Raises:
+            InputError: an unknown key, or a value of another type.
+        """
+        hints = typing.get_type_hints(self.function, include_extras=True)
+        known = {
+            name: Option(name, argument.default, schema_of(hints[name]))
+            for name, argument in self._settable.items()
+        }
+        completed = complete(known, values, where)
+        return {name: completed[name] for name in values}
+
+
+@dataclass(frozen=True)
+class Call:
+    """What a command line asks for.
+
+    Attributes:
+        command: the command.
+        flags: values of its flags, by argument.
+        options: what ``--options`` holds; None if it was not given.
+        settings: what ``--param`` sets of the block ``settings``.
+        plugins: modules to load first.
+    """
+
+    command: Command
+    flags: Mapping[str, Any]
+    options: Mapping[str, Any] | None
+    settings: Mapping[str, Any]
+    plugins: Sequence[str]
+
+    def run(self) -> None:
+        """Call the function.
+
+        Raises:
+            InputError: options that it does not take, or too few.
+        """
+        keywords = self._keywords()
+        positional = [
+            keywords.pop(argument.name)
+            for argument in self.command.arguments.values()
+            if argument.positional
+        ]
+        self.command.function(*positional, **keywords)
+
+    def files(self) -> Iterator[Path]:
+        """Yield the files that the job reads; folders are not among them."""
+        for name, argument in self.command.arguments.items():
+            if argument.kind is Path and not (argument.flag.path or argument.flag.instead_of):
+                paths = self.flags.get(name) or []
+                yield from [paths] if isinstance(paths, Path) else paths
+
+    def overrides(self) -> bool:
+        """Tell whether a flag says otherwise than the options, or adds to them."""
+        held = {**(self.options or {}), **self.block("settings")}
+        return bool(self.settings) or any(
+            name in held or self.command.arguments[name].is_block for name in self.flags
+        )
+
+    def _keywords(self) -> dict[str, Any]:
+        known, options = self.command._settable, dict(self.options or {})
+        keywords: dict[str, Any] = {}
+        if "options" in self.command.arguments:
+            return {"options": options, **dict.fromkeys(self._unset), **self.flags}
+        if "digest" not in known:
+            options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
+        where = self.command._settings
+        if where:
+            settings = {**self.block("settings"), **self.settings}
+            keywords |= self.command.checked(settings, where)
+            options.pop("settings", None)
+        for key in options:
+            if key not in known:
+                raise InputError(f"--options: unknown key '{key}'; {did_you_mean(key, known)}")
+        blocks = [name for name, argument in known.items() if argument.is_block]
+        plain = {key: value for key, value in options.items() if key not in blocks}
+        keywords |= self.command.checked(plain, "--options")
+        keywords |= self.flags
+        for name in blocks:
+            keywords[name] = {**self.block(name), **self.flags.get(name, {})}
+        for name, argument in known.items():
+            if argument.is_required and name not in keywords:
+                what = re.split("[,;(]", argument.help)[0].strip()
+                raise InputError(
+                    f"name the {what}: `{argument.written} {argument.metavar}`"
+                    + (" (`exparity list` shows them)" if name == "use" else "")
+                )
+        return {**dict.fromkeys(self._unset), **keywords}
+
+    @property
+    def _unset(self) -> list[str]:
+        """Arguments without a default that may be None."""
+        empty = inspect.Parameter.empty
+        return [
+            name for name, a in self.command.arguments.items() if a.optional and a.default is empty
+        ]
+
+    def block(self, name: str) -> dict[str, Any]:
+        """Return a block of the options; empty if they have none.
+
+        Raises:
+            InputError: it is no object.
+        """
+        block = (self.options or {}).get(name, {})
+        if not isinstance(block, dict):
+            raise InputError(f"--options: '{name}' must be an object, not {shown(block)}")
+        return block

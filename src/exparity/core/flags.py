@@ -1,0 +1,53 @@
+"""Types of arguments that commands share, with what the command line must know of them.
+
+A command is a typed function: :mod:`exparity.core.command_line` makes flags of its arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from exparity.interface import Range
+
+
+@dataclass(frozen=True)
+class Flag:
+    """How an argument stands on the command line, where name and type do not say.
+
+    Attributes:
+        name: the flag without its dashes; the argument's name if empty.
+        metavar: what its value is called in the help.
+        environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
+        repeat: a list takes one value at a time, so that a positional argument may follow.
+        instead_of: an argument that cannot be given as well.
+        path: whether a path is a file to read, a folder to read, or to be written.
+        hidden: it comes with ``--options`` alone.
+    """
+
+    name: str = ""
+    metavar: str = ""
+    environment: str = ""
+    repeat: bool = False
+    instead_of: str = ""
+    path: Literal["", "folder", "output"] = ""
+    hidden: bool = False
+
+
+Folder = Annotated[Path, Flag(path="folder")]
+Output = Annotated[Path, Flag(path="output")]
+Download = Annotated[bool, Flag(environment="DOWNLOAD")]
+DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]
+Id = Annotated[str, Flag(metavar="ID")]
+Params = Annotated[Mapping[str, Any], Flag(name="param")]
+Digest = Annotated[str, Flag(hidden=True)]
+Overrides = Annotated[Sequence[str], Flag(name="config", metavar="KEY=VALUE")]
+Seed = Annotated[int, Range(at_least=0, at_most=(1 << 63) - 1)]
+Device = Annotated[str, Flag(environment="DEVICE")]
+TokenBudget = Annotated[int | None, Flag(environment="TOKEN_BUDGET")]
+Shortcuts = Annotated[bool, Flag(environment="SHORTCUTS")]
+Precision = Literal["fp32", "bf16"]
+Portion = Annotated[str, Flag(metavar="K/N")]
+Gathered = Annotated[Sequence[Path], Flag(metavar="SHARD", instead_of="shard")]

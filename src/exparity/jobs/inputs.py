@@ -1,0 +1,47 @@
+"""The files that a job of the workflow reads, as far as they tell results apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from exparity.artefacts import layout
+from exparity.artefacts.lineage import made_from
+from exparity.core.command_line import Call
+from exparity.data import input_files
+
+
+@contextmanager
+def lineage_of(call: Call) -> Iterator[None]:
+    """Let results carry the key of a job that the workflow runs; others have none."""
+    if call.options is None or call.overrides():
+        yield
+        return
+    with made_from(call.options, inputs_of(call)):
+        yield
+
+
+def inputs_of(call: Call) -> Iterator[Path]:
+    """Yield what a job is told from others by: what its flags name, and what its options do.
+
+    Args:
+        call: the job, with its options.
+    """
+    yield from call.files()
+    options, flags, arguments = call.options or {}, call.flags, call.command.arguments
+    name = call.command.name
+    if name == "prepare" and "use" in options:
+        yield from input_files(options["use"], call.block("params"))
+    elif name == "finetune":
+        checkpoint = call.block("model").get("checkpoint")
+        if checkpoint and Path(checkpoint).is_dir():
+            yield Path(checkpoint)
+    elif name == "report":
+        results = flags.get("results") or flags["page"].parent.parent
+        with suppress(KeyError, TypeError, ValueError):  # the report says what its options lack
+            for artefact, ids in layout.report_inputs(options):
+                yield results / layout.path_of(artefact, ids)
+    elif "checkpoint" in flags and not {"predictions", "explanations"} & arguments.keys():
+        # Elsewhere it is told by what was written with it.
+        yield flags["checkpoint"]

@@ -1,0 +1,86 @@
+"""What tells a job's results from others: its inputs, by flags and by options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from exparity import cli
+from exparity.artefacts.lineage import current_lineage, identity, lineage
+from exparity.core.errors import InputError
+from exparity.jobs.inputs import inputs_of, lineage_of
+
+JOBS = """
+prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
+finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
+explain --data d --checkpoint c --predictions p --output o --gather s : {"use": "lime"} : d p
+evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
+test --scores s --output o : {"statistics": {}} : s
+bias --data d --predictions p --output o : {} : d p
+control --scores s t --output o : {"controls": {}} : s t
+correctness --scores s t --predictions p --output o : {} : s t p
+attribution-difference --data d --explanations e f --output o : {} : d e f
+dataset-bias --data d --output o : {} : d
+mlm-score --data d --checkpoint c --output o --model-id m --seed 1 : {} : d c
+"""
+
+
+@pytest.fixture(autouse=True)
+def _start(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("start").mkdir()
+    Path("own.csv").touch()
+
+
+def call_of(flags, options=None):
+    name, *rest = flags.split()
+    more = [] if options is None else ["--options", options]
+    return cli.command_of(name).parse([*rest, *more])
+
+
+@pytest.mark.parametrize("job", JOBS.strip().splitlines())
+def test_a_job_is_told_by_what_it_reads(job):
+    flags, options, read = (part.strip() for part in job.split(" : "))
+    call = call_of(flags, options)
+    assert sorted(inputs_of(call)) == sorted(map(Path, read.split()))
+    with lineage_of(call):
+        identities = map(identity, map(Path, read.split()))
+        assert current_lineage() == lineage(json.loads(options), identities)
+
+
+def test_the_report_reads_what_the_grid_holds():
+    options = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
+    call = call_of("report --page r/report/p.html", json.dumps(options))
+    assert Path("r/bias/d/m/0.parquet") in list(inputs_of(call))
+
+
+@pytest.mark.parametrize("options", ["{}", '{"pairs": 5}'])
+def test_a_report_without_its_options_is_told_by_nothing(options):
+    assert list(inputs_of(call_of("report --page r/p", options))) == []
+
+
+@pytest.mark.parametrize("more", ["--param alpha=0.1", "--options {}"])
+def test_only_what_the_workflow_runs_has_a_key(more):
+    call = call_of(f"test --scores s --output o {more}", None)
+    with lineage_of(call):
+        assert bool(current_lineage()) == (more == "--options {}")
+
+
+@pytest.mark.parametrize(
+    "flag", ["--use lime", "--param n=1", "--target label", "--max-examples 2"]
+)
+def test_what_a_flag_overrides_has_no_key(flag):
+    options = json.dumps({"use": "lime", "params": {}, "target": "label", "max_examples": None})
+    flags = "explain --data d --checkpoint c --predictions p --output o --device cpu --seed 1"
+    with lineage_of(call_of(flags, options)):
+        assert current_lineage()
+    with lineage_of(call_of(f"{flags} {flag}", options)):
+        assert not current_lineage()
+
+
+def test_a_block_that_is_no_object():
+    call = call_of("finetune --data d --output o --predictions p", '{"model": 5}')
+    with pytest.raises(InputError, match="'model' must be an object, not 5"):
+        list(inputs_of(call))

@@ -14,13 +14,12 @@ from exparity.published.agreement import (
     QUESTIONS,
     agreements,
     correlations,
-    majority,
     spearman,
 )
 from exparity.published.comparison import compare_results
 from exparity.published.matching import Match
 from exparity.published.study import PublishedCell
-from exparity.stats.seeds import SeedCounts
+from exparity.stats.seeds import SeedCounts, majority
 
 THEIRS = PublishedCell(
     "geco_all", "bert", "lime", "gini", "3", 5, 5, 0.5, 0.1, "8", "sufficiency", True

@@ -40,8 +40,7 @@ from exparity.report.figures.style import (
     save,
 )
 from exparity.report.gather import gather
-from exparity.report.grid import by_cell
-from exparity.report.tables import disparity_tables
+from exparity.report.tables import by_cell, disparity_tables
 from exparity.stats.exact import exact_interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -297,7 +296,7 @@ class TestEffects:
     @pytest.fixture
     def figure(self, study, table, names):
         with house_style():
-            return effects_figure(table, by_cell(study.rows), WIDTHS["2col"], names, threshold=0.2)
+            return effects_figure(table, WIDTHS["2col"], names, threshold=0.2)
 
     def test_marks_are_means_and_filled_by_the_majority(self, figure, study, table):
         tests = by_cell(study.rows)
@@ -339,7 +338,7 @@ class TestEffects:
             cells[key] = dataclasses.replace(cells[key], summary=summary)
         with house_style():
             figure = effects_figure(
-                dataclasses.replace(table, cells=cells), tests, 6.9, names, threshold=0.2
+                dataclasses.replace(table, cells=cells, tests=tests), 6.9, names, threshold=0.2
             )
         metric = table.metrics.index(keys[0][2])
         axes = figure.axes[metric]

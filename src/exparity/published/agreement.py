@@ -67,14 +67,8 @@ class Correlation:
     rho: float | None
 
 
-def majority(significant: int, total: int) -> bool:
-    """Return whether more than half of the runs are significant."""
-    return 2 * significant > total
-
-
 def _significant(match: Match) -> Decisions | None:
-    ours = majority(match.ours.significant, match.ours.total)
-    return ours, majority(match.theirs.significant, match.theirs.total)
+    return match.ours.in_most_seeds, match.theirs.in_most_seeds
 
 
 def _direction(match: Match) -> Decisions | None:

@@ -17,6 +17,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
 from exparity.published.expressions import Counted, parse_counted
 from exparity.resources import resource
+from exparity.stats.seeds import majority
 
 STUDIES = tuple(sorted(path.stem for path in resource("published").glob("*.yaml")))
 """Ids of the studies that results can be laid beside."""
@@ -62,6 +63,11 @@ class PublishedCell:
     def key(self) -> Key:
         """Return dataset, model, method and metric."""
         return self.dataset, self.model, self.method, self.metric
+
+    @property
+    def in_most_seeds(self) -> bool:
+        """Whether more than half of the runs are significant."""
+        return majority(self.significant, self.total)
 
     @property
     def scratch(self) -> bool:

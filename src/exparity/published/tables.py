@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from exparity.artefacts.files import atomic_path, save_parquet
 from exparity.core.escaping import csv_text
-from exparity.published.agreement import Agreement, Correlation, majority
+from exparity.published.agreement import Agreement, Correlation
 from exparity.published.bias import BiasMatch
 from exparity.published.claims import ClaimResult
 from exparity.published.comparison import Comparison
@@ -93,8 +93,8 @@ def cell_record(match: Match) -> Record:
         "total_ours": ours.total,
         "significant_published": theirs.significant,
         "total_published": theirs.total,
-        "majority_ours": majority(ours.significant, ours.total),
-        "majority_published": majority(theirs.significant, theirs.total),
+        "majority_ours": ours.in_most_seeds,
+        "majority_published": theirs.in_most_seeds,
         "mean_d_ours": ours.mean_d,
         "mean_d_published": theirs.mean_d,
         "sd_d_published": theirs.sd_d,

@@ -191,15 +191,9 @@ def bias_export(table: BiasTable, title: str) -> Export:
 
 def _rates(study: Study) -> list[dict[str, Any]]:
     return [
-        {
-            "test": rate.name, "n": rate.n, "significant": rate.hits, "share": rate.share,
-            "low": rate.low, "high": rate.high,
-            "control": rate.control.rate if rate.control else None,
-            "control_low": rate.control.low if rate.control else None,
-            "control_high": rate.control.high if rate.control else None,
-        }
-        for rate in headline_rates(study)
-    ]  # fmt: skip
+        {"test": name, "significant": rate["hits"], "share": rate["rate"], **rate}
+        for name, rate in headline_rates(study).items()
+    ]
 
 
 def _accuracy(study: Study) -> list[dict[str, Any]]:

@@ -31,8 +31,7 @@ from exparity.report.figures.style import (
     house_style,
 )
 from exparity.report.figures.tokens import tokens_panel
-from exparity.report.grid import by_cell, complete_rows, tables_of
-from exparity.report.tables import Table
+from exparity.report.tables import Table, complete_rows, tables_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -171,7 +170,7 @@ def plot_disparity(
         InputError: there are no tests, one lacks a column, they are of several datasets or pairs of
             groups, or of several models for one ``ax``.
     """
-    table, _ = _one_table(tests, threshold)
+    table = _one_table(tests, threshold)
     _only_one(ax, len(table.models), "models")
 
     def panel(axes: Axes) -> None:
@@ -203,17 +202,15 @@ def plot_effects(
     Raises:
         InputError: as :func:`plot_disparity`.
     """
-    table, rows = _one_table(tests, threshold)
+    table = _one_table(tests, threshold)
 
     def draw() -> Figure:
-        return effects_figure(table, by_cell(rows), width, registered_names, threshold=threshold)
+        return effects_figure(table, width, registered_names, threshold=threshold)
 
     return _drawn(draw, None, lambda axes: None, width)
 
 
-def _one_table(
-    tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float
-) -> tuple[Table, list[Any]]:
+def _one_table(tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: float) -> Table:
     records: Any = tests
     if hasattr(records, "to_dict") and getattr(records, "ndim", 0) == 2:
         records = records.to_dict("records")
@@ -222,12 +219,11 @@ def _one_table(
         if not isinstance(row, Mapping):
             raise InputError(f"tests must be mappings, such as rows of a table, not {shown(row)}")
     check_columns("tests", rows)
-    rows = complete_rows(rows)
-    tables = tables_of(rows, threshold=threshold)
+    tables = tables_of(complete_rows(rows), threshold=threshold)
     if len(tables) > 1:
         found = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
         raise InputError(f"tests are of {found}; choose one dataset and pair of groups")
-    return tables[0], rows
+    return tables[0]
 
 
 def _split(

@@ -11,9 +11,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
 from exparity.report.gather import Study
+from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
+
+Row = Mapping[str, Any]
+CellKey = tuple[str, str, str]
+"""Model, method and metric."""
+
+_ALONE = {"dataset": "", "model": "", "seed": 0}
+_NEEDED = ("method", "metric", "group_a", "group_b", "p", "significant", "cohens_d", "direction")
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,8 @@ class Table:
         models: rows, outer.
         methods: rows, inner.
         metrics: columns.
-        cells: by (model, method, metric).
+        cells: what the seeds of each (model, method, metric) found together.
+        tests: the tests behind each cell, one a seed.
     """
 
     dataset: str
@@ -56,7 +66,8 @@ class Table:
     models: Sequence[str]
     methods: Sequence[str]
     metrics: Sequence[str]
-    cells: Mapping[tuple[str, str, str], Cell]
+    cells: Mapping[CellKey, Cell]
+    tests: Mapping[CellKey, Sequence[Row]]
 
     @property
     def name(self) -> str:
@@ -70,7 +81,74 @@ class Table:
                 yield model, method, [self.cells[model, method, m] for m in self.metrics]
 
 
-def cell_of_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
+def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
+    """Return tests with all that tables ask for.
+
+    Args:
+        rows: rows of the tests or disparity artefact, or made by hand: what
+            :func:`~exparity.stats.compare.compare_groups` found, with ``method`` and ``metric``.
+            Without ``dataset``, ``model`` or ``seed`` all rows are of one.
+        alpha: largest corrected p-value that is significant, where rows are not corrected yet.
+
+    Raises:
+        InputError: there is no row, or one lacks a column.
+    """
+    if not len(rows):
+        raise InputError("there are no tests to show")
+    full = [{**_ALONE, **row} for row in rows]
+    for i, row in enumerate(full):
+        missing = [name for name in _NEEDED if name not in row]
+        if missing:
+            raise InputError(
+                f"test {i}: has no '{missing[0]}'; give rows of 'tests' or 'disparity'"
+            )
+    if all("significant_bh" in row for row in full):
+        return full
+    return adjust(full, alpha=alpha)
+
+
+def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
+    """Return the tests of each (model, method, metric)."""
+    cells: dict[CellKey, list[Row]] = defaultdict(list)
+    for row in rows:
+        cells[row["model"], row["method"], row["metric"]].append(row)
+    return dict(cells)
+
+
+def tables_of(rows: Sequence[Row], *, threshold: float) -> list[Table]:
+    """Make a table per dataset and pair of groups, everything in the order of the rows.
+
+    Args:
+        rows: rows of the disparity artefact, or what :func:`complete_rows` returned. Cells need not
+            be complete.
+        threshold: |mean d| from which an effect is considerable.
+    """
+    grouped: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
+    return [_table(*key, of_table, threshold) for key, of_table in grouped.items()]
+
+
+def _table(
+    dataset: str, group_a: str, group_b: str, rows: Sequence[Row], threshold: float
+) -> Table:
+    tests = by_cell(rows)
+    models, methods, metrics = (
+        list(dict.fromkeys(row[kind] for row in rows)) for kind in ("model", "method", "metric")
+    )
+    return Table(
+        dataset=dataset,
+        group_a=group_a,
+        group_b=group_b,
+        models=models,
+        methods=methods,
+        metrics=metrics,
+        cells={cell: cell_of_seeds(of_cell, threshold) for cell, of_cell in tests.items()},
+        tests=tests,
+    )
+
+
+def cell_of_seeds(rows: Sequence[Row], threshold: float) -> Cell:
     """Return what the seeds of one cell found together.
 
     Args:
@@ -87,25 +165,6 @@ def cell_of_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> Cell:
 
 def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
-    grouped: dict[tuple[str, str, str], dict[tuple[str, str, str], list[Any]]] = defaultdict(
-        lambda: defaultdict(list)
-    )
-    for row in study.rows:
-        table = row["dataset"], row["group_a"], row["group_b"]
-        grouped[table][row["model"], row["method"], row["metric"]].append(row)
     order = list(study.datasets)
-    threshold = study.statistics["threshold"]
-    return [
-        Table(
-            dataset=dataset,
-            group_a=group_a,
-            group_b=group_b,
-            models=[m for d, m in study.pairs if d == dataset],
-            methods=list(study.methods),
-            metrics=list(study.metrics),
-            cells={key: cell_of_seeds(rows, threshold) for key, rows in cells.items()},
-        )
-        for (dataset, group_a, group_b), cells in sorted(
-            grouped.items(), key=lambda item: order.index(item[0][0])
-        )
-    ]
+    tables = tables_of(study.rows, threshold=study.statistics["threshold"])
+    return sorted(tables, key=lambda table: order.index(table.dataset))

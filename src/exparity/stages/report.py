@@ -22,6 +22,7 @@ from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
+from exparity.stats.significance import count_significant
 
 log = logging.getLogger(__name__)
 
@@ -122,5 +123,5 @@ def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Compa
 def _say(study: Study) -> None:
     for a in study.accuracies:
         log.info("%s, %s, seed %d: test accuracy %.3f", a.dataset, a.model, a.seed, a.overall)
-    significant = sum(row["significant"] for row in study.rows)
+    significant = count_significant(study.rows, alpha=study.statistics["alpha"]).hits
     log.info("%d of %d tests are significant", significant, len(study.rows))

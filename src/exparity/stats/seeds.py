@@ -36,6 +36,16 @@ class SeedCounts:
     considerable: bool
     flags: tuple[str, ...]
 
+    @property
+    def in_most_seeds(self) -> bool:
+        """Whether more than half of the seeds are significant."""
+        return majority(self.significant, self.total)
+
+
+def majority(significant: int, total: int) -> bool:
+    """Return whether more than half of the runs are significant."""
+    return 2 * significant > total
+
 
 @dataclass(frozen=True)
 class SeedSummary:

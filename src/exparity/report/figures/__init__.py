@@ -136,31 +136,22 @@ def _significance(study: Study, results: Path) -> tuple[Drawn, Draw]:
 
 
 def _of_table(study: Study, table: Table) -> Iterator[tuple[Drawn, Draw]]:
-    rows = [
-        row
-        for row in study.rows
-        if (row["dataset"], row["group_a"], row["group_b"])
-        == (table.dataset, table.group_a, table.group_b)
-    ]
-    tests: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        tests[row["model"], row["method"], row["metric"]].append(row)
     names, threshold = names_of(study), study.statistics["threshold"]
     about = f"{study.display('dataset', table.dataset)}, {table.group_a} − {table.group_b}"
     parts = (table.dataset, table.group_a, table.group_b)
     yield (
         Drawn(
             table.name, "disparity", f"Disparity, {about}",
-            captions.disparity_caption(study, table, rows),
+            captions.disparity_caption(study, table),
         ),
         lambda width: disparity_figure(table, width, names),
     )  # fmt: skip
     yield (
         Drawn(
             file_name("effects", *parts), "effects", f"Effect sizes, {about}",
-            captions.effects_caption(study, table, rows),
+            captions.effects_caption(study, table),
         ),
-        lambda width: effects_figure(table, tests, width, names, threshold=threshold),
+        lambda width: effects_figure(table, width, names, threshold=threshold),
     )  # fmt: skip
 
 

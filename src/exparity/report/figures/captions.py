@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
-
 from exparity.report.figures.distributions import TAILS, WHISKERS
 from exparity.report.gather import Study
 from exparity.report.tables import Table
@@ -19,22 +16,22 @@ def _seeds(study: Study) -> str:
     return f"{n} seed{'s' if n != 1 else ''}"
 
 
-def _examples(rows: Sequence[Mapping[str, Any]], table: Table) -> str:
+def _examples(table: Table) -> str:
     """Return how many examples of each group were tested."""
     parts = []
     for key, group in (("n_a", table.group_a), ("n_b", table.group_b)):
-        counts = sorted({row[key] for row in rows}) or [0]
+        counts = sorted({row[key] for rows in table.tests.values() for row in rows})
         text = f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
         parts.append(f"{text} {group}")
     return " and ".join(parts)
 
 
-def disparity_caption(study: Study, table: Table, rows: Sequence[Mapping[str, Any]]) -> str:
+def disparity_caption(study: Study, table: Table) -> str:
     """Return the caption of a disparity table."""
     s = study.statistics
     return (
         f"Disparity on {study.display('dataset', table.dataset)}, {_seeds(study)}, "
-        f"{_examples(rows, table)} test examples. Upper number: Cohen’s d, {table.group_a} − "
+        f"{_examples(table)} test examples. Upper number: Cohen’s d, {table.group_a} − "
         f"{table.group_b}, mean over the seeds with a significant difference (Mann–Whitney U, "
         f"p ≤ {s['alpha']:g}, not corrected), over all seeds where there is none. Lower number: "
         "significant seeds of those tested. Cells with a significant seed are coloured: blue where "
@@ -43,7 +40,7 @@ def disparity_caption(study: Study, table: Table, rows: Sequence[Mapping[str, An
     )
 
 
-def effects_caption(study: Study, table: Table, rows: Sequence[Mapping[str, Any]]) -> str:
+def effects_caption(study: Study, table: Table) -> str:
     """Return the caption of the effect sizes."""
     s = study.statistics
     line = (
@@ -53,7 +50,7 @@ def effects_caption(study: Study, table: Table, rows: Sequence[Mapping[str, Any]
     )
     return (
         f"Effect sizes on {study.display('dataset', table.dataset)}, {_seeds(study)}, "
-        f"{_examples(rows, table)} test examples. Mark: mean Cohen’s d over all seeds, filled if "
+        f"{_examples(table)} test examples. Mark: mean Cohen’s d over all seeds, filled if "
         f"most of them are significant (Mann–Whitney U, p ≤ {s['alpha']:g}, not corrected). Ticks: "
         f"seeds. Line: {line}, cut at the end of the axis. Grey: |d| < {s['threshold']:g}. Arrows "
         "beside metrics point to better values."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
@@ -16,24 +16,18 @@ from exparity.report.figures.style import (
     SERIES_COLOURS,
     WIDTHS,
 )
-from exparity.report.tables import Table
+from exparity.report.tables import Cell, Row, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Rows = Mapping[tuple[str, str, str], Sequence[Mapping[str, Any]]]
-"""The tests of each (model, method, metric), one a seed."""
 
-
-def effects_figure(
-    table: Table, tests: Rows, width: float, names: Names, *, threshold: float
-) -> Figure:
+def effects_figure(table: Table, width: float, names: Names, *, threshold: float) -> Figure:
     """Draw the effect sizes of one dataset and two groups.
 
     Args:
         table: the table that the effects are in.
-        tests: the tests behind each of its cells.
         width: of the figure, in inches.
         names: what things are called.
         threshold: |d| from which an effect is considerable; smaller ones lie on grey.
@@ -43,13 +37,13 @@ def effects_figure(
     step = max(0.16, 0.036 * len(table.models) + 0.05)
     figure = new_figure(width, rows * (step * len(table.methods) + 0.32) + 0.42)
     grid = figure.subplots(rows, columns, squeeze=False, sharex=True, sharey=True)
-    limit = _limit(table, tests, threshold)
+    limit = _limit(table, threshold)
     for i, axes in enumerate(grid.flat):
         if i >= len(table.metrics):
             axes.set_axis_off()
             continue
         metric = table.metrics[i]
-        _panel(axes, table, tests, metric, limit, threshold)
+        _panel(axes, table, metric, limit, threshold)
         axes.set_title(fitted(names("metric", metric), 25 if columns > 2 else 20))
         axes.tick_params(labelbottom=i + columns >= len(table.metrics))
     labels = [fitted(names("method", m), 20) for m in table.methods]
@@ -67,9 +61,7 @@ def effects_figure(
     return figure
 
 
-def _panel(
-    axes: Axes, table: Table, tests: Rows, metric: str, limit: float, threshold: float
-) -> None:
+def _panel(axes: Axes, table: Table, metric: str, limit: float, threshold: float) -> None:
     axes.axvspan(-threshold, threshold, color=PALE, lw=0)
     axes.axvline(0, color=GREY, lw=0.5)
     for between in range(1, len(table.methods)):
@@ -82,7 +74,7 @@ def _panel(
                 continue
             y = row + (i - (n - 1) / 2) * 0.72 / n
             size = 3.0 if n <= 3 else 2.5
-            _mark(axes, i, y, tests[model, method, metric], cell.summary.mean_d, limit, size)
+            _mark(axes, i, y, cell, table.tests[model, method, metric], limit, size)
     axes.set_xlim(-limit, limit)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -92,13 +84,13 @@ def _mark(
     axes: Axes,
     i: int,
     y: float,
-    rows: Sequence[Mapping[str, Any]],
-    mean: float,
+    cell: Cell,
+    rows: Sequence[Row],
     limit: float,
     size: float,
 ) -> None:
     """Draw one model: the mean over seeds, each seed, and the range of the seeds' intervals."""
-    colour = SERIES_COLOURS[i % len(SERIES_COLOURS)]
+    colour, mean = SERIES_COLOURS[i % len(SERIES_COLOURS)], cell.summary.mean_d
     d = [row["cohens_d"] for row in rows if math.isfinite(row["cohens_d"])]
     ends = [
         row[end] for row in rows for end in ("d_ci_low", "d_ci_high") if math.isfinite(row[end])
@@ -110,22 +102,21 @@ def _mark(
     if math.isnan(mean):
         axes.text(0, y, "undefined", size=4, color=GREY, ha="center", va="center")
         return
-    filled = 2 * sum(bool(row["significant"]) for row in rows) > len(rows)
     outside = abs(mean) > limit
     marker = (">" if mean > 0 else "<") if outside else MARKERS[i % len(MARKERS)]
     axes.plot(
         max(-limit, min(limit, mean)), y, marker, ms=size, color=colour,
-        mfc=colour if filled else "white", mew=0.6, zorder=3, clip_on=False,
+        mfc=colour if cell.in_most_seeds else "white", mew=0.6, zorder=3, clip_on=False,
     )  # fmt: skip
 
 
-def _limit(table: Table, tests: Rows, threshold: float) -> float:
+def _limit(table: Table, threshold: float) -> float:
     """Return the end of the axis, at a round number.
 
     It lies beyond every finite mean effect, and beyond intervals unless they are far longer.
     """
     means = [abs(c.summary.mean_d) for c in table.cells.values() if math.isfinite(c.summary.mean_d)]
-    ends = [abs(row[end]) for rows in tests.values() for row in rows
+    ends = [abs(row[end]) for rows in table.tests.values() for row in rows
             for end in ("d_ci_low", "d_ci_high") if math.isfinite(row[end])]  # fmt: skip
     largest = max([*means, 2 * threshold])
     return math.ceil(max(1.15 * largest, min(1.6 * largest, max(ends, default=0.0))) * 4) / 4

@@ -16,15 +16,14 @@ from exparity.report.figures.style import (
     WIDTHS,
 )
 from exparity.stats.control import ControlRate, control_rates
-from exparity.stats.exact import exact_interval
-from exparity.stats.shares import Share
+from exparity.stats.significance import SignificantShare, count_significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-TESTS = {"mann_whitney": ("p", "Mann–Whitney U"), "wilcoxon": ("wilcoxon_p", "signed rank")}
-"""Test of the control to the column of its p-value and its name."""
+TESTS = {"mann_whitney": ("plain", "Mann–Whitney U"), "wilcoxon": ("paired", "signed rank")}
+"""Test of the control to what counts of the same test, and its name."""
 SCHEMES = {"within_sets": "groups permuted within sets", "across_rows": "groups permuted"}
 _MARKS = {"within_sets": ("D", VERMILION), "across_rows": ("v", GREY)}
 
@@ -40,7 +39,7 @@ class Line:
     """
 
     label: str
-    real: Mapping[str, Share]
+    real: Mapping[str, SignificantShare]
     controls: Mapping[tuple[str, str], ControlRate]
 
 
@@ -84,12 +83,12 @@ def _line(
     controls: Sequence[Mapping[str, Any]],
     alpha: float,
 ) -> Line:
-    real = {}
-    for test, (column, _) in TESTS.items():
-        p = [row[column] for row in rows if row[column] == row[column]]
-        real[test] = Share(sum(value <= alpha for value in p), len(p))
-    found = {(rate.test, rate.scheme): rate for rate in control_rates(controls)}
-    return Line(label, real, found)
+    real = {
+        test: count_significant(rows, alpha=alpha, counted=counted)
+        for test, (counted, _) in TESTS.items()
+    }
+    rates = {(rate.test, rate.scheme): rate for rate in control_rates(controls)}
+    return Line(label, real, rates)
 
 
 def significance_figure(
@@ -140,10 +139,10 @@ def _draw(axes: Axes, y: float, line: Line, test: str, confidence: float) -> Ite
     """Draw one line; yield the schemes of the control that it has."""
     share = line.real[test]
     if share.n:
-        low, high = exact_interval(share.hits, share.n, confidence)
-        axes.barh(y, 100 * share.value, height=0.62, color=PALE, zorder=1)
+        low, high = share.interval(confidence)
+        axes.barh(y, 100 * share.share, height=0.62, color=PALE, zorder=1)
         axes.plot([100 * low, 100 * high], [y - 0.08] * 2, color=BLUE, lw=1, zorder=3)
-        axes.plot(100 * share.value, y - 0.08, "o", color=BLUE, ms=3.2, zorder=4)
+        axes.plot(100 * share.share, y - 0.08, "o", color=BLUE, ms=3.2, zorder=4)
     for i, (scheme, (marker, colour)) in enumerate(_MARKS.items()):
         rate = line.controls.get((test, scheme))
         if rate is not None and rate.n_permutations:

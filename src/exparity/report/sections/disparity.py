@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from exparity.report.context import Context
@@ -25,10 +25,6 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
     Cells are numbered through all tables, row by row.
     """
-    grouped: dict[tuple[str, ...], list[Mapping[str, Any]]] = {}
-    for row in study.rows:
-        key = tuple(row[k] for k in ("dataset", "group_a", "group_b", "model", "method", "metric"))
-        grouped.setdefault(key, []).append(row)
     cells: dict[str, list[Any]] = {
         key: []
         for key in ("table", "model", "method", "metric", "start", "combined_p", "mean_d",
@@ -39,8 +35,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     for number, table in enumerate(tables):
         for model, method, row_cells in table.rows():
             for metric, cell in zip(table.metrics, row_cells, strict=True):
-                key = table.dataset, table.group_a, table.group_b, model, method, metric
-                rows = grouped[key]
+                rows = table.tests[model, method, metric]
                 for name, value in (
                     ("table", number), ("model", model), ("method", method), ("metric", metric),
                     ("start", start), ("combined_p", cell.summary.combined_p),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +13,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.provenance import Origin, versions
 from exparity.report.sections.section import Content, Section
-from exparity.stats.control import ControlRate
-from exparity.stats.exact import exact_interval
+from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 
 TESTS = {
     "mann_whitney": "Mann–Whitney U",
@@ -26,96 +24,48 @@ TESTS = {
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 
 
-@dataclass(frozen=True)
-class Rate:
-    """A share of tests with its interval.
-
-    Attributes:
-        name: what is counted.
-        hits: tests that count.
-        n: tests.
-        low: lower end of the interval of Clopper and Pearson.
-        high: upper end.
-        control: the same share where groups were dealt at random; None if that was not done.
-    """
-
-    name: str
-    hits: int
-    n: int
-    low: float
-    high: float
-    control: ControlRate | None = None
-
-    @property
-    def share(self) -> float:
-        """Share of the tests, in [0, 1]."""
-        return self.hits / self.n
-
-
-def rate(name: str, hits: int, n: int, control: ControlRate | None = None) -> Rate:
-    """Return a share with a 95 % interval, as if tests were independent."""
-    return Rate(name, hits, n, *exact_interval(hits, n), control)
-
-
-def headline_rates(study: Study) -> list[Rate]:
-    """Return how often groups differ, by test and correction; tests without p-value count not."""
+def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
+    """Return how often groups differ, by what is counted in words."""
     alpha = study.statistics["alpha"]
-    rows = [row for row in study.rows if row["p"] == row["p"]]
-    paired = [row for row in study.rows if row["wilcoxon_p"] == row["wilcoxon_p"]]
-    overall = study.controls.get("", ())
-    plain = f"Mann–Whitney U, p ≤ {alpha:g}"
-    found = []
-    if rows:
-        n = len(rows)
-        both = sum(row["significant"] and row["considerable"] for row in rows)
-        found = [
-            rate(plain, sum(row["significant"] for row in rows), n,
-                 control_of(overall, "mann_whitney", "across_rows")),
-            rate(f"…and |d| ≥ {study.statistics['threshold']:g}", both, n),
-            rate("…after correction by Holm", sum(r["significant_holm"] for r in rows), n),
-            rate("…after correction by Benjamini and Hochberg",
-                 sum(row["significant_bh"] for row in rows), n),
-        ]  # fmt: skip
-    if paired:
-        hits = sum(row["wilcoxon_p"] <= alpha for row in paired)
-        control = control_of(overall, "wilcoxon", "within_sets")
-        found.append(
-            rate(f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}", hits, len(paired), control)
-        )
-    return found
-
-
-def control_of(found: Sequence[ControlRate], test: str, scheme: str) -> ControlRate | None:
-    """Return the control of a test under a scheme, if it was made."""
-    return next(
-        (c for c in found if (c.test, c.scheme) == (test, scheme) and c.n_permutations), None
-    )
+    names = {
+        "plain": f"Mann–Whitney U, p ≤ {alpha:g}",
+        "considerable": f"…and |d| ≥ {study.statistics['threshold']:g}",
+        "holm": "…after correction by Holm",
+        "bh": "…after correction by Benjamini and Hochberg",
+        "paired": f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}",
+    }
+    shares = headline_shares(study.rows, alpha=alpha, controls=study.controls.get("", ()))
+    return {names[counted]: share_columns(share) for counted, share in shares.items()}
 
 
 def rates_by_metric(study: Study) -> list[dict[str, Any]]:
     """Return the share of significant Mann–Whitney tests of each metric, beside the control's."""
-    found = []
+    alpha = study.statistics["alpha"]
+    rates = []
     for metric in study.metrics:
-        rows = [r for r in study.rows if r["metric"] == metric and r["p"] == r["p"]]
-        if not rows:
-            continue
-        control = control_of(study.controls.get(metric, ()), "mann_whitney", "across_rows")
-        real = rate(metric, sum(row["significant"] for row in rows), len(rows), control)
-        found.append(
-            {
-                "metric": study.display("metric", metric),
-                "kind": study.metric_facts(metric).kind,
-                "hits": real.hits,
-                "n": real.n,
-                "rate": real.share,
-                "low": real.low,
-                "high": real.high,
-                "control": control.rate if control else None,
-                "control_low": control.low if control else None,
-                "control_high": control.high if control else None,
-            }
-        )
-    return found
+        rows = [row for row in study.rows if row["metric"] == metric]
+        share = count_significant(rows, alpha=alpha, controls=study.controls.get(metric, ()))
+        if share.n:
+            kind = study.metric_facts(metric).kind
+            shown = {"metric": study.display("metric", metric), "kind": kind}
+            rates.append(shown | share_columns(share))
+    return rates
+
+
+def share_columns(share: SignificantShare) -> dict[str, Any]:
+    """Return a share as the columns of a table: counts, interval and the control's."""
+    low, high = share.interval()
+    control = share.control
+    return {
+        "hits": share.hits,
+        "n": share.n,
+        "rate": share.share,
+        "low": low,
+        "high": high,
+        "control": control.rate if control else None,
+        "control_low": control.low if control else None,
+        "control_high": control.high if control else None,
+    }
 
 
 def collapsed_sentences(study: Study) -> list[str]:
@@ -245,13 +195,12 @@ def _datasets(context: Context) -> list[dict[str, Any]]:
 def _build(context: Context) -> Content:
     study = context.study
     flags = Counter(flag for row in study.rows for flag in row["flags"])
-    rates = headline_rates(study)
     versioned = versions(context.origins)
     methods = _instances(context, "explanations", 3)
     metrics = _instances(context, "scores", 4)
     return Content(
         values={
-            "rates": rates,
+            "rates": headline_rates(study),
             "tests": TESTS,
             "flags": [(f, n, meaning_of(f)) for f, n in sorted(flags.items())],
             "warnings": _warnings(context),

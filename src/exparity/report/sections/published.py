@@ -11,7 +11,7 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.published import summary
-from exparity.published.agreement import Agreement, Correlation, majority
+from exparity.published.agreement import Agreement, Correlation
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, Match
 from exparity.report.context import Context
@@ -71,8 +71,7 @@ def content_of(comparison: Comparison) -> Content | None:
 
 def same_decision(match: Match) -> bool:
     """Return whether both call a cell significant, or neither does."""
-    ours = majority(match.ours.significant, match.ours.total)
-    return ours == majority(match.theirs.significant, match.theirs.total)
+    return match.ours.in_most_seeds == match.theirs.in_most_seeds
 
 
 def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Correlation | None]]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
 from exparity.interface import ARROWS
+from exparity.report.tables import CellKey, by_cell
 from exparity.report.terminal.shown import GAP, Shown, Terminal
 from exparity.stats.seeds import SeedCounts, count_seeds
 
@@ -18,14 +18,15 @@ if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
 
-CellKey = tuple[str, str, str]
-
 
 def grid_tables(
     shown: Shown, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield the table of one dataset and pair of groups, in as many parts as the width asks for."""
-    cells = _cells(shown, rows)
+    cells = {
+        key: count_seeds(tests, shown.threshold, shown.counted)
+        for key, tests in by_cell(rows).items()
+    }
     models, methods, metrics = (shown.ids(kind, rows) for kind in ("model", "method", "metric"))
     arrows = {
         row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
@@ -64,13 +65,6 @@ def _layout(
             if fitting >= n:
                 return _Layout(name, cell, glue), n
     return _Layout(name, cell, glue), max(1, fitting)
-
-
-def _cells(shown: Shown, rows: Sequence[Mapping[str, Any]]) -> dict[CellKey, SeedCounts]:
-    grouped: dict[CellKey, list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        grouped[row["model"], row["method"], row["metric"]].append(row)
-    return {key: count_seeds(of, shown.threshold, shown.counted) for key, of in grouped.items()}
 
 
 def _table(

@@ -1,0 +1,74 @@
+"""How many tests are significant, counted by hand."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+from scipy.stats import binomtest
+
+from exparity.stats.control import control_rates
+from exparity.stats.significance import HEADLINE, count_significant, headline_shares
+
+NAN = math.nan
+
+
+def row(p, *, considerable=False, holm=False, bh=False, wilcoxon_p=NAN):
+    return {
+        "p": p, "considerable": considerable, "significant_holm": holm, "significant_bh": bh,
+        "wilcoxon_p": wilcoxon_p,
+    }  # fmt: skip
+
+
+# of five tests with a p-value: 3 significant, of them 1 considerable, 1 by Holm and 2 by BH
+ROWS = [
+    row(0.001, considerable=True, holm=True, bh=True, wilcoxon_p=0.05),
+    row(0.02, bh=True, wilcoxon_p=0.051),
+    row(0.05, wilcoxon_p=0.2),
+    row(0.0501, considerable=True),
+    row(0.9),
+    row(NAN, considerable=True),
+]
+
+
+def control(scheme, test, n, significant):
+    return {"scheme": scheme, "test": test, "n_permutations": n, "n_significant": significant}
+
+
+def test_counts_by_hand():
+    shares = headline_shares(ROWS, alpha=0.05)
+    assert {name: (share.hits, share.n) for name, share in shares.items()} == {
+        "plain": (3, 5), "considerable": (1, 5), "holm": (1, 5), "bh": (2, 5), "paired": (1, 3),
+    }  # fmt: skip
+    assert list(shares) == list(HEADLINE)
+    assert shares["plain"].share == 0.6
+
+
+def test_without_corrections_or_sets_they_are_left_out():
+    rows = [{"p": 0.01, "considerable": True, "wilcoxon_p": NAN}]
+    assert list(headline_shares(rows, alpha=0.05)) == ["plain", "considerable"]
+    assert headline_shares([row(NAN)], alpha=0.05) == {}
+    assert headline_shares([], alpha=0.05) == {}
+
+
+def test_each_stands_beside_its_own_control():
+    rates = control_rates([
+        control("across_rows", "mann_whitney", 100, 5),
+        control("within_sets", "mann_whitney", 100, 9),
+        control("within_sets", "wilcoxon", 0, 0),
+    ])  # fmt: skip
+    shares = headline_shares(ROWS, alpha=0.05, controls=rates)
+    assert shares["plain"].control.rate == 0.05
+    assert {name for name, share in shares.items() if share.control is not None} == {"plain"}
+
+
+def test_the_interval_is_exact():
+    share = count_significant(ROWS, alpha=0.05)
+    expected = binomtest(3, 5).proportion_ci(0.9, method="exact")
+    assert share.interval(0.9) == pytest.approx((expected.low, expected.high))
+
+
+def test_without_tests_there_is_no_share():
+    share = count_significant([], alpha=0.05)
+    assert math.isnan(share.share)
+    assert all(math.isnan(end) for end in share.interval())

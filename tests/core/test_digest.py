@@ -167,7 +167,7 @@ class TestRealEntries:
             (METRICS, "comprehensiveness", {"removal.py", "_arrays.py"}),
             (METRICS, "sufficiency", {"removal.py", "_arrays.py"}),
             (METHODS, "integrated_gradients", {"_gradients.py", "_quadrature.py"}),
-            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py", "_lexicon.py", "_templates.py"}),
+            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py", "_lexicon.py"}),
             (DATASETS, "geco_subj", {"geco.py", "_gecoformat.py"}),
         ],
     )

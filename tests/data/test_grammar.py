@@ -16,8 +16,7 @@ from hypothesis import strategies as st
 
 from exparity.data import _grammar
 from exparity.data._grammar import MAX_PAIRS, GeneratedSentence, generate_pairs
-from exparity.data._lexicon import GENDERED, MIXED, NEUTRAL, PRONOUNS, VERB_FORMS, VERBS
-from exparity.data._templates import TEMPLATES
+from exparity.data._lexicon import GENDERED, MIXED, NEUTRAL, PRONOUNS, TEMPLATES, VERB_FORMS, VERBS
 
 VARIANTS = ("all", "subj")
 

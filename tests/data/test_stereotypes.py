@@ -15,7 +15,6 @@ from sklearn.pipeline import make_pipeline
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data import stereotypes as module
 from exparity.data.files import DataSource, read_jsonl
 from exparity.data.stereotypes import DIGESTS, read_pairs
 from exparity.resources import resource
@@ -360,7 +359,7 @@ class TestReader:
     @pytest.mark.parametrize("name", DIGESTS)
     def test_an_altered_or_missing_file_is_refused(self, name, tmp_path, monkeypatch):
         shutil.copytree(FOLDER, tmp_path / "copy")
-        monkeypatch.setattr(module, "resource", lambda _: tmp_path / "copy")
+        monkeypatch.setattr("exparity.data.files.resource", lambda _: tmp_path / "copy")
         assert len(load_dataset("stereotypes", NOWHERE)) == 3350
         with (tmp_path / "copy" / name).open("a", encoding="utf-8") as file:
             file.write("\n")

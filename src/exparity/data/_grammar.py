@@ -20,11 +20,12 @@ from exparity.data._lexicon import (
     MIXED,
     NEUTRAL,
     PRONOUNS,
+    TEMPLATES,
     VERB_FORMS,
     VERBS,
     GenderedEntry,
+    Template,
 )
-from exparity.data._templates import TEMPLATES, Template
 
 VARIANTS: tuple[str, ...] = ("all", "subj")
 GENDERS: tuple[str, ...] = ("male", "female")

@@ -13,6 +13,7 @@ from exparity.artefacts.files import atomic_path
 from exparity.core.errors import InputError
 from exparity.core.strict import parse_json
 from exparity.interface import RemoteFile
+from exparity.resources import resource
 
 log = logging.getLogger(__name__)
 
@@ -126,3 +127,21 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
                     f"{path}:{number}: expected a JSON object, found {line.strip()[:40]}"
                 )
             yield number, row
+
+
+def shipped(folder: str, digests: Mapping[str, str]) -> Path:
+    """Return a folder of files that come with exparity.
+
+    Args:
+        folder: its name below ``resources``.
+        digests: SHA-256 of each file that must be in it.
+
+    Raises:
+        InputError: a file is missing or altered.
+    """
+    place = resource(folder)
+    for name, digest in digests.items():
+        path = place / name
+        if not path.is_file() or sha256_of(path) != digest:
+            raise InputError(f"{path} is missing or altered; install exparity again")
+    return place

@@ -9,9 +9,8 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._terms import pronouns_of
-from exparity.data.files import DataSource, read_jsonl, sha256_of
+from exparity.data.files import DataSource, read_jsonl, shipped
 from exparity.interface import Example
-from exparity.resources import resource
 
 FOLDER = "stereotypes"
 GROUPS = ("male", "female")
@@ -51,12 +50,7 @@ def stereotypes(source: DataSource) -> list[Example]:
     Raises:
         InputError: a file is missing or altered.
     """
-    folder = resource(FOLDER)
-    for name, digest in DIGESTS.items():
-        path = folder / name
-        if not path.is_file() or sha256_of(path) != digest:
-            raise InputError(f"{path} is missing or altered; install exparity again")
-    return read_pairs(folder)
+    return read_pairs(shipped(FOLDER, DIGESTS))
 
 
 def read_pairs(folder: Path) -> list[Example]:

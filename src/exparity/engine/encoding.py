@@ -97,6 +97,21 @@ def encode_texts(
             raise InputError(f"text {position}: is empty; there is nothing to explain")
     if not joined:
         return []
+    encodings = _encoded(tokenizer, joined, word_lists, max_length)
+    cut = sum(encoding.truncated for encoding in encodings)
+    if cut:
+        log.warning(
+            "%d of %d texts are longer than %d tokens and were cut", cut, len(joined), max_length
+        )
+    return encodings
+
+
+def _encoded(
+    tokenizer: PreTrainedTokenizerFast,
+    joined: Sequence[str],
+    word_lists: Sequence[Sequence[str]],
+    max_length: int,
+) -> list[Encoding]:
     # Lengths are checked here, so that the tokenizer need not warn and cut texts are counted.
     batch = tokenizer(
         joined,
@@ -126,11 +141,6 @@ def encode_texts(
                 truncated=bool(windows[position] > 1),
                 offsets=np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2),
             )
-        )
-    cut = sum(encoding.truncated for encoding in encodings)
-    if cut:
-        log.warning(
-            "%d of %d texts are longer than %d tokens and were cut", cut, len(first), max_length
         )
     return encodings
 

@@ -11,60 +11,56 @@ if TYPE_CHECKING:
     from exparity.stats.compare import GroupComparison
 
 
+_CELL = "padding:2px 10px;text-align:right"
+_WIDE_CELL = "padding:2px 10px;text-align:left"
+
+
 def comparison_html(comparison: GroupComparison) -> str:
     """Return a comparison of two groups as a table."""
-    a, b = escape(comparison.group_a), escape(comparison.group_b)
-    rows = [("", "n", "mean", "standard deviation")]
-    rows += [
-        (name, str(n), _plain(mean), _plain(sd))
-        for name, n, mean, sd in (
-            (a, comparison.n_a, comparison.mean_a, comparison.sd_a),
-            (b, comparison.n_b, comparison.mean_b, comparison.sd_b),
+    lines = [
+        "".join(
+            f'<th style="{_CELL}">{head}</th>' for head in ("", "n", "mean", "standard deviation")
         )
     ]
-    facts = [
-        (f"{a} − {b}", f"<b>{_signed(comparison.mean_difference)}</b>"),
-        ("Cohen’s d", _effect(comparison)),
-        (
-            "Mann–Whitney U",
-            f"U = {_count(comparison.U)}, {_p(comparison.p)}"
-            f"{', significant' if comparison.significant else ''}",
-        ),
+    for group, n, mean, sd in (
+        (comparison.group_a, comparison.n_a, comparison.mean_a, comparison.sd_a),
+        (comparison.group_b, comparison.n_b, comparison.mean_b, comparison.sd_b),
+    ):
+        values = (str(n), _plain(mean), _plain(sd))
+        cells = "".join(f'<td style="{_CELL}">{value}</td>' for value in values)
+        lines.append(f'<th style="{_CELL}">{escape(group)}</th>{cells}')
+    lines += [
+        f'<th style="{_CELL}">{name}</th><td colspan="3" style="{_WIDE_CELL}">{text}</td>'
+        for name, text in _facts(comparison).items()
     ]
+    rows = "".join(f"<tr>{line}</tr>" for line in lines)
+    return f'<table style="{FONT};border-collapse:collapse;color:inherit">{rows}</table>'
+
+
+def _facts(comparison: GroupComparison) -> dict[str, str]:
+    """Return the lines below the two groups: those that the comparison has something to say in."""
+    a, b = escape(comparison.group_a), escape(comparison.group_b)
+    significant = ", significant" if comparison.significant else ""
+    facts = {
+        f"{a} − {b}": f"<b>{_signed(comparison.mean_difference)}</b>",
+        "Cohen’s d": _effect(comparison),
+        "Mann–Whitney U": f"U = {_count(comparison.U)}, {_p(comparison.p)}{significant}",
+    }
     if comparison.n_pairs:
-        facts.append(
-            (
-                "signed rank",
-                f"{comparison.n_pairs} matched sets, {_p(comparison.wilcoxon_p)}, "
-                f"d<sub>z</sub> = {_signed(comparison.d_z)}",
-            )
+        facts["signed rank"] = (
+            f"{comparison.n_pairs} matched sets, {_p(comparison.wilcoxon_p)}, "
+            f"d<sub>z</sub> = {_signed(comparison.d_z)}"
         )
     if comparison.omnibus:
-        facts.append(
-            (
-                f"all {comparison.n_groups} groups",
-                f"{escape(comparison.omnibus.replace('_', '–').title())} "
-                f"H = {_plain(comparison.omnibus_statistic)}, {_p(comparison.omnibus_p)}",
-            )
+        facts[f"all {comparison.n_groups} groups"] = (
+            f"{escape(comparison.omnibus.replace('_', '–').title())} "
+            f"H = {_plain(comparison.omnibus_statistic)}, {_p(comparison.omnibus_p)}"
         )
     if comparison.n_undefined:
-        facts.append(
-            ("undefined", f"{comparison.n_undefined} of {comparison.n_examples}, left out")
-        )
+        facts["undefined"] = f"{comparison.n_undefined} of {comparison.n_examples}, left out"
     if comparison.flags:
-        facts.append(("flags", escape(", ".join(comparison.flags))))
-    head, *body = rows
-    cell = "padding:2px 10px;text-align:right"
-    table = "<tr>" + "".join(f'<th style="{cell}">{text}</th>' for text in head) + "</tr>"
-    for name, *values in body:
-        table += f'<tr><th style="{cell}">{name}</th>'
-        table += "".join(f'<td style="{cell}">{value}</td>' for value in values) + "</tr>"
-    for name, text in facts:
-        table += (
-            f'<tr><th style="{cell}">{name}</th>'
-            f'<td colspan="3" style="padding:2px 10px;text-align:left">{text}</td></tr>'
-        )
-    return f'<table style="{FONT};border-collapse:collapse;color:inherit">{table}</table>'
+        facts["flags"] = escape(", ".join(comparison.flags))
+    return facts
 
 
 def _effect(comparison: GroupComparison) -> str:

@@ -8,6 +8,12 @@ from exparity.artefacts.files import write_artefact
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
+STAGES = {
+    "data": "prepare", "history": "finetune", "predictions": "finetune", "explanations": "explain",
+    "scores": "evaluate", "tests": "test", "bias": "bias", "controls": "control",
+    "correctness": "correctness", "dataset_bias": "dataset_bias", "mlm_scores": "mlm_score",
+    "disparity": "report",
+}  # fmt: skip
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 
 
@@ -29,7 +35,7 @@ class MadeUp:
         # What this process has used is none of the made-up job's.
         used = {"cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
         write_artefact(
-            path, artefact, rows, ids, stage="a stage", parameters=parameters, device=device,
+            path, artefact, rows, ids, stage=STAGES[artefact], parameters=parameters, device=device,
             seconds=seconds, extra=used,
         )  # fmt: skip
         return path
@@ -53,6 +59,7 @@ class MadeUp:
             for i in range(epochs)
         ]  # fmt: skip
         parameters = {"model": MODEL, "training": {"epochs": epochs, "batch_size": 16}}
+        extra.setdefault("work_seconds", 2.0 * epochs)
         self.artefact("models/pairs/bert/3/history", "history", rows, parameters, **extra)
         (self.root / "models/pairs/bert/3/model.safetensors").write_bytes(b"x" * 5000)
         rows = [

@@ -67,7 +67,7 @@ COMMANDS = {
     "dataset-bias": Entry("stages.dataset_bias:measure_dataset_bias", is_analysis=True),
     "mlm-score": Entry("stages.mlm_score:mlm_score_cell", is_analysis=True),
     "show": Entry("tools.show:show", is_job=False),
-    "cost": Entry("stages.cost:cost", is_job=False, takes_plugins=True),
+    "cost": Entry("tools.cost:cost", is_job=False, takes_plugins=True),
     "plan": Entry("tools.plan:plan", is_job=False),
     "list": Entry("tools.catalogue:print_catalogue", is_job=False, takes_plugins=True),
     "data": Entry("tools.data:data", is_job=False, takes_plugins=True),

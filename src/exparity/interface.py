@@ -357,6 +357,8 @@ class DatasetFacts:
         path_options: its options that name files of the user's own.
         rationale_option: its option that brings rationales where it has none without it.
         group_terms: words that name each group, by form: those of one form stand for one another.
+        sizes: its training and test examples with default options, where that is published; for
+            plans where its files are not at hand.
 
     Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
     says there what holds, and the facts are those of its default options, or empty.
@@ -374,6 +376,7 @@ class DatasetFacts:
     path_options: tuple[str, ...] = ()
     rationale_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    sizes: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)

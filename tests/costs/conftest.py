@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import pytest
+import yaml
 from made_up import MadeUp
 from support import TINY
 
 from exparity.config import Experiment
 from exparity.config.schema import read_schema
+from exparity.costs.counts import ExampleCounts
+from exparity.costs.planned import dag_jobs, planned_jobs
 
 
 @pytest.fixture
@@ -25,3 +28,16 @@ def experiment(repository, tmp_path, monkeypatch):
         return Experiment.from_config({**TINY, **changes}, schema)
 
     return make
+
+
+@pytest.fixture
+def jobs_of(repository, tmp_path):
+    """Return a function that plans an experiment with Snakemake, or one of its stages."""
+
+    def plan(experiment, stage=None):
+        path = tmp_path / "config.yaml"
+        path.write_text(yaml.safe_dump(experiment.resolved()))
+        jobs = planned_jobs(dag_jobs(repository / "Snakefile", path), ExampleCounts(experiment))
+        return [job for job in jobs if stage in (None, job.kind.stage)]
+
+    return plan

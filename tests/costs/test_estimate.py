@@ -9,16 +9,16 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from exparity.costs.estimate import LEVELS, Estimator, Line, Point, fit
-from exparity.costs.job import FinishedJob
+from exparity.costs.finished import Job
 from exparity.costs.kinds import Kind
 
-LIME = Kind("explain", "lime", "a", model="bert", dataset="pairs", runs_model=True)
+LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
 
-TEST = Kind("test", options="s", dataset="pairs")
+TEST = Kind(("test",), "s", dataset="pairs")
 
 
 def job(kind=LIME, examples=10, seconds=7.0, work=2.0, **facts):
-    return FinishedJob("x", kind, {}, None, examples, seconds, work, **facts)
+    return Job(kind, examples, seconds=seconds, work_seconds=work, **facts)
 
 
 def estimate(jobs, kind=LIME, examples=100, device="cpu"):
@@ -98,7 +98,9 @@ class TestCost:
         assert found.cost.seconds == pytest.approx(70.0)
 
     def test_short_jobs_do_not_grow(self):
-        found = estimate([job(Kind("test"), examples=10, seconds=7.0, work=None)], Kind("test"))
+        found = estimate(
+            [job(Kind(("test",)), examples=10, seconds=7.0, work=None)], Kind(("test",))
+        )
         assert found.divided
         assert found.cost.seconds == 7.0
 
@@ -157,31 +159,31 @@ class TestNearest:
             ({"model": "other", "dataset": "other"}, "another model"),
             ({"options": "other"}, "other options"),
             ({"options": "other", "model": "other", "dataset": "other"}, "other options"),
-            ({"use": "shap"}, None),
-            ({"stage": "evaluate"}, None),
+            ({"work": ("explain", "shap")}, None),
+            ({"work": ("evaluate", "lime")}, None),
         ],
     )
     def test_by_what_differs(self, change, level):
-        other = Kind(**{**vars(LIME), **change})
+        other = LIME._replace(**change)
         assert estimate([job(other)]).level == level
 
     def test_the_nearest_wins(self):
         near = job(seconds=5.0, work=0.0)
-        assert estimate([job(LIME.without("dataset"), seconds=900.0), near]).cost.seconds == 5.0
+        assert estimate([job(LIME._replace(dataset=""), seconds=900.0), near]).cost.seconds == 5.0
 
     def test_a_metric_that_explains_again_is_of_its_method(self):
-        of_lime = Kind("evaluate", "sensitivity", "a", "lime", "b", "bert", "pairs", True)
-        of_shap = Kind("evaluate", "sensitivity", "a", "shap", "c", "bert", "pairs", True)
-        assert estimate([job(of_lime)], of_lime.without("model")).level == "another model"
-        other = Kind("evaluate", "sensitivity", "z", "lime", "z", "bert", "pairs", True)
+        of_lime = Kind(("evaluate", "sensitivity", "lime"), "ab", "bert", "pairs")
+        of_shap = Kind(("evaluate", "sensitivity", "shap"), "ac", "bert", "pairs")
+        assert estimate([job(of_lime)], of_lime._replace(model="b")).level == "another model"
+        other = Kind(("evaluate", "sensitivity", "lime"), "zz", "bert", "pairs")
         assert estimate([job(other)], of_lime).level == "other options"
         assert estimate([job(of_shap)], of_lime).level is None
 
     def test_gathering_is_like_a_test_until_it_was_seen(self):
-        test = job(Kind("test", options="s", dataset="pairs"), seconds=1.0, work=0.0)
-        assert estimate([test], Kind("gather")).level == "another stage"
-        gather = job(Kind("gather"), seconds=3.0, work=0.0)
-        found = estimate([test, gather], Kind("gather"))
+        test = job(TEST, seconds=1.0, work=0.0)
+        assert estimate([test], Kind(("gather",))).level == "another stage"
+        gather = job(Kind(("gather",)), seconds=3.0, work=0.0)
+        found = estimate([test, gather], Kind(("gather",)))
         assert (found.level, found.cost.seconds) == ("the same kind", 3.0)
         assert estimate([test, gather]).cost is None
 
@@ -189,14 +191,14 @@ class TestNearest:
         jobs = [
             job(device="cpu", seconds=900.0),
             job(device="cuda:1", seconds=9.0, work=0.0),
-            job(Kind("test"), device="cpu", seconds=1.0, work=0.0),
+            job(Kind(("test",)), device="cpu", seconds=1.0, work=0.0),
         ]
         assert estimate(jobs, device="cuda").cost.seconds == 9.0
         assert estimate(jobs[:1], device="cuda").cost is None
-        assert estimate(jobs, Kind("test"), device="cuda").cost.seconds == 1.0
+        assert estimate(jobs, Kind(("test",)), device="cuda").cost.seconds == 1.0
 
     def test_levels_leave_ever_more_open(self):
         views = [view(LIME) for view in LEVELS.values()][:-1]
         for near, far in pairwise(views):
-            assert all(getattr(far, f) in ("", getattr(near, f)) for f in ("model", "options"))
+            assert far == near[: len(far)]
         assert len(set(views)) == len(views)

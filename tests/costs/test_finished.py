@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 
-from exparity.costs.finished import read_finished
-from exparity.costs.footers import as_number, parquet_files, read_benchmark
+from exparity.artefacts import layout
+from exparity.costs.finished import as_number, read_benchmark, read_finished
 
 
 def jobs_of(made, stage=None):
@@ -76,7 +75,7 @@ class TestJobs:
         job = only(made, "explain")
         assert (job.examples, job.seconds, job.work_seconds) == (6, 8.0, 3.0)
         assert (job.cpu_seconds, job.max_rss_mb) == (4.0, 300.0)
-        assert job.kind.use == "lime"
+        assert job.kind.work == ("explain", "lime")
         assert '"num_samples":null' in job.kind.options  # filled in
         assert job.kind.options.endswith("in bf16")
         assert json.loads(job.kind.model)["architecture"] == "bert"
@@ -104,16 +103,14 @@ class TestJobs:
 
     @pytest.mark.parametrize(
         ("metric", "runs_model", "method"),
-        [("gini", False, ""), ("comprehensiveness", True, ""), ("sensitivity", True, "lime")],
+        [("gini", False, ()), ("comprehensiveness", True, ()), ("sensitivity", True, ("lime",))],
     )
     def test_evaluate(self, made, metric, runs_model, method):
         made.explanations()
         made.scores(metric, n=4, work_seconds=1.0)
         job = only(made, "evaluate")
-        assert job.kind.use == metric
+        assert job.kind.work == ("evaluate", metric, *method)
         assert job.kind.runs_model == runs_model
-        assert job.kind.method == method
-        assert bool(job.kind.model) == runs_model
         assert job.examples == 4
         assert job.ids["metric"] == metric
 
@@ -121,7 +118,8 @@ class TestJobs:
         made.explanations()
         made.scores("somebody_s_own")
         kind = only(made, "evaluate").kind
-        assert (kind.use, kind.method, kind.runs_model) == ("somebody_s_own", "lime", True)
+        assert kind.work == ("evaluate", "somebody_s_own", "lime")
+        assert kind.runs_model
 
     def test_tests_controls_and_bias_know_their_examples(self, made):
         made.data()
@@ -137,7 +135,7 @@ class TestJobs:
         assert only(made, "test").examples == 4
         assert only(made, "bias").examples == 9
         control = only(made, "control")
-        assert (control.examples, control.seconds, control.work_seconds) == (10, 1.0, None)
+        assert (control.examples, control.seconds, control.work_seconds) == (9, 1.0, None)
         assert control.kind.options == '{"resamples":20}'
 
     def test_analyses(self, made):
@@ -256,12 +254,15 @@ class TestOdd:
     def test_the_last_of_several_rows_counts(self, made):
         path = made.benchmark("x", "1.00")
         path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
-        assert read_benchmark(path).seconds == 2.0
-        assert math.isclose(read_benchmark(path).cpu_seconds, 3.0)
+        assert float(read_benchmark(path)["s"]) == 2.0
+        assert float(read_benchmark(path)["cpu_time"]) == 3.0
 
     def test_files_in_order(self, tmp_path):
-        for name in ("b/x.parquet", "a.parquet", ".c/y.parquet", "a.csv"):
-            path = tmp_path / name
-            path.parent.mkdir(exist_ok=True)
+        for name in ("b/x/1", "a/x/1", "a/x/.2", ".c/y/1", "a/x", "a/x/1/lime"):
+            path = tmp_path / "predictions" / f"{name}.parquet"
+            path.parent.mkdir(exist_ok=True, parents=True)
             path.touch()
-        assert list(parquet_files(tmp_path)) == ["a", "b/x"]
+        found = layout.files(tmp_path, "predictions")
+        assert [ids for ids, _ in found] == [("a", "x", "1"), ("b", "x", "1")]
+        assert [path.name for _, path in found] == ["1.parquet"] * 2
+        assert layout.files(tmp_path, "scores") == []

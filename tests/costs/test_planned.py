@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from support import N_METHODS, N_METRICS, TINY
 
+from exparity import cli
 from exparity.artefacts.layout import ANALYSES
-from exparity.costs.examples import ExampleCounts
-from exparity.costs.kinds import dataset_text
-from exparity.costs.planned import passes_of, planned_jobs
+from exparity.core.errors import InputError
+from exparity.costs.counts import ExampleCounts
+from exparity.costs.kinds import kind_of
+from exparity.costs.planned import DagJob, dag_jobs, planned_jobs
+from exparity.costs.probe import passes_of
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -21,13 +24,9 @@ CELLS = N_METHODS * N_METRICS
 PAIRS = {"n_pairs": 40}
 
 
-def jobs_of(experiment, stage=None):
-    jobs = planned_jobs(experiment, ExampleCounts(experiment))
-    return [job for job in jobs if stage in (None, job.kind.stage)]
-
-
-def counts_of(experiment):
-    return Counter(job.kind.stage for job in jobs_of(experiment))
+@pytest.fixture
+def counts_of(jobs_of):
+    return lambda experiment: Counter(job.kind.stage for job in jobs_of(experiment))
 
 
 def test_examples():
@@ -37,17 +36,17 @@ def test_examples():
 
 
 class TestJobs:
-    def test_of_every_stage(self, experiment):
+    def test_of_every_stage(self, experiment, counts_of):
         assert counts_of(experiment(seeds=[0, 1])) == {
             "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "test": 2 * CELLS, "control": 2, "report": 1,
         }  # fmt: skip
 
-    def test_controls_can_be_left_out(self, experiment):
+    def test_controls_can_be_left_out(self, experiment, counts_of):
         found = counts_of(experiment(controls={"permutation": {"repeats": 0}}))
         assert "control" not in found
 
-    def test_shards_and_what_gathers_them(self, experiment):
+    def test_shards_and_what_gathers_them(self, experiment, counts_of):
         changed = experiment(
             methods={"gradient": {"shards": 3}, "lime": {}},
             metrics={"comprehensiveness": {"shards": 2}, "gini": {}},
@@ -57,14 +56,14 @@ class TestJobs:
         assert found["evaluate"] == 2 * 2 + 2
         assert found["gather"] == 1 + 2
 
-    def test_numbers_of_examples(self, experiment):
+    def test_numbers_of_examples(self, experiment, jobs_of):
         found = {job.kind.stage: job.examples for job in jobs_of(experiment())}
         assert found == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
-            "test": 16, "control": 16 * CELLS, "report": CELLS,
+            "test": 16, "control": 16, "report": CELLS,
         }  # fmt: skip
 
-    def test_samples_of_samples(self, experiment):
+    def test_samples_of_samples(self, experiment, jobs_of):
         made = experiment(
             methods={"gradient": {"max_examples": 10}},
             metrics={"gini": {"max_examples": 7}, "sparsity": {"max_examples": 12}},
@@ -74,19 +73,19 @@ class TestJobs:
         assert [job.examples for job in jobs_of(made, "test")] == [6, 10]
         assert [job.examples for job in jobs_of(made, "control")] == [16]
 
-    def test_overrides_count(self, experiment):
+    def test_overrides_count(self, experiment, jobs_of):
         short = {"match": {"seed": 1}, "training": {"epochs": 1}}
         made = experiment(seeds=[0, 1], overrides=[short])
         assert [job.examples for job in jobs_of(made, "finetune")] == [3 * 64, 64]
 
-    def test_examples_of_shards_add_up(self, experiment):
+    def test_examples_of_shards_add_up(self, experiment, jobs_of):
         made = experiment(methods={"lime": {"shards": 4}}, datasets={"pairs_all": {"n_pairs": 300}})
         jobs = jobs_of(made, "explain")
         assert len(jobs) == 4
         assert sum(job.examples for job in jobs) == 120
         assert len({job.kind for job in jobs}) == 1
 
-    def test_seeds_are_of_one_kind_and_models_are_not(self, experiment):
+    def test_seeds_are_of_one_kind_and_models_are_not(self, experiment, jobs_of):
         tiny = TINY["models"]["bert_tiny"]
         models = {"a": tiny, "b": tiny, "c": {**tiny, "size": {**tiny["size"], "hidden_size": 32}}}
         jobs = jobs_of(experiment(models=models, seeds=[0, 1, 2]), "finetune")
@@ -94,14 +93,14 @@ class TestJobs:
         # What a model is called counts for nothing, what it is made of does.
         assert len({job.kind for job in jobs}) == 2
 
-    def test_jobs_that_run_a_model(self, experiment):
-        runs = {(j.kind.stage, j.kind.use): j.kind.runs_model for j in jobs_of(experiment())}
+    def test_jobs_that_run_a_model(self, experiment, jobs_of):
+        runs = {job.kind.work: job.kind.runs_model for job in jobs_of(experiment())}
         assert {key for key, value in runs.items() if value} == {
-            ("finetune", ""), ("explain", "gradient"),
+            ("finetune",), ("explain", "gradient"),
             ("explain", "integrated_gradients_x_input"), ("evaluate", "comprehensiveness"),
         }  # fmt: skip
 
-    def test_analyses(self, experiment):
+    def test_analyses(self, experiment, jobs_of, counts_of):
         made = experiment(
             seeds=[0, 1],
             metrics={"mass_accuracy": {}},
@@ -117,10 +116,6 @@ class TestJobs:
         }  # fmt: skip
         assert [job.examples for job in jobs_of(made, "mlm_score")] == [6, 6]
         assert all(job.kind.runs_model for job in jobs_of(made, "mlm_score"))
-        for path in made.analyses.files():
-            Path(path).parent.mkdir(parents=True, exist_ok=True)
-            Path(path).touch()
-        assert all(job.finished for name in ANALYSES for job in jobs_of(made, name))
 
     def test_passes_of_a_metric_that_explains_again(self, experiment):
         made = experiment(methods={"lime": {}}, metrics={"sensitivity": {}, "gini": {}})
@@ -130,43 +125,44 @@ class TestJobs:
 
 
 class TestFinished:
-    OUTPUTS = (
-        "data/pairs_all.parquet", "models/pairs_all/bert_tiny/0/history.parquet",
-        "predictions/pairs_all/bert_tiny/0.parquet", "bias/pairs_all/bert_tiny/0.parquet",
-        "explanations/pairs_all/bert_tiny/0/gradient.parquet",
-        "scores/pairs_all/bert_tiny/0/gradient/gini.parquet",
-        "tests/pairs_all/bert_tiny/0/gradient/gini.parquet",
-        "controls/pairs_all/bert_tiny/0.parquet", "report/index.html",
-    )  # fmt: skip
+    """What is finished, Snakemake says; of whole runs, tests/workflow/test_cost.py."""
 
-    def touch(self, *paths):
-        for path in paths:
-            Path("results", path).parent.mkdir(parents=True, exist_ok=True)
-            Path("results", path).touch()
-
-    def test_nothing_at_first(self, experiment):
+    def test_nothing_at_first(self, experiment, jobs_of):
         assert not any(job.finished for job in jobs_of(experiment()))
 
-    def test_one_job_of_each_stage(self, experiment):
+    def test_what_need_not_be_made_again(self, experiment, jobs_of):
         made = experiment()
-        self.touch(*self.OUTPUTS)
-        found = Counter(job.kind.stage for job in jobs_of(made) if job.finished)
-        stages = counts_of(made)
-        assert found == dict.fromkeys(stages, 1)
+        options = ["--options", made.prepare_options("pairs_all"), "--dataset-id", "pairs_all"]
+        output = str(Path("results", "data", "pairs_all.parquet"))
+        assert cli.main(["prepare", *options, "--output", output]) == 0
+        finished = Counter(job.kind.stage for job in jobs_of(made) if job.finished)
+        assert finished == {"prepare": 1}
+        other = experiment(datasets={"pairs_all": {"n_pairs": 60}})
+        assert not any(job.finished for job in jobs_of(other))
 
-    def test_a_training_has_two_outputs(self, experiment):
-        made = experiment()
-        self.touch(self.OUTPUTS[1])
-        assert [job.finished for job in jobs_of(made, "finetune")] == [False]
+    def test_a_file_that_nothing_is_known_of_is_made_again(self, experiment, jobs_of):
+        path = Path("results", "tests", "pairs_all", "bert_tiny", "0", "gradient", "gini.parquet")
+        path.parent.mkdir(parents=True)
+        path.touch()
+        assert not any(job.finished for job in jobs_of(experiment()))
 
     def test_shards(self, experiment):
-        made = experiment(methods={"gradient": {"shards": 3}}, metrics={"gini": {}})
-        self.touch("shards/explanations/pairs_all/bert_tiny/0/gradient/2-of-3.parquet")
-        assert [job.finished for job in jobs_of(made, "explain")] == [False, True, False]
-        assert [job.finished for job in jobs_of(made, "gather")] == [False]
-        self.touch("explanations/pairs_all/bert_tiny/0/gradient.parquet")  # shards are gone then
-        assert [job.finished for job in jobs_of(made, "explain")] == [True] * 3
-        assert [job.finished for job in jobs_of(made, "gather")] == [True]
+        ids, options = ("pairs_all", "bert_tiny", "0", "gradient"), '{"use": "gradient"}'
+        shards = [DagJob("explain", ids, options, shard=(i, 3), finished=i == 2) for i in (1, 2, 3)]
+        whole = DagJob("explain", ids, options, gathers=True)
+        jobs = list(planned_jobs([whole, *shards], ExampleCounts(experiment())))
+        assert [job.kind.stage for job in jobs] == ["gather", *["explain"] * 3]
+        assert [job.finished for job in jobs] == [False, False, True, False]
+        assert [job.examples for job in jobs] == [16, 6, 5, 5]
+
+
+def test_a_config_that_snakemake_refuses(repository, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    snakefile = tmp_path / "Snakefile"
+    snakefile.write_text("rule all:\n    input: 'nowhere'\n")
+    (tmp_path / "mine.yaml").write_text("{}")
+    with pytest.raises(InputError, match=r"mine\.yaml: Missing input files .*nowhere"):
+        dag_jobs(snakefile, Path("mine.yaml"))
 
 
 class TestExampleCounts:
@@ -179,7 +175,7 @@ class TestExampleCounts:
         made = experiment()
         options = dict(made.datasets["pairs_all"].resolved("x", {})["params"])
         self.make("pairs_all", "results/data/pairs_all.parquet", **options)
-        monkeypatch.setattr("exparity.costs.examples.load_dataset", None)  # not to be called
+        monkeypatch.setattr("exparity.costs.counts.load_dataset", None)  # not to be called
         counts = ExampleCounts(made)
         assert (counts.total("pairs_all"), counts.train("pairs_all")) == (80, 64)
         assert counts.test("pairs_all") == 16
@@ -199,8 +195,35 @@ class TestExampleCounts:
         test = load_dataset("pairs_all", DataSource(Path("unused")), PAIRS)
         test = [e for e in test if e.split == "test"]
         counts = ExampleCounts(experiment())
-        assert counts.explained("pairs_all", size) == len(sample(test, size))
-        assert counts.scored("pairs_all", 10, size) == len(sample(sample(test, 10), size))
+        assert counts.test("pairs_all", size) == len(sample(test, size))
+        assert counts.test("pairs_all", 10, size) == len(sample(sample(test, 10), size))
+
+    @pytest.mark.parametrize(
+        ("use", "sizes", "largest"),
+        [("geco_subj", (2576, 644), 2), ("geco_nonbinary_all", (3864, 966), 3),
+         ("compas", (4938, 1234), 1)],
+    )  # fmt: skip
+    def test_published_sizes_where_the_files_are_not(self, experiment, use, sizes, largest):
+        made = experiment(datasets={use: {}})
+        counts = ExampleCounts(made)
+        assert (counts.train(use), counts.test(use)) == sizes
+        assert counts.largest_set() == largest
+        assert counts.test(use, 100) == 100 // largest * largest
+        with pytest.raises(InputError, match="is missing"):
+            ExampleCounts(made, published_sizes=False).test(use)
+
+    def test_of_other_options_nothing_is_known(self, experiment):
+        made = experiment(datasets={"compas": {"test_share": 0.5}})
+        with pytest.raises(InputError, match="is missing"):
+            ExampleCounts(made).test("compas")
+
+    def test_a_file_that_is_there_is_read(self, experiment, tmp_path):
+        folder = tmp_path / "data" / "geco" / "binary_gender_all"
+        folder.mkdir(parents=True)
+        for split in ("train", "test"):
+            (folder / f"{split}.jsonl").write_text("")
+        with pytest.raises(InputError, match="geco"):
+            ExampleCounts(experiment(datasets={"geco_all": {}})).test("geco_all")
 
     def test_the_largest_matched_set(self, experiment):
         assert ExampleCounts(experiment()).largest_set() == 2
@@ -214,5 +237,9 @@ class TestExampleCounts:
 
 
 def test_datasets_are_told_apart_by_their_options():
-    assert dataset_text('{"use": "a", "n": 1}') == dataset_text('{"n":1,"use":"a"}')
-    assert dataset_text('{"use": "a", "n": 1}') != dataset_text('{"use": "a", "n": 2}')
+    one, same, other = (
+        kind_of("prepare", "{}", dataset=text)
+        for text in ('{"use": "a", "n": 1}', '{"n":1,"use":"a"}', '{"use": "a", "n": 2}')
+    )
+    assert one == same
+    assert one != other

@@ -10,8 +10,7 @@ from support import TINY
 
 from exparity.config import Experiment
 from exparity.config.schema import read_schema
-from exparity.costs.examples import ExampleCounts
-from exparity.costs.planned import planned_jobs
+from exparity.costs.counts import ExampleCounts
 from exparity.costs.probe import probe_config
 
 BIG = {"datasets": {"pairs_all": {"n_pairs": 600}}}  # 240 test examples
@@ -30,9 +29,14 @@ def probe(experiment, repository):
     return make
 
 
-def sizes(experiment, stage):
-    jobs = planned_jobs(experiment, ExampleCounts(experiment))
-    return {job.kind.use: job.examples for job in jobs if job.kind.stage == stage}
+@pytest.fixture
+def sizes(jobs_of):
+    """Return a function that says how many examples each method or metric of a stage has."""
+
+    def by_use(experiment, stage):
+        return {job.kind.work[-1]: job.examples for job in jobs_of(experiment, stage)}
+
+    return by_use
 
 
 def test_it_is_a_config_with_results_of_its_own(probe):
@@ -41,7 +45,7 @@ def test_it_is_a_config_with_results_of_its_own(probe):
     assert small.seeds == [4]
 
 
-def test_its_jobs_are_of_all_kinds_that_the_experiment_has(probe):
+def test_its_jobs_are_of_all_kinds_that_the_experiment_has(probe, jobs_of):
     made, small = probe(
         **BIG,
         seeds=[0, 1],
@@ -49,14 +53,12 @@ def test_its_jobs_are_of_all_kinds_that_the_experiment_has(probe):
         metrics={"comprehensiveness": {"shards": 3}, "sensitivity": {}, "gini": {}},
         precision="bf16",
     )
-    planned, measured = (
-        {job.kind for job in planned_jobs(e, ExampleCounts(e))} for e in (made, small)
-    )
+    planned, measured = ({job.kind for job in jobs_of(e)} for e in (made, small))
     assert {kind.stage for kind in planned - measured} == {"gather"}
     assert measured < planned
 
 
-def test_methods_of_few_passes_get_more_examples(probe):
+def test_methods_of_few_passes_get_more_examples(probe, sizes):
     _, small = probe(
         **BIG,
         methods={"gradient": {}, "integrated_gradients": {}, "lime": {}},
@@ -87,12 +89,12 @@ def test_metrics_too_and_by_method_where_they_explain_again(probe):
 
 
 @pytest.mark.parametrize("examples", [2, 8, 30])
-def test_the_number_can_be_chosen(probe, examples):
+def test_the_number_can_be_chosen(probe, examples, sizes):
     _, small = probe(least=examples, **BIG, methods={"lime": {}})
     assert sizes(small, "explain") == {"lime": examples}
 
 
-def test_never_more_than_the_experiment_has(probe):
+def test_never_more_than_the_experiment_has(probe, sizes):
     limited = {
         "match": {"dataset": "pairs_all", "method": "gradient"},
         "method": {"max_examples": 6},
@@ -103,7 +105,7 @@ def test_never_more_than_the_experiment_has(probe):
     assert sizes(small, "explain") == {"gradient": 6, "lime": 4}
 
 
-def test_matched_sets_stay_whole(probe, monkeypatch):
+def test_matched_sets_stay_whole(probe, monkeypatch, sizes):
     monkeypatch.setattr(ExampleCounts, "largest_set", lambda self: 30)
     _, small = probe(**BIG, methods={"lime": {}})
     assert sizes(small, "explain") == {"lime": 30}
@@ -137,14 +139,14 @@ def test_overrides_of_other_seeds_go(probe):
     assert json.loads(statistics)["statistics"]["alpha"] == 0.01
 
 
-def test_analyses_that_run_models_get_a_sample(probe):
+def test_analyses_that_run_models_get_a_sample(probe, sizes):
     models = {"hub": {"checkpoint": "somebody/bert", "revision": "a"}}
     asked = {"mlm_score": None, "dataset_bias": {}}
     made, small = probe(**BIG, models=models, analyses=asked)
-    assert sizes(made, "mlm_score") == {"": 240}
-    assert sizes(small, "mlm_score") == {"": 132}  # 133, in whole pairs
+    assert sizes(made, "mlm_score") == {"mlm_score": 240}
+    assert sizes(small, "mlm_score") == {"mlm_score": 132}  # 133, in whole pairs
     _, small = probe(**BIG, models=models, analyses={"mlm_score": {"max_examples": 10}})
-    assert sizes(small, "mlm_score") == {"": 10}
+    assert sizes(small, "mlm_score") == {"mlm_score": 10}
 
 
 def test_all_examples_count_after_so_little_training(probe):

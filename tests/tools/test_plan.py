@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import resource
@@ -16,26 +17,23 @@ from support import N_METHODS, N_METRICS, TINY
 
 from exparity import cli
 from exparity.costs.estimate import LEVELS, Estimator
-from exparity.costs.finished import Finished
-from exparity.costs.job import FinishedJob
+from exparity.costs.finished import Finished, Job
+from exparity.costs.forecast import as_text, forecast, plain
 from exparity.costs.kinds import Kind
-from exparity.costs.plan import as_json, make_plan
-from exparity.costs.planned import PlannedJob
-from exparity.costs.table import aligned, gigabytes, hours
-from exparity.costs.text import text
+from exparity.costs.totals import aligned, gigabytes, hours
 
-LIME = Kind("explain", "lime", "a", model="bert", dataset="pairs", runs_model=True)
-TEST = Kind("test", options="s", dataset="pairs")
+LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
+TEST = Kind(("test",), "s", dataset="pairs")
 JOBS = 1 + 3 + N_METHODS + 2 * N_METHODS * N_METRICS + 1
 
 
 def finished(kind, seconds, examples=10, **facts):
-    return FinishedJob("x", kind, {}, None, examples, seconds, **facts)
+    return Job(kind, examples, seconds=seconds, **facts)
 
 
 def plan_of(planned, jobs, device="cpu"):
-    made = make_plan(planned, Estimator(jobs, device))
-    return made, text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
+    made = forecast(planned, Estimator(jobs, device))
+    return made, as_text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
 
 
 class TestPlan:
@@ -46,11 +44,11 @@ class TestPlan:
             finished(TEST, 36.0, work_seconds=0.0),
         ]  # fmt: skip
         planned = [
-            PlannedJob(LIME, 10, True), PlannedJob(LIME, 20, False), PlannedJob(TEST, 10, False)
+            Job(LIME, 10, True), Job(LIME, 20, False), Job(TEST, 10, False)
         ]  # fmt: skip
         made, shown = plan_of(planned, jobs)
-        explain, test, total = made.stages["explain"], made.stages["test"], made.total
-        assert list(made.stages) == ["explain", "test"]
+        (explain, test), total = made.stages, made.total
+        assert [stage.stage for stage in made.stages] == ["explain", "test"]
         assert (explain.jobs, explain.finished, explain.unknown) == (2, 1, 0)
         assert explain.seconds == pytest.approx(3600 + 5400)
         assert explain.seconds_to_go == pytest.approx(5400)
@@ -83,22 +81,22 @@ class TestPlan:
 
     def test_on_a_gpu(self):
         jobs = [finished(LIME, 3600.0, device="cuda:0")]
-        _, shown = plan_of([PlannedJob(LIME, 10, False)], jobs, "cuda")
+        _, shown = plan_of([Job(LIME, 10, False)], jobs, "cuda")
         assert "jobs that run a model were measured on a GPU (cuda)" in shown
         assert "GPU-hours" in shown
 
     def test_nothing_is_known(self):
-        made, shown = plan_of([PlannedJob(LIME, 10, False), PlannedJob(TEST, 10, False)], [])
+        made, shown = plan_of([Job(LIME, 10, False), Job(TEST, 10, False)], [])
         assert made.total.unknown == 2
         for line in shown.splitlines()[3:6]:
             assert line.split()[3:] == ["unknown"] * 5
         assert "Nothing has been measured yet." in shown
         assert shown.endswith("    exparity plan --configfile mine.yaml --measure")
-        row = as_json(made)["total"]
+        row = plain(made)["total"]
         assert [row[key] for key in ("seconds", "seconds_to_go", "bytes")] == [None] * 3
 
     def test_a_part_is_unknown_and_never_counted_as_nothing(self):
-        planned = [PlannedJob(LIME, 10, False), *[PlannedJob(TEST, 10, False)] * 3]
+        planned = [Job(LIME, 10, False), *[Job(TEST, 10, False)] * 3]
         made, shown = plan_of(planned, [finished(TEST, 3600.0)])
         assert made.total.unknown == 1
         assert "explain" in shown
@@ -107,11 +105,11 @@ class TestPlan:
         assert total.split()[1:5] == ["4", "0", "3+", "3+"]
         assert "       1  nothing alike: unknown, and not in any sum (+)" in shown
         assert "    explain lime (1)" in shown
-        assert as_json(made)["missing"] == {"explain lime": 1}
+        assert plain(made)["missing"] == {"explain lime": 1}
 
     def test_many_unknown_kinds_are_not_all_named(self):
-        planned = [PlannedJob(Kind("explain", f"m{i:02d}"), 1, False) for i in range(13)]
-        _, shown = plan_of([*planned, PlannedJob(TEST, 1, False)], [finished(TEST, 1.0)])
+        planned = [Job(Kind(("explain", f"m{i:02d}")), 1, False) for i in range(13)]
+        _, shown = plan_of([*planned, Job(TEST, 1, False)], [finished(TEST, 1.0)])
         assert "    explain m09 (1)" in shown
         assert "explain m10" not in shown
         assert "    3 more" in shown
@@ -125,21 +123,21 @@ class TestPlan:
         ],
     )
     def test_the_basis_is_told(self, change, words):
-        other = Kind(**{**vars(LIME), **change})
-        _, shown = plan_of([PlannedJob(LIME, 10, False)], [finished(other, 3600.0)])
+        other = LIME._replace(**change)
+        _, shown = plan_of([Job(LIME, 10, False)], [finished(other, 3600.0)])
         assert f"       1  {words}" in shown
         assert ("--measure" in shown) == ("dataset" not in change)
         assert "Of 1 jobs, nothing tells which part of the time grows" in shown
 
     def test_it_fits_a_terminal(self):
-        made, _ = plan_of([PlannedJob(LIME, 10, False), PlannedJob(TEST, 10, False)], [])
+        made, _ = plan_of([Job(LIME, 10, False), Job(TEST, 10, False)], [])
         made.total = replace(made.total, jobs=99_999, finished=99_999, unknown=9_999)
         made.total = replace(made.total, seconds=3e7, seconds_to_go=3e7, model_seconds=3e7)
         made.total = replace(made.total, max_rss_mb=123_456.0, bytes=1.5e13)
         made.undivided = 99_999
         for level in LEVELS:
             made.basis[level] = 99_999
-        shown = text(made, Path("config/paper.yaml"), [], "cuda")
+        shown = as_text(made, Path("config/paper.yaml"), [], "cuda")
         assert max(map(len, shown.splitlines())) <= 80
 
 
@@ -205,6 +203,20 @@ class TestCommand:
         assert found["basis"]["none"] == JOBS
         assert [row["stage"] for row in found["stages"]][:2] == ["prepare", "finetune"]
 
+    def test_without_raw_files_where_sizes_are_known(self, here, run):
+        far = {**TINY, "datasets": {"geco_all": {}, "compas": {}}}
+        (here / "far.yaml").write_text(yaml.safe_dump(far))
+        code, out, err = run("plan", "--configfile", "far.yaml")
+        assert (code, err) == (0, "")
+        assert out.startswith(f"far.yaml: {2 * (JOBS - 1) + 1} jobs, of which 0 are finished\n")
+        code, out, _ = run("plan", "--configfile", "far.yaml", "--write-probe", "probe.yaml")
+        assert code == 0
+
+    def test_nothing_of_the_run_stays_in_the_process(self, here, run):
+        before = dict(os.environ), gc.get_threshold(), Path.cwd()
+        assert run("plan", "--configfile", "tiny.yaml")[0] == 0
+        assert (dict(os.environ), gc.get_threshold(), Path.cwd()) == before
+
     def test_a_probe_is_written_and_is_a_config(self, here, run):
         code, out, _ = run("plan", "--configfile", "tiny.yaml", "--write-probe", "probe.yaml",
                            "--examples", 4, "--data-dir", "raw")  # fmt: skip
@@ -223,13 +235,15 @@ class TestCommand:
             (["--configfile", "gone.yaml"], "gone.yaml: cannot be read"),
             (["--configfile", "tiny.yaml", "--from", "gone"], "gone: no such folder"),
             (["--configfile", "bad.yaml"], "unknown key 'seedz'"),
-            (["--configfile", "far.yaml"], "train.jsonl is missing"),
+            (["--configfile", "own.yaml"], "compas-scores-two-years.csv is missing"),
             (["--configfile", "far.yaml", "--measure"], "train.jsonl is missing"),
         ],
     )
     def test_bad_input(self, here, run, arguments, words):
         (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))
         (here / "far.yaml").write_text(yaml.safe_dump({**TINY, "datasets": {"geco_all": {}}}))
+        own = {**TINY, "datasets": {"compas": {"test_share": 0.5}}}
+        (here / "own.yaml").write_text(yaml.safe_dump(own))
         code, out, err = run("plan", *arguments)
         assert (code, out) == (2, "")
         assert len(err.splitlines()) == 1

@@ -7,8 +7,9 @@ A grid is what :meth:`exparity.config.Experiment.report_options` says of an expe
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from pathlib import Path
 from typing import Any
 
 Ids = Mapping[str, str | int]
@@ -57,6 +58,27 @@ def levels(artefact: str) -> tuple[str, ...]:
 def path_of(artefact: str, ids: Ids) -> str:
     """Return where an artefact lies, relative to the results folder."""
     return PATHS[artefact].format(**ids)
+
+
+def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
+    """Return the files that there are of an artefact with their ids, sorted.
+
+    Hidden ones are work in progress.
+    """
+    place = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(PATHS[artefact])))
+    pattern = re.sub(r"\{\w+\}", "*", PATHS[artefact])
+    paths = {path.relative_to(results).as_posix(): path for path in results.glob(pattern)}
+    visible = {name: path for name, path in paths.items() if "/." not in name}
+    return sorted(
+        (match.groups(), path)
+        for name, path in visible.items()
+        if (match := place.fullmatch(name)) is not None
+    )
+
+
+def benchmark_of(rule: str, ids: Iterable[str]) -> str:
+    """Return where Snakemake's benchmark of a job lies, relative to the results folder."""
+    return f"{'/'.join(('benchmarks', rule, *ids))}.tsv"
 
 
 def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:

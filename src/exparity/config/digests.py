@@ -58,7 +58,7 @@ def report() -> str:
 @cache
 def cost() -> str:
     """Return the digest of what gathers the costs of jobs."""
-    return source_digest(*sources("costs"), _PACKAGE / "stages" / "cost.py")
+    return source_digest(*sources("costs"), _PACKAGE / "tools" / "cost.py")
 
 
 def _stage(name: str) -> str:

@@ -1,7 +1,1 @@
-"""What jobs cost: read from finished ones, and estimated from these for those of an experiment."""
-
-from __future__ import annotations
-
-from exparity.costs.kinds import STAGES, Kind
-
-__all__ = ["STAGES", "Kind"]
+"""What jobs cost: measured on finished ones, estimated from these for those of Snakemake's DAG."""

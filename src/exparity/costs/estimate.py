@@ -8,17 +8,13 @@ those took.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, linear_regression
 
-from exparity.costs.job import FinishedJob
-from exparity.costs.kinds import Kind
+from exparity.costs.finished import Job
+from exparity.costs.kinds import GATHER, Kind
 
-# Jobs that tell which part of their time grows with the examples, and take long where there are
-# many. The others are over in seconds, most of which is their start: they are compared with jobs of
-# about as many examples, since a few can take longer than many (exact p-values).
-_IN_PARTS = ("finetune", "explain", "evaluate", "mlm_score")
 # Numbers of examples this many times apart are far apart.
 _SPREAD = 4
 
@@ -77,13 +73,13 @@ class Cost:
     """What a job takes.
 
     Attributes:
-        seconds: from start to end.
+        seconds: from start to end; None if nothing tells.
         cpu_seconds: of all threads; None if nothing tells.
         max_rss_mb: most memory held at once; None if nothing tells.
         bytes: of its output.
     """
 
-    seconds: float
+    seconds: float | None
     cpu_seconds: float | None
     max_rss_mb: float | None
     bytes: float
@@ -92,9 +88,9 @@ class Cost:
 class _Group:
     """Finished jobs that are alike."""
 
-    def __init__(self, jobs: Sequence[FinishedJob]) -> None:
+    def __init__(self, jobs: Sequence[Job]) -> None:
         telling = [job for job in jobs if job.work_seconds is not None]
-        in_parts = jobs[0].kind.stage in _IN_PARTS
+        in_parts = _in_parts(jobs[0].kind)
         self.divided = bool(telling) or not in_parts
         self._jobs = telling or jobs
         times = [_times(job, job.seconds or 0.0) for job in self._jobs]
@@ -111,7 +107,7 @@ class _Group:
         return Cost(self._seconds.at(examples), cpu, self._memory, self._bytes.at(examples))
 
 
-def _times(job: FinishedJob, amount: float) -> Point:
+def _times(job: Job, amount: float) -> Point:
     """Divide an amount of a job as its seconds are; all of it grows if it does not tell."""
     share = 1.0
     if job.work_seconds is not None and job.seconds:
@@ -142,9 +138,9 @@ class Estimator:
         device: ``cpu`` or ``cuda``; of jobs that run a model, only those count that ran there.
     """
 
-    def __init__(self, jobs: Iterable[FinishedJob], device: str) -> None:
-        self._alike: dict[tuple[str, Kind], list[FinishedJob]] = defaultdict(list)
-        self._groups: dict[tuple[str, Kind, int | None], _Group] = {}
+    def __init__(self, jobs: Iterable[Job], device: str) -> None:
+        self._alike: dict[tuple[str, Hashable], list[Job]] = defaultdict(list)
+        self._groups: dict[tuple[str, Hashable, int | None], _Group] = {}
         for job in jobs:
             if job.seconds is None or (job.kind.runs_model and not job.device.startswith(device)):
                 continue
@@ -156,7 +152,7 @@ class Estimator:
         for level, view in LEVELS.items():
             alike = level, view(kind)
             if alike in self._alike:
-                size = None if kind.stage in _IN_PARTS else examples
+                size = None if _in_parts(kind) else examples
                 key = *alike, size
                 if key not in self._groups:
                     self._groups[key] = _Group(_near(self._alike[alike], size))
@@ -165,7 +161,16 @@ class Estimator:
         return Estimate()
 
 
-def _near(jobs: Sequence[FinishedJob], examples: int | None) -> Sequence[FinishedJob]:
+def _in_parts(kind: Kind) -> bool:
+    """Return whether jobs take long where there are many examples, and tell which part grows.
+
+    The others are over in seconds, most of which is their start: they are compared with jobs of
+    about as many examples, since a few can take longer than many (exact p-values).
+    """
+    return kind.runs_model or kind.stage == "evaluate"
+
+
+def _near(jobs: Sequence[Job], examples: int | None) -> Sequence[Job]:
     """Return the jobs of about as many examples; all if there are none, or for any number."""
     if examples is None:
         return jobs
@@ -179,16 +184,16 @@ def _near(jobs: Sequence[FinishedJob], examples: int | None) -> Sequence[Finishe
     return near or jobs
 
 
-def _with_stand_in(kind: Kind) -> Kind:
+def _stand_in(kind: Kind) -> tuple[str, ...]:
     """To gather is, as a test is, to start Python, read and write."""
-    return Kind("test") if kind.stage in ("gather", "test") else kind
+    return ("test",) if kind.stage in (GATHER, "test") else kind.work
 
 
-LEVELS: Mapping[str, Callable[[Kind], Kind]] = {
+LEVELS: Mapping[str, Callable[[Kind], tuple[Hashable, ...]]] = {
     "the same kind": lambda kind: kind,
-    "another dataset": lambda kind: kind.without("dataset"),
-    "another model": lambda kind: kind.without("dataset", "model"),
-    "other options": lambda kind: kind.without("dataset", "model", "options", "method_options"),
-    "another stage": _with_stand_in,
+    "another dataset": lambda kind: kind[:3],
+    "another model": lambda kind: kind[:2],
+    "other options": lambda kind: kind[:1],
+    "another stage": _stand_in,
 }
 """How alike finished jobs are to a planned one, by what they may differ in; the nearest first."""

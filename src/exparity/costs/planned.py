@@ -1,181 +1,165 @@
-"""The jobs of an experiment: what each works on, and whether it is finished."""
+"""The jobs of an experiment: those of the DAG that Snakemake makes of the workflow."""
 
 from __future__ import annotations
 
+import gc
 import json
+import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from pathlib import Path
+from typing import Any
 
-from exparity.artefacts.layout import ANALYSES
-from exparity.config.instances import canonical
-from exparity.costs import kinds
-from exparity.costs.examples import ExampleCounts, prepared_from
-from exparity.costs.kinds import Kind
-from exparity.jobs.parts import shard_sizes
+from exparity.core.errors import InputError
+from exparity.costs.counts import ExampleCounts
+from exparity.costs.finished import IDS, Ids, Job
+from exparity.costs.kinds import GATHER, Kind, kind_of
 
-if TYPE_CHECKING:
-    from exparity.config import Experiment
+# What gathers what the others took is no part of what an experiment takes.
+_ACCOUNTS = "cost"
 
 
 @dataclass(frozen=True)
-class PlannedJob:
-    """A job of an experiment.
+class DagJob:
+    """A job of Snakemake's DAG.
 
     Attributes:
-        kind: what its cost depends on.
-        examples: what it works on; of a training, its examples times its epochs.
-        finished: whether its output is there.
+        stage: its rule; that of the whole cell for a shard.
+        ids: its wildcards, of those that name a cell.
+        options: what the workflow hands it, as JSON.
+        shard: its number and how many there are, of a shard.
+        gathers: whether it puts shards together.
+        finished: whether Snakemake would leave it out.
     """
 
-    kind: Kind
-    examples: int
-    finished: bool
+    stage: str
+    ids: Ids = ()
+    options: str = "{}"
+    shard: tuple[int, int] | None = None
+    gathers: bool = False
+    finished: bool = False
+
+    @cached_property
+    def parameters(self) -> Any:
+        """Its options as the metadata of its artefact will have them."""
+        own = json.loads(self.options)
+        own.pop("digest", None)
+        if self.stage == "prepare":
+            return {**own.pop("params"), "use": own["use"]}
+        blocks = [value for value in own.values() if isinstance(value, dict)]
+        return blocks[0] if len(own) == len(blocks) == 1 else own
 
 
-def planned_jobs(experiment: Experiment, counts: ExampleCounts) -> Iterator[PlannedJob]:
-    """Yield every job that a run of an experiment from scratch has, finished or not.
+def dag_jobs(snakefile: Path, configfile: Path) -> list[DagJob]:
+    """Return the jobs that Snakemake has for a config file, finished or not, rule by rule.
 
-    Whether a finished one would run again, since something changed that it depends on, is for
-    Snakemake to say (``snakemake -n``).
+    Args:
+        snakefile: the workflow.
+        configfile: a config that is known to be good.
+
+    Raises:
+        InputError: Snakemake cannot make a DAG of it.
     """
-    grid = _Grid(experiment, counts)
-    for dataset in experiment.datasets:
-        yield grid.job(
-            kinds.prepare_kind(grid.made_from[dataset]), counts.total(dataset), f"data/{dataset}"
-        )
-    for dataset, model in experiment.pairs:
-        for seed in experiment.seeds:
-            yield from _Classifier(grid, dataset, model, seed).jobs()
-    for name in experiment.analyses.settings:
-        for dataset, *models in experiment.analyses.targets(name):
-            yield from _analysis(grid, name, dataset, *models)
-    yield PlannedJob(Kind("report"), grid.tests, grid.exists("report/index.html"))
+    from snakemake.api import SnakemakeApi
+    from snakemake.exceptions import RuleException, WorkflowError
+    from snakemake.settings.enums import Quietness
+    from snakemake.settings.types import (
+        ConfigSettings,
+        ExecutionSettings,
+        OutputSettings,
+        ResourceSettings,
+    )
+
+    # So quiet, a dry run ends with its DAG, before it goes through all jobs.
+    quiet = OutputSettings(quiet={Quietness.RULES, Quietness.PROGRESS})
+    try:
+        with _as_it_was(), SnakemakeApi(quiet) as api:
+            workflow = api.workflow(
+                resource_settings=ResourceSettings(cores=1),
+                config_settings=ConfigSettings(configfiles=[configfile.absolute()]),
+                snakefile=snakefile,
+            )
+            workflow.dag().execute_workflow(
+                "dryrun", execution_settings=ExecutionSettings(lock=False, ignore_incomplete=True)
+            )
+            made = workflow._workflow  # the API names no other way to it
+            order = {rule.name: place for place, rule in enumerate(made.rules)}
+            jobs = [job for job in made.dag.jobs if job.output and job.rule.name != _ACCOUNTS]
+            jobs.sort(key=lambda job: order[job.rule.name])
+            return [_read(job, made.dag.needrun(job)) for job in jobs]
+    except (RuleException, WorkflowError) as error:
+        raise InputError(f"{configfile}: {' '.join(str(error).split())}") from None
 
 
-class _Grid:
-    """What the cells of an experiment share."""
-
-    def __init__(self, experiment: Experiment, counts: ExampleCounts) -> None:
-        self.experiment, self.counts = experiment, counts
-        self.made_from = {name: prepared_from(experiment, name) for name in experiment.datasets}
-        self.tests = 0
-
-    def exists(self, path: str) -> bool:
-        return os.path.exists(f"{self.experiment.results}/{path}")
-
-    def job(self, kind: Kind, examples: int, output: str) -> PlannedJob:
-        return PlannedJob(kind, examples, self.exists(f"{output}.parquet"))
-
-
-def _analysis(
-    grid: _Grid, name: str, dataset: str, model: str | None = None
-) -> Iterator[PlannedJob]:
-    """Yield the jobs of an analysis: one for a dataset, or one for every seed of a model."""
-    experiment, counts, made_from = grid.experiment, grid.counts, grid.made_from[dataset]
-    folder = f"{ANALYSES[name]}/{dataset}"
-    if model is None:
-        kind = kinds.analysis_kind(name, "", made_from)
-        yield grid.job(kind, counts.total(dataset), folder)
-        return
-    examples = counts.explained(dataset, experiment.analyses.settings[name].get("max_examples"))
-    for seed in experiment.seeds:
-        text = kinds.model_text(experiment.finetune_options(dataset, model, seed))
-        kind = kinds.analysis_kind(name, text, made_from)
-        yield grid.job(kind, examples, f"{folder}/{model}/{seed}")
+def _read(job: Any, needed: bool) -> DagJob:
+    wildcards, shard = job.wildcards_dict, None
+    if "shard" in wildcards:
+        shard = int(wildcards["shard"]), int(wildcards["shards"])
+    return DagJob(
+        stage=job.rule.name.removesuffix("_shard") if shard else job.rule.name,
+        ids=tuple(wildcards[name] for name in IDS if name in wildcards),
+        options=job.params.get("options", "{}"),
+        shard=shard,
+        gathers=bool(job.input.get("shards")) and not shard,
+        finished=not needed,
+    )
 
 
-class _Classifier:
-    """The jobs of one dataset, model and seed."""
-
-    def __init__(self, grid: _Grid, dataset: str, model: str, seed: int) -> None:
-        self.grid, self.experiment = grid, grid.experiment
-        self.dataset, self.cell = dataset, (dataset, model, seed)
-        self.path = f"{dataset}/{model}/{seed}"
-        self.training = self.experiment.finetune_options(*self.cell)
-        self.model = kinds.model_text(self.training)
-        self.made_from = grid.made_from[dataset]
-        self.scored = 0
-
-    def jobs(self) -> Iterator[PlannedJob]:
-        """Yield its jobs in the order of a run."""
-        counts, path = self.grid.counts, self.path
-        epochs = int(_read(self.training)["training"]["epochs"])
-        trained = self.grid.exists(f"models/{path}/history.parquet")
-        yield PlannedJob(
-            kinds.finetune_kind(self.training, self.made_from),
-            epochs * counts.train(self.dataset),
-            trained and self.grid.exists(f"predictions/{path}.parquet"),
-        )
-        bias = self._statistics("bias", self.experiment.bias_options(*self.cell), "statistics")
-        yield self.grid.job(bias, counts.test(self.dataset), f"bias/{path}")
-        for method in self.experiment.methods:
-            yield from self._method(method)
-        if self.experiment.has_controls:
-            options = self.experiment.control_options(*self.cell)
-            control = self._statistics("control", options, "controls")
-            yield self.grid.job(control, self.scored, f"controls/{path}")
-
-    def _method(self, method: str) -> Iterator[PlannedJob]:
-        options = self.experiment.explain_options(*self.cell, method)
-        size = _read(options)["max_examples"]
-        yield from self._shared(
-            kinds.explain_kind(options, self.model, self.made_from),
-            self.grid.counts.explained(self.dataset, size),
-            self.experiment.methods[method].entry.facts.passes,
-            self.experiment.explain_shards(*self.cell, method),
-            "explanations",
-            f"{self.path}/{method}",
-        )
-        for metric in self.experiment.metrics:
-            yield from self._metric(method, metric, options, size)
-
-    def _metric(
-        self, method: str, metric: str, explained: str, size: int | None
-    ) -> Iterator[PlannedJob]:
-        cell = (*self.cell, method, metric)
-        options = self.experiment.evaluate_options(*cell)
-        path = f"{self.path}/{method}/{metric}"
-        examples = self.grid.counts.scored(self.dataset, size, _read(options)["max_examples"])
-        yield from self._shared(
-            kinds.evaluate_kind(options, explained, self.model, self.made_from),
-            examples,
-            passes_of(self.experiment, method, metric),
-            self.experiment.evaluate_shards(*cell),
-            "scores",
-            path,
-        )
-        self.scored += examples
-        self.grid.tests += 1
-        test = self._statistics("test", self.experiment.test_options(*cell), "statistics")
-        yield self.grid.job(test, examples, f"tests/{path}")
-
-    def _shared(
-        self, kind: Kind, examples: int, passes: int, shards: int, artefact: str, path: str
-    ) -> Iterator[PlannedJob]:
-        """Yield the job of a cell, or its shards and the job that gathers them."""
-        whole = self.grid.job(kind, examples, f"{artefact}/{path}")
-        if shards == 1:
-            yield whole
-            return
-        for index, size in enumerate(shard_sizes(examples, passes, shards), start=1):
-            share = self.grid.job(kind, size, f"shards/{artefact}/{path}/{index}-of-{shards}")
-            yield PlannedJob(kind, size, whole.finished or share.finished)
-        yield PlannedJob(Kind("gather"), examples, whole.finished)
-
-    def _statistics(self, stage: str, options: str, block: str) -> Kind:
-        return kinds.statistics_kind(stage, canonical(_read(options)[block]), self.made_from)
+@contextmanager
+def _as_it_was() -> Iterator[None]:
+    """Undo what the workflow sets for a process that is to run it, and keep its news to itself."""
+    environment, thresholds = dict(os.environ), gc.get_threshold()
+    disabled = logging.root.manager.disable
+    logging.disable(logging.INFO)
+    try:
+        yield
+    finally:
+        os.environ.clear()
+        os.environ.update(environment)
+        gc.set_threshold(*thresholds)
+        logging.disable(disabled)
 
 
-def passes_of(experiment: Experiment, method: str, metric: str) -> int:
-    """Return how many model passes a metric of a method's explanations takes, roughly."""
-    facts = experiment.metrics[metric].entry.facts
-    again = experiment.methods[method].entry.facts.passes if facts.needs == "explainer" else 1
-    return int(facts.passes * again)
+def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[Job]:
+    """Yield the jobs of a DAG with the kind of each and the number of its examples."""
+    cells = {(job.stage, job.ids): job for job in jobs if not job.shard}
+    tests = sum(job.stage == "test" for job in jobs)
+    for job in jobs:
+        examples = _examples(job, cells, counts) if job.ids else tests
+        kind = Kind((GATHER,)) if job.gathers else _kind(job, cells)
+        if job.shard:
+            index, of = job.shard
+            examples = examples // of + (index <= examples % of)
+        yield Job(kind, examples, job.finished)
 
 
-@lru_cache(maxsize=4096)
-def _read(options: str) -> Any:
-    return json.loads(options)
+Cells = Mapping[tuple[str, Ids], DagJob]
+
+
+def _kind(job: DagJob, cells: Cells) -> Kind:
+    def parameters(stage: str, ids: Ids) -> str:
+        before = cells.get((stage, ids))
+        return json.dumps(before.parameters) if before else "{}"
+
+    return kind_of(
+        job.stage,
+        json.dumps(job.parameters),
+        parameters("explain", job.ids[:4]),
+        parameters("finetune", job.ids[:3]),
+        parameters("prepare", job.ids[:1]),
+    )
+
+
+def _examples(job: DagJob, cells: Cells, counts: ExampleCounts) -> int:
+    """Return what a job works on: the examples of its cell, as far as they are not sampled."""
+    dataset = job.ids[0]
+    if len(job.ids) == 1:
+        return counts.total(dataset)
+    if job.stage == "finetune":
+        return int(job.parameters["training"]["epochs"]) * counts.train(dataset)
+    before = [("explain", job.ids[:4]), ("evaluate", job.ids[:5])][: max(0, len(job.ids) - 3)]
+    sampled = [cells[key].parameters for key in before] or [job.parameters]
+    return counts.test(dataset, *(parameters.get("max_examples") for parameters in sampled))

@@ -6,8 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from exparity.costs.examples import ExampleCounts
-from exparity.costs.planned import passes_of
+from exparity.costs.counts import ExampleCounts
 
 if TYPE_CHECKING:
     from exparity.config import Experiment
@@ -115,3 +114,10 @@ def _size(examples: int, passes: int, configured: list[str]) -> int:
 def _of(examples: int, passes: int, sizes: Iterable[int | None]) -> int:
     wanted = max(examples, examples * _PASSES // passes)
     return min([wanted, *(size for size in sizes if size is not None)])
+
+
+def passes_of(experiment: Experiment, method: str, metric: str) -> int:
+    """Return how many model passes a metric of a method's explanations takes, roughly."""
+    facts = experiment.metrics[metric].entry.facts
+    again = experiment.methods[method].entry.facts.passes if facts.needs == "explainer" else 1
+    return int(facts.passes * again)

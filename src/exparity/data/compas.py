@@ -47,6 +47,7 @@ _RACES = {"African-American": "African American", "Other": "other race"}
     reference="Angwin et al. 2016, ProPublica",
     files=(FILE,),
     display="COMPAS",
+    sizes=(4938, 1234),
 )
 def compas(
     source: DataSource,

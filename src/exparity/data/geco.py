@@ -174,4 +174,5 @@ for _id, _variant in _VARIANTS.items():
         files=tuple(_variant.files()),
         display=_variant.display,
         group_terms=pronouns_of(_variant.groups),
+        sizes=tuple(_variant.sizes.values()),
     )(_of_two(_id) if _variant.digests else _of_three(_id))

@@ -1,0 +1,43 @@
+"""What a training says of the time that it took."""
+
+from __future__ import annotations
+
+import pytest
+
+from exparity.artefacts.files import read_artefact
+from exparity.core.device import resolve_device
+from exparity.models.snapshots import StateFolder
+from exparity.stages.finetune import finetune_cell
+
+
+def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkeypatch):
+    output = tmp_path / "results" / "models" / "pairs" / "mine" / "5"
+
+    def train():
+        given = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]["parameters"]
+        finetune_cell(
+            cell / "data.parquet", output, tmp_path / "p.parquet", model=given["model"],
+            training=given["training"], model_id="mine", seed=5, device="auto",
+        )  # fmt: skip
+
+    save = StateFolder.save
+
+    def stop(state, snapshot):
+        save(state, snapshot)
+        if snapshot.facts["epoch"] == 2:
+            raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(StateFolder, "save", stop)
+        with pytest.raises(KeyboardInterrupt):
+            train()
+    train()
+    table, facts = read_artefact(output / "history.parquet", "history")
+    seconds = table.column("seconds").to_pylist()
+    assert len(seconds) == 3
+    assert facts["work_seconds"] == pytest.approx(sum(seconds), abs=0.001)
+    assert facts["earlier_seconds"] == pytest.approx(sum(seconds[:2]), abs=0.001)
+    assert facts["device"] == str(resolve_device("auto"))  # not what was asked for: GPU hours
+    whole = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]
+    assert whole["earlier_seconds"] == 0
+    assert whole["work_seconds"] > 0

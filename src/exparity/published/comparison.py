@@ -91,8 +91,8 @@ def compare_results(
     """
     published = load_study(study)
     names = match_names(rows, published, options, models or {})
-    matching = match_cells(rows, published, names)
-    used = {match.ids[:2] for match in matching.matches}
+    matches, left_out = match_cells(rows, published, names)
+    used = {match.ids[:2] for match in matches}
     cells = {
         (row["dataset"], row["model"], row["seed"])
         for row in rows
@@ -104,15 +104,14 @@ def compare_results(
         note_on(model, names["model"][model], source, published)
         for model, source in sources.items()
     ]
-    settings = _settings(matching.matches, options, sources)
     return Comparison(
         study=published,
-        matches=matching.matches,
-        left_out=matching.left_out,
+        matches=matches,
+        left_out=left_out,
         models=notes,
-        agreements=agreements(matching.matches),
-        correlations=correlations(matching.matches),
-        claims=recount(published, matching.matches, notes, settings),
+        agreements=agreements(matches),
+        correlations=correlations(matches),
+        claims=recount(published, matches, notes, _settings(matches, options, sources)),
         bias=match_bias(results, trained, published, names),
     )
 

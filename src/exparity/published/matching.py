@@ -34,19 +34,6 @@ class Match:
     theirs: PublishedCell
 
 
-@dataclass(frozen=True)
-class Matching:
-    """All matches, and what could not be matched.
-
-    Attributes:
-        matches: in the order of the published tables.
-        left_out: (kind, our id) without a published counterpart; for groups, both with "and".
-    """
-
-    matches: Sequence[Match]
-    left_out: Sequence[tuple[str, str]]
-
-
 def match_names(
     rows: Sequence[Row],
     study: PublishedStudy,
@@ -99,7 +86,9 @@ def _check(models: Mapping[str, str], ours: set[str], known: Sequence[str]) -> N
             )
 
 
-def match_cells(rows: Sequence[Row], study: PublishedStudy, names: Names) -> Matching:
+def match_cells(
+    rows: Sequence[Row], study: PublishedStudy, names: Names
+) -> tuple[list[Match], list[tuple[str, str]]]:
     """Put our cells beside the published ones.
 
     Significance is decided with the study's α and considerable effects with its threshold,
@@ -108,7 +97,11 @@ def match_cells(rows: Sequence[Row], study: PublishedStudy, names: Names) -> Mat
     Args:
         rows: rows of the disparity artefact.
         study: the published study.
-        names: what :func:`match_names` found.
+        names: what :func:`match_names` returned.
+
+    Returns:
+        All matches, in the order of the published tables; and (kind, our id) of what has no
+        published counterpart: for groups, both with "and".
     """
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     left_out: set[tuple[str, str]] = set()
@@ -134,7 +127,7 @@ def match_cells(rows: Sequence[Row], study: PublishedStudy, names: Names) -> Mat
         matches.append(Match((dataset, model, method, metric), ours, fewest, theirs))
     order = {key: position for position, key in enumerate(study.cells)}
     matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
-    return Matching(matches, sorted(left_out))
+    return matches, sorted(left_out)
 
 
 def _oriented(row: Row, groups: tuple[str, str]) -> dict[str, Any] | None:

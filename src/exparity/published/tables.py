@@ -87,48 +87,27 @@ def cell_record(match: Match) -> Record:
     """Return a match as one flat record."""
     ours, theirs = match.ours, match.theirs
     sign = None if theirs.mean_d is None else (theirs.mean_d > 0) - (theirs.mean_d < 0)
-    return {
-        **{kind: getattr(theirs, kind) for kind in IDS},
-        "significant_ours": ours.significant,
-        "total_ours": ours.total,
-        "significant_published": theirs.significant,
-        "total_published": theirs.total,
+    values = {
+        **vars(theirs),
+        **{f"{name}_ours": value for name, value in vars(ours).items()},
+        **{f"{name}_published": value for name, value in vars(theirs).items()},
         "majority_ours": ours.in_most_seeds,
         "majority_published": theirs.in_most_seeds,
-        "mean_d_ours": ours.mean_d,
-        "mean_d_published": theirs.mean_d,
-        "sd_d_published": theirs.sd_d,
-        "direction_ours": ours.direction,
         "direction_published": sign,
-        "considerable_ours": ours.considerable,
-        "considerable_published": theirs.considerable,
         "n_examples": match.n_examples,
         "flags": " ".join(ours.flags),
-        "table": theirs.table,
-        "effect_table": theirs.effect_table,
-        "effect_label": theirs.effect_label,
         **{f"our_{kind}": id for kind, id in zip(IDS, match.ids, strict=True)},
     }
+    return {name: values[name] for name in _CELLS}
 
 
 def _claim_record(result: ClaimResult) -> Record:
-    tables, ours = result.tables or (None, None), result.ours or (None, None)
-    return {
+    values = {
+        **vars(result.claim),
+        **vars(result),
         "claim_id": result.claim.id,
-        "section": result.claim.section,
-        "description": result.claim.description,
-        "unit": result.claim.unit,
-        "bound": result.claim.bound,
         "printed": float(result.claim.printed),
-        "tables_low": tables[0],
-        "tables_high": tables[1],
-        "tables_hold": result.tables_hold,
-        "ours_low": ours[0],
-        "ours_high": ours[1],
-        "ours_hold": result.ours_hold,
-        "rows": result.rows,
-        "cells": result.cells,
-        "cells_covered": result.cells_covered,
-        "comparable": result.comparable,
-        "note": result.note,
     }
+    for side in ("tables", "ours"):
+        values[f"{side}_low"], values[f"{side}_high"] = values[side] or (None, None)
+    return {name: values[name] for name in _CLAIMS}

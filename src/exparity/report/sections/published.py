@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from exparity.core.registry import Registry
@@ -23,25 +22,6 @@ _REGISTRIES: dict[str, Registry[Any]] = {
     "metric": METRICS,
 }
 _Row = tuple[str, str, str]
-
-
-@dataclass(frozen=True)
-class SideBySide:
-    """Our cells of one dataset and training beside the published ones.
-
-    Attributes:
-        dataset: display name.
-        scratch: whether the models were trained from scratch.
-        tables: the published tables that the numbers are from.
-        metrics: display names of the columns.
-        rows: (our model, published model, method, cells in the order of the metrics).
-    """
-
-    dataset: str
-    scratch: bool
-    tables: str
-    metrics: Sequence[str]
-    rows: Sequence[tuple[str, str, str, Sequence[Match | None]]]
 
 
 def content_of(comparison: Comparison) -> Content | None:
@@ -87,7 +67,8 @@ def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Corr
     ]
 
 
-def _side_by_side(comparison: Comparison) -> list[SideBySide]:
+def _side_by_side(comparison: Comparison) -> list[dict[str, Any]]:
+    """Return our cells of each dataset and training, in the order of the metrics."""
     metrics = list(dict.fromkeys(match.theirs.metric for match in comparison.matches))
     grouped: dict[tuple[str, bool], dict[_Row, dict[str, Match]]] = {}
     for match in comparison.matches:
@@ -96,16 +77,16 @@ def _side_by_side(comparison: Comparison) -> list[SideBySide]:
         row = match.ids[1], theirs.model, match.ids[2]
         table.setdefault(row, {})[theirs.metric] = match
     return [
-        SideBySide(
-            dataset=_name("dataset", dataset),
-            scratch=scratch,
-            tables=_tables([match for of_row in rows.values() for match in of_row.values()]),
-            metrics=[_name("metric", metric) for metric in metrics],
-            rows=[
+        {
+            "dataset": _name("dataset", dataset),
+            "scratch": scratch,
+            "tables": _tables([match for of_row in rows.values() for match in of_row.values()]),
+            "metrics": [_name("metric", metric) for metric in metrics],
+            "rows": [
                 (ours, theirs, _name("method", method), [of_row.get(m) for m in metrics])
                 for (ours, theirs, method), of_row in rows.items()
             ],
-        )
+        }
         for (dataset, scratch), rows in grouped.items()
     ]
 

@@ -52,7 +52,7 @@ class Entry:
 
 COMMANDS = {
     "prepare": Entry("stages.prepare:prepare", takes_plugins=True),
-    "finetune": Entry("stages.finetune:finetune_cell"),
+    "finetune": Entry("stages.finetune:finetune_cell", takes_plugins=True),
     "explain": Entry("stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
     "evaluate": Entry("stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
     "gather": Entry("stages.shards:gather_shards", is_job=False),

@@ -396,4 +396,36 @@ class Loaded:
     labels: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class CounterfactualFacts:
+    """What is true of a counterfactual generator whatever its inputs.
+
+    Attributes:
+        reference: where it is described.
+        groups: those that it can turn examples into; any if empty.
+        path_options: its options that name files of the user's own.
+        display: name for tables; the id with blanks if None.
+    """
+
+    reference: str
+    groups: tuple[str, ...] = ()
+    path_options: tuple[str, ...] = ()
+    display: str | None = None
+
+
+@dataclass(frozen=True)
+class InterventionFacts:
+    """What is true of a training-time intervention whatever its inputs.
+
+    Attributes:
+        reference: where it is described.
+        needs_counterfactuals: True if it asks for counterfactuals of examples.
+        display: name for tables; the id with blanks if None.
+    """
+
+    reference: str
+    needs_counterfactuals: bool
+    display: str | None = None
+
+
 Parameters = dict[str, Any]

@@ -84,6 +84,12 @@ ROWS = {
         {**_DATA, "example_id": "0002", "split": "train", "attributes": []},
     ],
     "history": [_HISTORY, {**_HISTORY, "epoch": 2}, {**_HISTORY, "epoch": 10}],
+    "training_set": [
+        {"position": 0, "example_id": "0002", "group": "female", "label": 0, "weight": 0.5,
+         "made_by": None, "words": None},
+        {"position": 1, "example_id": "0001", "group": "male", "label": 1, "weight": 1.0,
+         "made_by": "mirrored", "words": ["He", "sings"]},
+    ],
     "predictions": [
         {**_KEY, "label": 1, "probabilities": [0.25, 0.75], "predicted": 1},
         {**_KEY, "example_id": "0002", "match_id": None, "label": 0, "probabilities": [],

@@ -10,6 +10,7 @@ import pytest
 
 from exparity import InputError
 from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model
 from exparity.models.schemes import TRAINED_PARTS, apply_scheme, parts_of, training_mode
 from exparity.models.snapshots import StateFolder
@@ -43,7 +44,7 @@ def family(request):
 def train(data, folder: Path, checkpoint: str, scheme: str, training=TRAINING):
     spec = ModelSpec(checkpoint=checkpoint, scheme=scheme)
     state = StateFolder(folder / "state", "x")
-    found = finetune(data, spec, training, seed=0, state=state, device="cpu").model
+    found = finetune(TrainingSet.of(data, 0, 0), spec, training, state=state, device="cpu").model
     return {name: weight.numpy() for name, weight in found.state_dict().items()}
 
 

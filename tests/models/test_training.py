@@ -12,11 +12,12 @@ import pytest
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet, split_validation
 from exparity.models._loop import TrainingLoop, linear_schedule
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.models.training import finetune, split_validation
+from exparity.models.training import finetune
 from exparity.stages.finetune import finetune_cell, predict
 from exparity.stages.prepare import prepare
 
@@ -46,10 +47,9 @@ def data(data_path) -> PreparedData:
 
 
 def train(data, tmp_path, training=TRAINING, model=MODEL, seed=0, fingerprint="x"):
-    return finetune(
-        data, model, training, seed=seed, state=StateFolder(tmp_path / "state", fingerprint),
-        device="cpu",
-    )  # fmt: skip
+    training_set = TrainingSet.of(data, training.validation_share, seed)
+    state = StateFolder(tmp_path / "state", fingerprint)
+    return finetune(training_set, model, training, state=state, device="cpu")
 
 
 def weights(trained):

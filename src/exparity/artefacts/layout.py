@@ -20,6 +20,7 @@ PATHS = {
     "data": "data/{dataset}.parquet",
     "models": f"models/{_CELL}",
     "history": f"models/{_CELL}/history.parquet",
+    "training_set": f"models/{_CELL}/training_set.parquet",
     "predictions": f"predictions/{_CELL}.parquet",
     "explanations": f"explanations/{_CELL}/{{method}}.parquet",
     "scores": f"scores/{_CELL}/{{method}}/{{metric}}.parquet",

@@ -113,6 +113,20 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ),
         ("epoch",),
     ),
+    "training_set": (
+        "models",
+        ("dataset", "model", "seed"),
+        _fields(
+            ("position", pa.int64()),
+            ("example_id", pa.string()),
+            ("group", pa.string()),
+            ("label", pa.int8()),
+            ("weight", pa.float64()),
+            ("made_by", pa.string(), True),
+            ("words", pa.list_(pa.string()), True),
+        ),
+        ("position",),
+    ),
     "predictions": (
         "predictions",
         ("dataset", "model", "seed"),
@@ -263,6 +277,7 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
 ARTEFACTS = tuple(_ARTEFACTS)
 PATTERNS = {
     "history": "**/history.parquet",
+    "training_set": "**/training_set.parquet",
     "disparity": "disparity.parquet",
     "cost": "cost.parquet",
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.counterfactuals import check_groups
 from exparity.data import has_rationales
 
 if TYPE_CHECKING:
@@ -66,6 +67,27 @@ def check_rationales(experiment: Experiment) -> None:
             f"metrics.{comparing[0]}: compares explanations with rationales, and dataset '{id}' "
             f"has none; {remedy} it in a config without {', '.join(comparing)}"
         )
+
+
+def check_counterfactuals(experiment: Experiment) -> None:
+    """Check that generators fit their datasets, and that interventions have those they need.
+
+    Raises:
+        InputError: names the key and the remedy.
+    """
+    for dataset, generator in experiment.generators.items():
+        where = f"counterfactuals.{dataset}"
+        _require(dataset, list(experiment.datasets), where)
+        # Groups that options decide on are known once the data are read.
+        check_groups(generator.entry.id, experiment.datasets[dataset].entry.facts.groups, where)
+    for dataset, model in experiment.pairs:
+        for one in experiment.interventions[model]:
+            if one.entry.facts.needs_counterfactuals and dataset not in experiment.generators:
+                raise InputError(
+                    f"models.{model}.debias: '{one.id}' needs counterfactuals, and dataset "
+                    f"'{dataset}' has no generator; name one, counterfactuals.{dataset}, or leave "
+                    f"the dataset out of models.{model}.datasets"
+                )
 
 
 def check_cells(experiment: Experiment) -> None:

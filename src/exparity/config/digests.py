@@ -20,7 +20,8 @@ def sources(package: str) -> list[Path]:
 def finetune() -> str:
     """Return the digest of what trains."""
     names = ("training", "scratch", "checkpoints", "schemes", "ola")
-    return source_digest(*(_PACKAGE / "models" / f"{name}.py" for name in names))
+    files = [_PACKAGE / "models" / f"{name}.py" for name in names]
+    return source_digest(_PACKAGE / "data" / "training_set.py", *files)
 
 
 @cache

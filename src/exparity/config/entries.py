@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.config.instances import Instance
 from exparity.config.presets import replaced_use
 from exparity.core.errors import InputError
 from exparity.core.options import Option, complete
+from exparity.core.registry import Registry
 from exparity.data import DATASETS
+from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options, shared_sources
 from exparity.models.catalogue import known_id
@@ -49,6 +53,40 @@ def instances_of(
     return found
 
 
+def named(registry: Registry[Any], written: str | Mapping[str, Any], where: str) -> Instance:
+    """Return what an entry names: the id of an implementation, or ``use`` and its options.
+
+    Args:
+        registry: where implementations are known.
+        written: the entry.
+        where: how an error names the place.
+
+    Raises:
+        InputError: an unknown implementation or option, or a bad value.
+    """
+    settings = {"use": written} if isinstance(written, str) else dict(written)
+    entry = registry.get(settings.pop("use"), where)
+    complete(entry.options, settings, where)
+    entry.input_files(settings, where)
+    shared = sys.modules[registry.package].__file__ or ""
+    return Instance(entry.id, entry, settings, None, entry.options, (Path(shared),))
+
+
+def interventions_of(settings: Mapping[str, Any], where: str) -> list[Instance]:
+    """Return the interventions in the training of a model, in order.
+
+    Args:
+        settings: the model's entry.
+        where: how an error names the place.
+
+    Raises:
+        InputError: see :func:`named`.
+    """
+    written = settings.get("debias", [])
+    each = written if isinstance(written, list) else [written]
+    return [named(INTERVENTIONS, one, where) for one in each]
+
+
 def _check(
     options: Mapping[str, Option], settings: Mapping[str, Any], where: str, replaced: str | None
 ) -> None:
@@ -78,4 +116,12 @@ def written_out(experiment: Experiment) -> dict[str, Any]:
     for id, settings in experiment.models.items():
         known = known_id(id, experiment.config["models"][id] or {})
         models[id] = {**({"use": known} if known else {}), **settings}
-    return {**experiment.config, **blocks, "models": models}
+        if experiment.interventions[id]:
+            models[id]["debias"] = [_call(one) for one in experiment.interventions[id]]
+    counterfactuals = {id: _call(one) for id, one in experiment.generators.items()}
+    return {**experiment.config, **blocks, "models": models, "counterfactuals": counterfactuals}
+
+
+def _call(instance: Instance) -> dict[str, Any]:
+    params = complete(instance.options, instance.params, instance.id)
+    return {"use": instance.entry.id, **params}

@@ -16,19 +16,27 @@ from exparity.artefacts.files import atomic_path
 from exparity.artefacts.layout import GRID
 from exparity.config import digests
 from exparity.config.analyses import Analyses
-from exparity.config.checks import check_cells, check_rationales, check_references
-from exparity.config.entries import instances_of, written_out
+from exparity.config.checks import (
+    check_cells,
+    check_counterfactuals,
+    check_rationales,
+    check_references,
+)
+from exparity.config.entries import instances_of, interventions_of, named, written_out
 from exparity.config.instances import Instance, canonical
 from exparity.config.presets import with_preset
 from exparity.config.schema import read_schema, validate, with_defaults
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
+from exparity.counterfactuals import GENERATORS
 from exparity.data import input_files
 from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
 Cell = Mapping[str, str | int]
+NOT_OF_SPEC = ("training", "datasets", "debias")
+"""Keys of a model's entry that do not say where the model comes from."""
 
 
 def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
@@ -73,11 +81,20 @@ class Experiment:
             id: resolve_model(id, settings or {}, f"models.{id}", config.get("encoder"))
             for id, settings in config["models"].items()
         }
+        self.interventions = {
+            id: interventions_of(settings, f"models.{id}.debias")
+            for id, settings in self.models.items()
+        }
+        self.generators = {
+            dataset: named(GENERATORS, written, f"counterfactuals.{dataset}")
+            for dataset, written in config.get("counterfactuals", {}).items()
+        }
         self.seeds: list[int] = list(config["seeds"])
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
         check_references(self)
         check_rationales(self)
+        check_counterfactuals(self)
         check_cells(self)
         self.analyses = Analyses(self)
         self.analyses.check()
@@ -256,8 +273,21 @@ class Experiment:
                 "model": asdict(spec),
                 "training": asdict(settled),
                 "digest": digests.finetune(),
+                **self._interventions(dataset, model),
             }
         )
+
+    def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
+        """Return what a training depends on where interventions change what is trained on."""
+        interventions = self.interventions[model]
+        if not interventions:
+            return {}
+        where = f"models.{model}.debias"
+        calls: dict[str, Any] = {"debias": [one.call(where) for one in interventions]}
+        if any(one.entry.facts.needs_counterfactuals for one in interventions):
+            generator = self.generators[dataset]
+            calls["counterfactuals"] = generator.call(f"counterfactuals.{dataset}")
+        return calls
 
     def model_spec(self, model: str) -> ModelSpec:
         """Return where a model comes from.
@@ -265,7 +295,7 @@ class Experiment:
         Raises:
             InputError: it says neither a checkpoint nor an architecture, or an unknown key.
         """
-        own = {k: v for k, v in self.models[model].items() if k not in ("training", "datasets")}
+        own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
         try:
             return build(ModelSpec, own, f"models.{model}")
         except InputError as error:

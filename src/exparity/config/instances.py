@@ -11,6 +11,7 @@ from typing import Any
 from exparity.core.digest import source_digest
 from exparity.core.options import Option, complete
 from exparity.core.registry import Entry
+from exparity.data.files import sha256_of
 
 _RESERVED = ("use", "max_examples", "shards")
 
@@ -55,3 +56,10 @@ class Instance:
             "max_examples": changes.get("max_examples", self.max_examples),
             "digest": source_digest(self.entry.source, *self.shared),
         }
+
+    def call(self, where: str) -> dict[str, Any]:
+        """Return what a job that calls it depends on: options, code and the files that it reads."""
+        call = self.resolved(where, {})
+        del call["max_examples"]
+        files = {str(path): sha256_of(path) for path in self.entry.input_files(self.params, where)}
+        return {**call, **({"files": files} if files else {})}

@@ -95,10 +95,9 @@ class Argument:
     @property
     def is_block(self) -> bool:
         """Whether it is a mapping that ``KEY=VALUE`` extends."""
-        return typing.get_origin(self.kind) is Mapping and typing.get_args(self.kind)[1] in (
-            Any,
-            str,
-        )
+        if self.several or typing.get_origin(self.kind) is not Mapping:
+            return False
+        return typing.get_args(self.kind)[1] in (Any, str)
 
     @property
     def metavar(self) -> str:

@@ -1,4 +1,4 @@
-"""The registries of datasets, methods and metrics: the only lists of what exists.
+"""The registries of datasets, methods, metrics and the like: the only lists of what exists.
 
 A registry discovers the modules of its package, the entry points of its group, and plug-ins named
 in a config. Registering is cheap: implementing modules import torch and the like inside functions.
@@ -14,7 +14,7 @@ import re
 import sys
 import traceback
 import typing
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -52,6 +52,35 @@ class Entry(Generic[Facts]):
     def summary(self) -> str:
         """First line of the docstring."""
         return (self.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
+
+    def input_files(self, options: Mapping[str, Any], where: str) -> list[Path]:
+        """Return the files of the user's own that it reads, which its job must depend on.
+
+        Args:
+            options: its options, as far as they are set.
+            where: how errors name the place.
+
+        Raises:
+            InputError: an option that must name a file does not, or there is no such file.
+        """
+        paths = []
+        for option in getattr(self.facts, "path_options", ()):
+            value = options.get(option, self.options[option].default)
+            if value is None:
+                continue
+            place = f"{where}.{option}"
+            if not value:
+                raise InputError(f"{place}: name the file to read, from where you run")
+            if not Path(value).is_file():
+                raise InputError(
+                    f"{place}: no file {Path(value).absolute()}; give a path from where you run"
+                )
+            if set("{}") & set(str(value)):
+                raise InputError(
+                    f"{place}: {value}: '{{' and '}}' are wildcards here; rename the file"
+                )
+            paths.append(Path(value))
+        return paths
 
     @contextmanager
     def running(self) -> Iterator[None]:

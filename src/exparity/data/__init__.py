@@ -95,23 +95,7 @@ def input_files(id: str, options: Mapping[str, Any], where: str | None = None) -
     Raises:
         InputError: unknown id, an option that must name a file does not, or there is no such file.
     """
-    entry = DATASETS.get(id)
-    paths = []
-    for option in entry.facts.path_options:
-        value = options.get(option, entry.options[option].default)
-        if value is None:
-            continue
-        place = f"{where or f'dataset {id}'}.{option}"
-        if not value:
-            raise InputError(f"{place}: name the file to read, from where you run")
-        if not Path(value).is_file():
-            raise InputError(
-                f"{place}: no file {Path(value).absolute()}; give a path from where you run"
-            )
-        if set("{}") & set(str(value)):
-            raise InputError(f"{place}: {value}: '{{' and '}}' are wildcards here; rename the file")
-        paths.append(Path(value))
-    return paths
+    return DATASETS.get(id).input_files(options, where or f"dataset {id}")
 
 
 def has_rationales(id: str, options: Mapping[str, Any]) -> bool:

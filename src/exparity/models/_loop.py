@@ -5,9 +5,9 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.progress import Progress
@@ -22,8 +22,15 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-Item = tuple[list[int], int]
-"""Token ids and label of one example."""
+
+class Item(NamedTuple):
+    """One example as the loop trains on it."""
+
+    token_ids: list[int]
+    label: int
+    example_id: str
+    group: str
+    weight: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -54,17 +61,24 @@ def linear_schedule(step: int, total: int, warmup: int) -> float:
 
 
 class _EpochOrder:
-    """A sampler whose order is a function of (seed, epoch)."""
+    """A sampler whose order is a function of (seed, epoch).
 
-    def __init__(self, size: int, seed: int) -> None:
+    Where an epoch takes more examples than there are, they come round again, in another order.
+    """
+
+    def __init__(self, size: int, seed: int, per_epoch: int | None = None) -> None:
         self.size, self.seed, self.epoch = size, seed, 0
+        self.per_epoch = size if per_epoch is None else per_epoch
 
     def __len__(self) -> int:
-        return self.size
+        return self.per_epoch
 
     def __iter__(self) -> Iterator[int]:
-        order = generator(self.seed, "finetune", "order", self.epoch).permutation(self.size)
-        return iter(order.tolist())
+        draws = generator(self.seed, "finetune", "order", self.epoch)
+        left = self.per_epoch
+        while left > 0:
+            yield from draws.permutation(self.size)[:left].tolist()
+            left -= self.size
 
 
 class TrainingLoop:
@@ -109,12 +123,22 @@ class TrainingLoop:
         )
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.best: Mapping[str, torch.Tensor] = {}
+        self.weighted = False
 
-    def fit(self, items: list[Item], held_out: list[Item]) -> list[EpochRecord]:
-        """Train to the last epoch, or until validation stops improving."""
+    def fit(
+        self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
+    ) -> list[EpochRecord]:
+        """Train to the last epoch, or until validation stops improving.
+
+        Args:
+            items: what to train on.
+            held_out: what validates.
+            per_epoch: items that an epoch takes; all of them, once, if None.
+        """
         import torch
 
-        order = _EpochOrder(len(items), self.seed)
+        order = _EpochOrder(len(items), self.seed, per_epoch)
+        self.weighted = any(item.weight != 1 for item in items)
         loader = self.accelerator.prepare(
             torch.utils.data.DataLoader(
                 items,  # type: ignore[arg-type]
@@ -126,6 +150,10 @@ class TrainingLoop:
         total = self.training.epochs * len(loader)
         warmup = self.training.warmup_steps
         warmup = round(self.training.warmup_share * total) if warmup is None else warmup
+
+        def rate_at(step: int) -> float:
+            return self.training.learning_rate * linear_schedule(step, total, warmup)
+
         history = self._resume()
         with Progress(total, "fine-tuning", "steps") as progress:
             progress.advance(len(history) * len(loader))
@@ -134,7 +162,14 @@ class TrainingLoop:
                     log.info("no better validation loss for %s epochs", self.training.patience)
                     break
                 order.epoch = epoch
-                history.append(self._epoch(epoch, loader, held_out, total, warmup, progress))
+                history.append(self._epoch(epoch, loader, held_out, rate_at, progress))
+                log.info(
+                    "epoch %d of %d: training loss %.4f, accuracy %.3f",
+                    epoch + 1,
+                    self.training.epochs,
+                    history[-1].train_loss,
+                    history[-1].train_accuracy,
+                )
                 self._keep(history)
         return history
 
@@ -143,8 +178,7 @@ class TrainingLoop:
         epoch: int,
         loader: Any,
         held_out: list[Item],
-        total: int,
-        warmup: int,
+        rate_at: Callable[[int], float],
         progress: Progress,
     ) -> EpochRecord:
         import torch
@@ -155,19 +189,11 @@ class TrainingLoop:
         training_mode(self.model)
         step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
         for batch in loader:
-            rate = self.training.learning_rate * linear_schedule(step, total, warmup)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            output = self.model(**batch)
-            self.accelerator.backward(output.loss)
-            self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
-            self.optimizer.step()
-            self.optimizer.zero_grad()
+            rate = rate_at(step)
+            loss, hits = self._step(batch, rate)
+            self._require_finite(loss, epoch, step, rate)
             size = len(batch["labels"])
-            self._require_finite(loss := output.loss.item(), epoch, step, rate)
-            loss_sum += loss * size
-            correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
-            seen += size
+            loss_sum, correct, seen = loss_sum + loss * size, correct + hits, seen + size
             step += 1
             progress.advance()
         # The last step of all has no loss after it.
@@ -176,7 +202,7 @@ class TrainingLoop:
         validation_loss, validation_accuracy = self._validate(held_out)
         if held_out:
             self._require_finite(validation_loss, epoch, step - 1, rate)
-        record = EpochRecord(
+        return EpochRecord(
             epoch=epoch + 1,
             step=step,
             learning_rate=rate,
@@ -186,11 +212,24 @@ class TrainingLoop:
             validation_accuracy=validation_accuracy,
             seconds=time.monotonic() - start,
         )
-        log.info(
-            "epoch %d of %d: training loss %.4f, accuracy %.3f",
-            record.epoch, self.training.epochs, record.train_loss, record.train_accuracy,
-        )  # fmt: skip
-        return record
+
+    def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
+        """Take one optimiser step; returns the loss before it, and how many it got right."""
+        from torch.nn.functional import cross_entropy
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        weights = batch.pop("weights")
+        output = self.model(**batch)
+        loss = output.loss
+        if self.weighted:
+            losses = cross_entropy(output.logits, batch["labels"], reduction="none")
+            loss = (weights * losses).mean()
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss.item(), int((output.logits.argmax(-1) == batch["labels"]).sum())
 
     def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
         """Stop a training before it keeps what came of a number that is not one."""
@@ -204,13 +243,15 @@ class TrainingLoop:
     def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
         import torch
 
-        width = max(len(ids) for ids, _ in items)
-        rows = [ids + [self.pad_id] * (width - len(ids)) for ids, _ in items]
-        mask = [[1] * len(ids) + [0] * (width - len(ids)) for ids, _ in items]
+        width = max(len(item.token_ids) for item in items)
+        padding = [width - len(item.token_ids) for item in items]
+        ids = [i.token_ids + [self.pad_id] * pad for i, pad in zip(items, padding, strict=True)]
+        mask = [[1] * (width - pad) + [0] * pad for pad in padding]
         return {
-            "input_ids": torch.tensor(rows),
+            "input_ids": torch.tensor(ids),
             "attention_mask": torch.tensor(mask),
-            "labels": torch.tensor([label for _, label in items]),
+            "labels": torch.tensor([item.label for item in items]),
+            "weights": torch.tensor([item.weight for item in items]),
         }
 
     def _validate(self, items: list[Item]) -> tuple[float, float]:
@@ -224,6 +265,7 @@ class TrainingLoop:
             for first in range(0, len(items), self.training.batch_size):
                 part = items[first : first + self.training.batch_size]
                 batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
+                del batch["weights"]
                 output = self.model(**batch)
                 loss += output.loss.item() * len(part)
                 correct += int((output.logits.argmax(-1) == batch["labels"]).sum())

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.data.table import PreparedData, sample
-from exparity.interface import Example
+from exparity.data.training_set import TrainingSet
+from exparity.interface import Example, FloatArray
 from exparity.models._loop import EpochRecord, Item, TrainingLoop
 from exparity.models.checkpoints import build_model, check_known, input_limit
 from exparity.models.schemes import apply_scheme
@@ -36,35 +36,21 @@ class Trained:
     history: list[EpochRecord]
 
 
-def split_validation(
-    examples: Sequence[Example], share: float
-) -> tuple[list[Example], list[Example]]:
-    """Split off whole matched sets for validation: (training, validation)."""
-    held = (
-        {e.example_id for e in sample(examples, round(share * len(examples)))} if share else set()
-    )
-    return (
-        [e for e in examples if e.example_id not in held],
-        [e for e in examples if e.example_id in held],
-    )
-
-
 def finetune(
-    data: PreparedData,
+    training_set: TrainingSet,
     model_spec: ModelSpec,
     training: TrainingSpec,
     *,
-    seed: int,
     state: StateFolder,
     device: str = "auto",
 ) -> Trained:
-    """Fine-tune a classifier on a dataset's training split.
+    """Fine-tune a classifier.
 
     Args:
-        data: the prepared dataset.
+        training_set: examples and weights, what validates, and the seed of initialisation, order
+            and dropout.
         model_spec: where weights and tokenizer come from.
         training: hyperparameters.
-        seed: seed of initialisation, order and dropout.
         state: where unfinished work is kept.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
 
@@ -72,33 +58,39 @@ def finetune(
         The classifier in evaluation mode on the CPU, its tokenizer and the history.
 
     Raises:
-        InputError: the training split has one class only, or the model cannot be built or does
-            not know the data's words.
+        InputError: all examples are of one class, or the model cannot be built or does not know
+            the data's words.
         ExparityError: the training diverges.
     """
     import torch
 
-    examples, held_out = split_validation(data.split("train"), training.validation_share)
+    examples, seed = training_set.examples, training_set.seed
     if len({e.label for e in examples}) < 2:
         raise InputError(
-            f"dataset {data.dataset}: all training examples have the label "
+            f"dataset {training_set.dataset}: all training examples have the label "
             f"{examples[0].label}; a classifier needs two classes"
         )
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
     model, tokenizer = build_model(
-        model_spec, data.labels, [e.text for e in examples], trained=training.epochs > 0
+        model_spec, training_set.labels, [e.text for e in examples], trained=training.epochs > 0
     )
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
-    run = TrainingLoop(model, tokenizer, training, seed, state, device)
-    history = run.fit(_encode(tokenizer, examples), _encode(tokenizer, held_out))
-    return Trained(run.finished_model(), tokenizer, history)
+    loop = TrainingLoop(model, tokenizer, training, seed, state, device)
+    items = _encode(tokenizer, examples, training_set.weights)
+    held_out = _encode(tokenizer, training_set.held_out)
+    history = loop.fit(items, held_out, training_set.per_epoch)
+    return Trained(loop.finished_model(), tokenizer, history)
 
 
-def _encode(tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example]) -> list[Item]:
+def _encode(
+    tokenizer: PreTrainedTokenizerFast,
+    examples: Sequence[Example],
+    weights: FloatArray | None = None,
+) -> list[Item]:
     if not examples:
         return []
     encoded = tokenizer(
@@ -111,4 +103,8 @@ def _encode(tokenizer: PreTrainedTokenizerFast, examples: Sequence[Example]) -> 
         if not special
     ]
     check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
-    return list(zip(encoded["input_ids"], (e.label for e in examples), strict=True))
+    factors = [1.0] * len(examples) if weights is None else weights.tolist()
+    return [
+        Item(token_ids, example.label, example.example_id, example.group, weight)
+        for token_ids, example, weight in zip(encoded["input_ids"], examples, factors, strict=True)
+    ]

@@ -7,19 +7,25 @@ import json
 import logging
 import shutil
 import time
-from collections.abc import Mapping
-from dataclasses import asdict
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from types import MappingProxyType
+from typing import Annotated, Any
 
 import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.lineage import MANIFEST, current_lineage
-from exparity.core.flags import Device, Digest, Id, Output, Seed, TokenBudget
+from exparity.core.digest import source_digest
+from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, TokenBudget
+from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import apply, sources
 from exparity.jobs.job_lock import job_lock
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.snapshots import Snapshot, StateFolder
@@ -38,6 +44,8 @@ def finetune_cell(
     training: Mapping[str, Any],
     model_id: Id | None = None,
     seed: Seed = 0,
+    debias: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
+    counterfactuals: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
     digest: Digest = "",
     device: Device = "auto",
     threads: int | None = None,
@@ -57,6 +65,8 @@ def finetune_cell(
             :class:`~exparity.models.spec.TrainingSpec`.
         model_id: name of the model; by the folder of ``output`` if None.
         seed: seed of initialisation, order and dropout.
+        debias: interventions in what is trained on, in order: ``use`` and ``params`` of each.
+        counterfactuals: ``use`` and ``params`` of the generator that interventions may ask.
         digest: digest of the code that trains.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; torch's choice if None.
@@ -79,26 +89,25 @@ def finetune_cell(
     make_repeatable(threads)
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
-    parameters = {"model": asdict(model_spec), "training": asdict(training_spec)}
-    key = [sha256_of(data), parameters, seed, digest]
+    interventions = _interventions(debias, counterfactuals)
+    parameters = {"model": asdict(model_spec), "training": asdict(training_spec), **interventions}
+    key = [sha256_of(data), parameters, seed, digest, *_digests(interventions)]
     fingerprint = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
     state = output.with_name(f"{output.name}.state")
     if _finished(output, predictions, fingerprint):
         return
+    training_set = TrainingSet.of(prepared, training_spec.validation_share, seed)
+    training_set = _debiased(training_set, prepared, interventions)
+    train = partial(finetune, training_set, model_spec, training_spec, device=device)
     if _rank() > 0:
-        finetune(
-            prepared, model_spec, training_spec,
-            seed=seed, state=StateFolder(state, fingerprint), device=device,
-        )  # fmt: skip
+        train(state=StateFolder(state, fingerprint))
         return
     with job_lock(output.with_name(f".{output.name}.lock")):
         if _finished(output, predictions, fingerprint):
             log.info("%s: finished by another job meanwhile", output)
             return
         snapshots = _TimedFolder(state, fingerprint)
-        trained = finetune(
-            prepared, model_spec, training_spec, seed=seed, state=snapshots, device=device
-        )
+        trained = train(state=snapshots)
         temporary = output.with_name(f".{output.name}.tmp")
         shutil.rmtree(temporary, ignore_errors=True)
         with quiet_transformers(), saving(output):
@@ -118,6 +127,14 @@ def finetune_cell(
                 "earlier_seconds": round(snapshots.earlier_seconds, 3),
             },
         )
+        write_artefact(
+            temporary / "training_set.parquet",
+            "training_set",
+            training_set.rows(),
+            ids,
+            stage="finetune",
+            parameters=parameters,
+        )
         manifest = {
             **ids,
             "fingerprint": fingerprint,
@@ -130,6 +147,44 @@ def finetune_cell(
         temporary.replace(output)
         sync(output.parent)
         shutil.rmtree(state, ignore_errors=True)
+
+
+def _interventions(
+    debias: Sequence[Mapping[str, Any]], counterfactuals: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Return what artefacts say of the interventions in a training: nothing where there is none."""
+    if not debias:
+        return {}
+    used = {key: _call(counterfactuals) for key in ["counterfactuals"] if counterfactuals}
+    return {"debias": [_call(one) for one in debias], **used}
+
+
+def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
+    return {"use": settings["use"], "params": dict(settings.get("params", {}))}
+
+
+def _digests(interventions: Mapping[str, Any]) -> list[str]:
+    """Return the digest of the code that intervenes; none where nothing does."""
+    if not interventions:
+        return []
+    files, read = sources(interventions["debias"]), []
+    if "counterfactuals" in interventions:
+        call = interventions["counterfactuals"]
+        generator = GENERATORS.get(call["use"])
+        files.append(generator.source)
+        read = generator.input_files(call["params"], "counterfactuals")
+    return [source_digest(*files), *map(sha256_of, read)]
+
+
+def _debiased(
+    training_set: TrainingSet, data: PreparedData, interventions: Mapping[str, Any]
+) -> TrainingSet:
+    if not interventions:
+        return training_set
+    if "counterfactuals" in interventions:
+        make = counterfactuals_of(data, **interventions["counterfactuals"])
+        training_set = replace(training_set, counterfactuals=make)
+    return apply(training_set, interventions["debias"])
 
 
 class _TimedFolder(StateFolder):

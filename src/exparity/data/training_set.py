@@ -1,0 +1,120 @@
+"""What a classifier is trained on: examples, their weights, and what was held out of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from exparity.core.seeding import generator
+from exparity.data.table import PreparedData, sample
+from exparity.interface import Example, FloatArray, locked
+
+MADE_BY = "made_by"
+"""Attribute of an example that is not of the data: the intervention that made it."""
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingSet:
+    """What a classifier is trained on. Interventions make another with ``dataclasses.replace``.
+
+    Attributes:
+        dataset: id of the dataset's instance.
+        groups: groups in their declared order.
+        labels: class names by label index.
+        examples: (n,) in the order of training, before epochs shuffle it; one may be there often.
+        weights: (n,) factors of the examples' losses, not negative. A batch's loss is the mean of
+            its weighted losses, not divided by the sum of the weights.
+        held_out: what validates; interventions leave it alone.
+        seed: the run's seed.
+        per_epoch: examples that an epoch takes; all of them, once, if None.
+        draws: what an intervention's random draws are keyed by.
+        counterfactuals: returns an example's counterfactuals, one for each other group that one can
+            be made for; None where the config names no generator for the dataset.
+    """
+
+    dataset: str
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    examples: Sequence[Example]
+    weights: FloatArray
+    held_out: Sequence[Example]
+    seed: int
+    per_epoch: int | None = None
+    draws: tuple[str | int, ...] = ()
+    counterfactuals: Callable[[Example], Sequence[Example]] | None = None
+
+    def __post_init__(self) -> None:
+        weights = locked(np.array(self.weights, dtype=np.float64))
+        if weights.shape != (len(self.examples),):
+            raise ValueError(f"{len(self.examples)} examples, and weights of {weights.shape}")
+        if (
+            not np.isfinite(weights).all()
+            or (weights < 0).any()
+            or (weights.size and not weights.any())
+        ):
+            raise ValueError("weights must be finite and not negative, and not all 0")
+        if self.per_epoch is not None and self.per_epoch < 1:
+            raise ValueError(f"per_epoch is {self.per_epoch}; an epoch takes 1 example or more")
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "examples", tuple(self.examples))
+
+    @classmethod
+    def of(cls, data: PreparedData, validation_share: float, seed: int) -> TrainingSet:
+        """Take a dataset's training split, each example once and with weight 1.
+
+        Args:
+            data: the prepared dataset.
+            validation_share: share of the split that is held out.
+            seed: the run's seed.
+        """
+        examples, held_out = split_validation(data.split("train"), validation_share)
+        weights = np.ones(len(examples))
+        return cls(data.dataset, data.groups, data.labels, examples, weights, held_out, seed)
+
+    @property
+    def weighted(self) -> bool:
+        """Whether any example counts for more or less than 1."""
+        return bool((self.weights != 1).any())
+
+    def generator(self, *key: str | int) -> np.random.Generator:
+        """Return the random generator of a key, such as an example's id."""
+        return generator(self.seed, "debias", *self.draws, *key)
+
+    def take(self, positions: Sequence[int]) -> TrainingSet:
+        """Return the examples at these positions, in their order, with their weights."""
+        examples = [self.examples[position] for position in positions]
+        weights = self.weights[np.asarray(positions, dtype=np.int64)]
+        return replace(self, examples=examples, weights=weights)
+
+    def rows(self) -> list[Mapping[str, Any]]:
+        """Return the rows of the training_set artefact; words where the data have none such."""
+        return [
+            {
+                "position": position,
+                "example_id": example.example_id,
+                "group": example.group,
+                "label": example.label,
+                "weight": float(weight),
+                "made_by": example.attributes.get(MADE_BY),
+                "words": list(example.words) if MADE_BY in example.attributes else None,
+            }
+            for position, (example, weight) in enumerate(
+                zip(self.examples, self.weights, strict=True)
+            )
+        ]
+
+
+def split_validation(
+    examples: Sequence[Example], share: float
+) -> tuple[list[Example], list[Example]]:
+    """Split off whole matched sets for validation: (training, validation)."""
+    held = (
+        {e.example_id for e in sample(examples, round(share * len(examples)))} if share else set()
+    )
+    return (
+        [e for e in examples if e.example_id not in held],
+        [e for e in examples if e.example_id in held],
+    )

@@ -1,0 +1,89 @@
+"""Training-time interventions: the registry, and :func:`apply`, which runs them in order.
+
+An intervention is a function from a :class:`~exparity.data.training_set.TrainingSet` and its
+options to another one, registered with :func:`intervention` in a module of its own. It is applied
+after the held-out share is split off and before a tokenizer is trained.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.options import complete
+from exparity.core.registry import Registry
+from exparity.data.training_set import MADE_BY, TrainingSet
+from exparity.interface import Example, InterventionFacts
+
+INTERVENTIONS: Registry[InterventionFacts] = Registry(
+    "intervention", "exparity.debiasing", InterventionFacts
+)
+
+
+def intervention(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register an intervention under ``id`` with its facts.
+
+    See :class:`~exparity.interface.InterventionFacts`.
+    """
+    return INTERVENTIONS.register(id, **facts)
+
+
+def sources(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
+    """Return the files that implement interventions, for the digest of what they give."""
+    return [Path(__file__), *(INTERVENTIONS.get(call["use"]).source for call in calls)]
+
+
+def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> TrainingSet:
+    """Run interventions one after the other.
+
+    Args:
+        training_set: what would be trained on without them.
+        calls: ``use`` and ``params`` of each, in order.
+
+    Returns:
+        What to train on. Examples that are not of the data say which intervention made them.
+
+    Raises:
+        InputError: an unknown intervention or option, or no counterfactuals where one needs them.
+        ExparityError: an intervention broke its contract.
+    """
+    known = {_identity(example): example for example in training_set.examples}
+    for position, call in enumerate(calls):
+        entry = INTERVENTIONS.get(call["use"])
+        options = complete(entry.options, call.get("params", {}), f"debias {entry.id}")
+        if entry.facts.needs_counterfactuals and training_set.counterfactuals is None:
+            raise InputError(
+                f"debias {entry.id}: needs counterfactuals; name a generator, "
+                f"counterfactuals.{training_set.dataset}"
+            )
+        with entry.running():
+            changed = entry.function(replace(training_set, draws=(position, entry.id)), **options)
+        _check(entry.id, training_set, changed)
+        for example in changed.examples:
+            made = replace(example, attributes={**example.attributes, MADE_BY: entry.id})
+            known.setdefault(_identity(example), made)
+        examples = [known[_identity(example)] for example in changed.examples]
+        training_set = replace(changed, examples=examples)
+    return training_set
+
+
+def _identity(example: Example) -> tuple[Any, ...]:
+    return example.example_id, example.group, example.label, example.words
+
+
+def _check(id: str, before: TrainingSet, after: Any) -> None:
+    """Hold what an intervention returned to what it may change."""
+    if not isinstance(after, TrainingSet) or not after.examples:
+        raise ExparityError(f"intervention {id}: must return a TrainingSet that holds examples")
+    for name in ("dataset", "groups", "labels", "held_out", "seed", "counterfactuals"):
+        if getattr(after, name) is not getattr(before, name):
+            raise ExparityError(f"intervention {id}: may not change {name} of the training set")
+    for example in after.examples:
+        if example.group not in after.groups or not 0 <= example.label < len(after.labels):
+            raise ExparityError(
+                f"intervention {id}: gives example '{example.example_id}' the group "
+                f"'{example.group}' and the label {example.label}, which the data do not have"
+            )

@@ -1,0 +1,315 @@
+"""The sockets for training: interventions and counterfactual generators from plug-in files."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import yaml
+
+from exparity import ExparityError, InputError, cli, read_results
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.layout import path_of
+from exparity.config import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.registry import load_plugin
+from exparity.counterfactuals import GENERATORS, counterfactuals_of
+from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import INTERVENTIONS, apply, intervention
+from exparity.models._loop import _EpochOrder
+from exparity.models.snapshots import StateFolder
+from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.models.training import finetune
+from exparity.stages.prepare import prepare
+
+HERE = Path(__file__).parent
+PLUGINS = [str(HERE / "pronouns_plugin.py"), str(HERE / "mending_plugin.py")]
+BERT = {
+    "init": "scratch",
+    "architecture": "bert",
+    "size": {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+        "hidden_dropout_prob": 0.0,
+        "attention_probs_dropout_prob": 0.0,
+    },
+}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _plugins():
+    """Load both plug-ins, and forget them after: no other test shall see them."""
+    before = set(sys.modules)
+    for plugin in PLUGINS:
+        load_plugin(plugin)
+    yield
+    for name in set(sys.modules) - before:
+        if name.startswith("exparity_plugin_"):
+            del sys.modules[name]
+    GENERATORS._entries.clear()
+    INTERVENTIONS._entries.clear()
+
+
+@pytest.fixture(scope="module")
+def data_path(tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("data") / "data.parquet"
+    prepare(path, use="pairs_all", params={"n_pairs": 60}, data_dir=path.parent, dataset_id="pairs")
+    return path
+
+
+@pytest.fixture(scope="module")
+def data(data_path) -> PreparedData:
+    return read_prepared(data_path)
+
+
+@pytest.fixture
+def plain(data) -> TrainingSet:
+    make = counterfactuals_of(data, "pronouns", {})
+    return replace(TrainingSet.of(data, 0.25, 3), counterfactuals=make)
+
+
+class TestTrainingSet:
+    def test_interventions_run_in_order_and_leave_the_held_out_share(self, plain):
+        calls = [{"use": "mirrored", "params": {"weight": 0.5}}, {"use": "sampled"}]
+        one, other = apply(plain, calls), apply(plain, calls[::-1])
+        assert one.held_out is plain.held_out
+        assert one.rows() == apply(plain, calls).rows()
+        assert one.rows() != other.rows()
+        made = [row for row in one.rows() if row["made_by"]]
+        known = {(e.example_id, e.group) for e in plain.examples}
+        assert made
+        for row in made:
+            assert row["made_by"] == "mirrored"
+            assert row["weight"] == 0.5
+            assert (row["example_id"], row["group"]) not in known
+            assert {"he", "she", "his", "her", "him"} & {word.lower() for word in row["words"]}
+        assert all(row["words"] is None for row in one.rows() if not row["made_by"])
+        # Which of equal size is drawn depends on the seed.
+        assert apply(replace(plain, seed=4), calls).rows() != one.rows()
+
+    def test_counterfactuals_keep_id_and_label(self, data, plain):
+        for example in data.split("train"):
+            for other in plain.counterfactuals(example):
+                assert (other.example_id, other.label) == (example.example_id, example.label)
+                assert other.group != example.group
+                assert len(other.words) == len(example.words)
+
+    @pytest.mark.parametrize(
+        ("weights", "message"),
+        [([1.0], "examples, and weights of"), (-1.0, "not negative"), (float("nan"), "finite")],
+    )
+    def test_weights_that_cannot_be_are_refused(self, plain, weights, message):
+        if not isinstance(weights, list):
+            weights = np.append(np.ones(len(plain.examples) - 1), weights)
+        with pytest.raises(ValueError, match=message):
+            replace(plain, weights=weights)
+
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            (lambda t: replace(t, held_out=()), "may not change held_out"),
+            (lambda t: replace(t, examples=[], weights=[]), "that holds examples"),
+            (lambda t: None, "must return a TrainingSet"),
+            (lambda t: t.weights.fill(2), "writes to a read-only array"),
+            (lambda t: replace(t, weights=[1]), "test_sockets.py, line .*weights of"),
+            (
+                lambda t: replace(t, examples=[replace(e, group="x") for e in t.examples]),
+                "the group 'x'",
+            ),
+        ],
+    )
+    def test_an_intervention_that_breaks_its_contract_is_named(
+        self, plain, spoil, message, monkeypatch
+    ):
+        monkeypatch.setattr(INTERVENTIONS, "_entries", dict(INTERVENTIONS._entries))
+
+        @intervention("spoiling", reference="a test", needs_counterfactuals=False)
+        def spoiling(training_set: TrainingSet) -> TrainingSet:
+            """Spoil it."""
+            return spoil(training_set)
+
+        with pytest.raises(ExparityError, match=f"spoiling.*{message}"):
+            apply(plain, [{"use": "spoiling"}])
+
+    def test_without_a_generator_it_says_what_to_name(self, data):
+        with pytest.raises(InputError, match=r"needs counterfactuals; .*counterfactuals\.pairs"):
+            apply(TrainingSet.of(data, 0, 0), [{"use": "mirrored"}])
+
+
+class TestLoop:
+    def loss(self, plain, weights, tmp_path):
+        """Return the loss of the first step, taken over all examples at once."""
+        state = StateFolder(tmp_path / str(hash(tuple(weights))), "x")
+        training = TrainingSpec(epochs=1, batch_size=1000)
+        weighted = replace(plain, weights=weights)
+        found = finetune(weighted, ModelSpec(**BERT), training, state=state, device="cpu")
+        return found.history[0].train_loss
+
+    def test_losses_are_weighted_and_their_mean_is_not_divided_by_the_weights(
+        self, plain, tmp_path
+    ):
+        ones = np.ones(len(plain.examples))
+        even = np.arange(len(ones)) % 2 * 1.0
+        whole = self.loss(plain, ones, tmp_path)
+        parts = [self.loss(plain, part, tmp_path) for part in (even, 1 - even, 3 * ones)]
+        assert parts[0] + parts[1] == pytest.approx(whole, rel=1e-5)
+        assert parts[2] == pytest.approx(3 * whole, rel=1e-5)
+        assert min(parts) > 0
+
+    @pytest.mark.parametrize(("size", "per_epoch"), [(5, 12), (5, 3), (5, 5)])
+    def test_an_epoch_takes_as_many_as_it_is_told(self, size, per_epoch):
+        taken = list(_EpochOrder(size, 0, per_epoch))
+        assert len(taken) == per_epoch
+        counts = np.bincount(taken, minlength=size)
+        assert counts.max() - counts.min() <= 1
+
+    def test_equal_steps(self, plain, tmp_path):
+        once = apply(plain, [{"use": "sampled", "params": {"same_steps": True}}])
+        assert len(once.examples) < len(plain.examples)
+        training = TrainingSpec(epochs=1, batch_size=8)
+        state = StateFolder(tmp_path / "state", "x")
+        found = finetune(once, ModelSpec(**BERT), training, state=state, device="cpu")
+        assert found.history[0].step == -(-len(plain.examples) // 8)
+
+
+def experiment(repository, **changes) -> Experiment:
+    config = {
+        "plugins": PLUGINS,
+        "datasets": {"pairs": {"use": "pairs_all"}},
+        "models": {
+            "plain": BERT,
+            "mended": {
+                **BERT,
+                "debias": [{"use": "mirrored", "weight": 0.5}, "sampled"],
+            },
+        },
+        "counterfactuals": {"pairs": "pronouns"},
+        "methods": {"gradient": {}},
+        "metrics": {"gini": {}},
+        "training": {"epochs": 1},
+    }
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    return Experiment.from_config({**config, **changes}, schema)
+
+
+class TestConfig:
+    def options(self, found, model):
+        return json.loads(found.finetune_options("pairs", model, 0))
+
+    def test_jobs_depend_on_interventions_where_there_are_some(self, repository):
+        found = experiment(repository)
+        plain, mended = (self.options(found, model) for model in ("plain", "mended"))
+        assert plain.keys() == {"model", "training", "digest"}
+        assert {key: mended[key] for key in plain} == plain
+        assert [call["use"] for call in mended["debias"]] == ["mirrored", "sampled"]
+        assert mended["debias"][0]["params"] == {"weight": 0.5}
+        assert mended["counterfactuals"]["use"] == "pronouns"
+        # Its whole form is a config of the same jobs.
+        again = experiment(repository, **found.resolved())
+        assert self.options(again, "mended") == mended
+
+    def test_an_intervention_without_counterfactuals_does_not_depend_on_them(self, repository):
+        found = experiment(repository, models={"mended": {**BERT, "debias": "sampled"}})
+        assert "counterfactuals" not in self.options(found, "mended")
+
+    def test_the_source_and_the_files_count(self, repository, tmp_path):
+        pairs = tmp_path / "pairs.tsv"
+        pairs.write_text("boy\tgirl\n")
+        block = {"counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": str(pairs)}}}
+        before = self.options(experiment(repository, **block), "mended")
+        pairs.write_text("man\twoman\n")
+        after = self.options(experiment(repository, **block), "mended")
+        assert before["counterfactuals"] != after["counterfactuals"]
+        digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
+        assert len(digests) == 2  # one for each file
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            (
+                {"models": {"m": {**BERT, "debias": "mirored"}}},
+                r"models.m.debias: unknown intervention 'mirored'; did you mean 'mirrored'",
+            ),
+            (
+                {"models": {"m": {**BERT, "debias": {"use": "sampled", "shares": 1}}}},
+                r"models.m.debias: unknown option 'shares'; did you mean 'share'",
+            ),
+            (
+                {"models": {"m": {**BERT, "debias": [{"share": 0.5}]}}},
+                r"models.m.debias\[0\]: 'use' is a required property",
+            ),
+            ({"models": {"m": {**BERT, "debias": []}}}, r"models.m.debias: "),
+            ({"counterfactuals": {}}, r"models.mended.debias: 'mirrored' needs counterfactuals"),
+            (
+                {"counterfactuals": {"pair": "pronouns"}},
+                r"counterfactuals.pair: no 'pair' here; did you mean 'pairs'",
+            ),
+            (
+                {"counterfactuals": {"pairs": "pronuns"}},
+                r"unknown counterfactual generator 'pronuns'; did you mean 'pronouns'",
+            ),
+            (
+                {"counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": "not/there"}}},
+                r"counterfactuals.pairs.more_pairs: no file .*not/there",
+            ),
+            (
+                {"datasets": {"pairs": {"use": "geco_nonbinary_all", "verify": False}}},
+                r"counterfactuals.pairs: 'pronouns' makes the groups male, female, and not 'neut",
+            ),
+        ],
+    )
+    def test_what_cannot_be_is_named(self, repository, changes, message):
+        with pytest.raises(InputError, match=message):
+            experiment(repository, **changes)
+
+
+def test_the_command_trains_on_what_interventions_leave(
+    repository, data_path, data, tmp_path, monkeypatch
+):
+    """The job of the workflow, with what the workflow hands it."""
+    found = experiment(repository)
+    for model in ("plain", "mended"):
+        output = tmp_path / path_of("models", {"dataset": "pairs", "model": model, "seed": 0})
+        predictions = tmp_path / "predictions" / "pairs" / model / "0.parquet"
+        arguments = [
+            *("finetune", "--options", found.finetune_options("pairs", model, 0)),
+            *("--model-id", model, "--seed", "0", "--data", str(data_path), "--device", "cpu"),
+            *("--output", str(output), "--predictions", str(predictions)),
+            *("--plugins", *PLUGINS),
+        ]
+        assert cli.main(arguments) == 0
+    trained = read_results(tmp_path, "training_set")
+    plain = trained[trained["model"] == "plain"].sort_values("position")
+    train = data.split("train")
+    assert list(plain["example_id"]) == [example.example_id for example in train]
+    assert list(plain["label"]) == [example.label for example in train]
+    assert set(plain["weight"]) == {1.0}
+    assert plain["made_by"].isna().all()
+    assert plain["words"].isna().all()
+    mended = trained[trained["model"] == "mended"]
+    assert set(mended["weight"]) == {0.5, 1.0}
+    assert set(mended["made_by"].dropna()) == {"mirrored"}
+    metadata = read_artefact(tmp_path / path_of("training_set", ids("mended")), "training_set")[1]
+    assert [call["use"] for call in metadata["parameters"]["debias"]] == ["mirrored", "sampled"]
+    weights = [
+        (tmp_path / path_of("models", ids(model)) / "model.safetensors").read_bytes()
+        for model in ("plain", "mended")
+    ]
+    assert weights[0] != weights[1]
+
+
+def ids(model):
+    return {"dataset": "pairs", "model": model, "seed": 0}
+
+
+def test_the_schema_describes_both_keys(repository):
+    schema = yaml.safe_load((repository / "workflow/schemas/config.schema.yaml").read_text())
+    assert schema["properties"]["counterfactuals"]["description"]
+    assert schema["$defs"]["model"]["properties"]["debias"]["description"]

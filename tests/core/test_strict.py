@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from exparity.config import check_or_exit
+from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError
 from exparity.core.strict import MAX_VALUES, parse_json, parse_yaml, read_yaml
-from exparity.tools.data import read_experiment
 
 CONFIG = """\
 datasets: {pairs_all: {}}
@@ -51,7 +51,7 @@ class TestYaml:
         text = end if isinstance(end, bytes) else end.encode()
         path.write_bytes(text if text.startswith(b"\xff\xfe") else CONFIG.encode() + text)
         with pytest.raises(InputError) as refused:
-            read_experiment(path)
+            read_experiment([path])
         assert str(refused.value).startswith(f"{path}:")
         assert message in str(refused.value)
         assert "\n" not in str(refused.value)

@@ -215,7 +215,9 @@ class TestConfig:
         )
         assert f"{tmp_path}/raw/geco/" in run("data", "list", "--configfile", path)[1]
         other = tmp_path / "other"
+        over = run("data", "list", "--configfile", path, "--config", f"data_dir={other}")[1]
         found = run("data", "list", "--configfile", path, "--data-dir", other)[1]
+        assert over == found
         assert f"{other}/geco/" in found
         assert run("data", "check", "--configfile", path)[0] == 2
 

@@ -193,6 +193,16 @@ class TestCommand:
         assert "Nothing has been measured yet." in out
         assert not (here / "results").exists()
 
+    def test_a_config_as_snakemake_takes_it(self, here, run):
+        (here / "more.yaml").write_text("title: more\nseeds: [3]\n")
+        seeds = ["--config", "seeds=[0, 1]", "results=elsewhere"]
+        code, out, _ = run("plan", "--configfile", "tiny.yaml", "more.yaml", *seeds, "--json")
+        found = json.loads(out)
+        assert found["config"] == "tiny.yaml more.yaml --config 'seeds=[0, 1]' results=elsewhere"
+        assert found["results"] == "elsewhere"
+        finetune = next(row for row in found["stages"] if row["stage"] == "finetune")
+        assert (code, finetune["jobs"]) == (0, 2)
+
     def test_json(self, here, run):
         code, out, _ = run("plan", "--configfile", "tiny.yaml", "--json")
         assert code == 0
@@ -235,6 +245,8 @@ class TestCommand:
             (["--configfile", "gone.yaml"], "gone.yaml: cannot be read"),
             (["--configfile", "tiny.yaml", "--from", "gone"], "gone: no such folder"),
             (["--configfile", "bad.yaml"], "unknown key 'seedz'"),
+            (["--configfile", "tiny.yaml", "--config", "seedz=1"], "unknown key 'seedz'"),
+            (["--configfile", "tiny.yaml", "--config", "seeds"], "'seeds' is not KEY=VALUE"),
             (["--configfile", "own.yaml"], "compas-scores-two-years.csv is missing"),
             (["--configfile", "far.yaml", "--measure"], "train.jsonl is missing"),
         ],

@@ -7,7 +7,6 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -316,8 +315,11 @@ class TestCommand:
         assert run.returncode == 0, run.stderr.decode()
 
 
-def test_the_repository_has_no_results_by_default(repository):
-    """The default folder is that of the default experiment."""
-    from exparity.cli import command_of
-
-    assert command_of("show").parse([]).flags == {"results": Path("results")}
+def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"^results: no such folder"):
+        show()
+    config = {"configfile": [repository / "config" / "config.yaml"], "config": ["results=gone"]}
+    with pytest.raises(InputError, match=r"^gone: no such folder"):
+        show(**config)
+    assert shown(results, **config) == shown(results)

@@ -1,12 +1,101 @@
-"""Config values from the command line, with the types that a file would give them."""
+"""Configs as Snakemake has them from a command line: several files, and values over them."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
-from exparity.core.strict import parse_yaml
+from exparity.core.strict import parse_yaml, read_yaml
+
+DEFAULT = Path("config", "config.yaml")
+"""The config of a run that names none."""
+_SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
+_KEY = re.compile(r"[a-zA-Z_][\w-]*")
+
+
+def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Experiment:
+    """Return the experiment of ``--configfile`` and ``--config``, as the workflow reads it.
+
+    Args:
+        files: see :func:`read_config`.
+        overrides: see :func:`read_config`.
+
+    Raises:
+        InputError: no such file, not YAML, or a bad config.
+    """
+    config = read_config(files, overrides)
+    for folder in (Path(__file__).parents[3], Path.cwd()):
+        if (folder / _SCHEMA).is_file():
+            return Experiment.from_config(config, read_schema(folder / _SCHEMA))
+    raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
+
+
+def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:
+    """Return the config that Snakemake has after ``--configfile`` and ``--config``.
+
+    Args:
+        files: each adds to those before it, and changes them; the default one if none is named.
+        overrides: ``KEY=VALUE``, which change them all.
+
+    Raises:
+        InputError: a file that is no config, or an override that is no ``KEY=VALUE``.
+    """
+    config: dict[str, Any] = {}
+    for path in files or [DEFAULT]:
+        content = read_yaml(path)
+        if not isinstance(content, dict):
+            raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
+        _update(config, content)
+    _update(config, read_overrides(overrides))
+    return config
+
+
+def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
+    """Return what ``--config`` sets.
+
+    Raises:
+        InputError: one is no ``KEY=VALUE``.
+    """
+    config: dict[str, Any] = {}
+    for override in overrides:
+        key, sign, text = override.partition("=")
+        if not sign or not _KEY.fullmatch(key):
+            raise InputError(f"--config: '{override}' is not KEY=VALUE, such as seeds=[0]")
+        _update(config, {key: as_in_a_file(_as_snakemake_reads(text))})
+    return config
+
+
+def _update(config: dict[str, Any], changes: Mapping[Any, Any]) -> None:
+    """Change a config in place, mappings within mappings too."""
+    for key, value in changes.items():
+        if isinstance(value, Mapping):
+            inner = config.get(key)
+            config[key] = inner if isinstance(inner, dict) else {}
+            _update(config[key], value)
+        else:
+            config[key] = value
+
+
+def _as_snakemake_reads(text: str) -> Any:
+    """Return a number, a truth, or YAML whose scalars are text."""
+    import yaml
+
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    if text in ("True", "False"):
+        return text == "True"
+    try:
+        return yaml.load(text, Loader=yaml.BaseLoader) if text else None
+    except yaml.YAMLError:
+        return text
 
 
 def as_in_a_file(value: Any) -> Any:

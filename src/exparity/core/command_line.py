@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import math
+import operator
 import os
 import re
 import types
@@ -158,13 +160,11 @@ class Argument:
         text = self.help
         if self.flag.repeat or self.is_block:
             text += "; repeat for several"
-        if not required and self.kind is not bool and self._has_plain_default:
-            text += f" (default: {self.default})"
+        defaults = self.default if isinstance(self.default, tuple) else (self.default,)
+        values = [str(value) for value in defaults if isinstance(value, str | int | float | Path)]
+        if not required and self.kind is not bool and any(values):
+            text += f" (default: {' '.join(values)})"
         return text.replace("%", "%%")
-
-    @property
-    def _has_plain_default(self) -> bool:
-        return isinstance(self.default, str | int | float | Path) and self.default != ""
 
 
 def json_object(text: str) -> dict[str, Any]:
@@ -197,17 +197,16 @@ def _number(text: str, kind: Any, ends: Range) -> Any:
     try:
         value = kind(text)
     except ValueError:
-        value = None
-    low, high = ends.at_least, ends.at_most
-    if (
-        value is None
-        or (low is not None and value < low)
-        or (high is not None and value > high)
-        or (ends.above is not None and value <= ends.above)
-        or (ends.below is not None and value >= ends.below)
-    ):
-        named = {"from": low, "to": high, "above": ends.above, "below": ends.below}
-        span = " ".join(f"{word} {end}" for word, end in named.items() if end is not None)
+        value = math.nan  # is within no range
+    checks: list[tuple[str, float | None, Callable[[Any, Any], bool]]] = [
+        ("from", ends.at_least, operator.ge),
+        ("to", ends.at_most, operator.le),
+        ("above", ends.above, operator.gt),
+        ("below", ends.below, operator.lt),
+    ]
+    checks = [check for check in checks if check[1] is not None]
+    if not math.isfinite(value) or not all(holds(value, end) for _, end, holds in checks):
+        span = " ".join(f"{word} {end}" for word, end, _ in checks)
         number = "whole number" if kind is int else "number"
         raise argparse.ArgumentTypeError(f"'{text}' is not a {number}{span and ', ' + span}")
     return value
@@ -308,7 +307,7 @@ class Command:
         self._takes_options = takes_options
         self.parser = Parser(
             prog=f"exparity {name}",
-            description=description_of(function).replace("%", "%%"),
+            description=description_of(function),
         )
         groups: dict[str, Any] = {}
         for argument in self.arguments.values():

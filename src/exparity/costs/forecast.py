@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from exparity.costs.estimate import LEVELS, Estimator
@@ -74,12 +73,12 @@ def _values(total: Total) -> dict[str, Any]:
     return {**vars(total), **dict.fromkeys(unknown)}
 
 
-def as_text(made: Forecast, config: Path, known: Sequence[Finished], device: str) -> str:
+def as_text(made: Forecast, config: str, known: Sequence[Finished], device: str) -> str:
     """Return a forecast as a person reads it, at most 80 columns wide.
 
     Args:
         made: the forecast.
-        config: the config file.
+        config: the config, as ``--configfile`` and ``--config`` name it.
         known: the folders that measurements come from.
         device: where jobs ran that run a model.
     """
@@ -123,7 +122,7 @@ def _basis(made: Forecast) -> list[str]:
     return lines
 
 
-def _remedy(made: Forecast, config: Path) -> list[str]:
+def _remedy(made: Forecast, config: str) -> list[str]:
     lines = []
     if not made.total.known:
         lines = ["Nothing has been measured yet."]

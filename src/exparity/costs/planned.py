@@ -53,12 +53,15 @@ class DagJob:
         return blocks[0] if len(own) == len(blocks) == 1 else own
 
 
-def dag_jobs(snakefile: Path, configfile: Path) -> list[DagJob]:
-    """Return the jobs that Snakemake has for a config file, finished or not, rule by rule.
+def dag_jobs(
+    snakefile: Path, *configfiles: Path, config: Mapping[str, Any] | None = None
+) -> list[DagJob]:
+    """Return the jobs that Snakemake has for a config, finished or not, rule by rule.
 
     Args:
         snakefile: the workflow.
-        configfile: a config that is known to be good.
+        configfiles: files of a config that is known to be good.
+        config: values over those of the files.
 
     Raises:
         InputError: Snakemake cannot make a DAG of it.
@@ -79,7 +82,9 @@ def dag_jobs(snakefile: Path, configfile: Path) -> list[DagJob]:
         with _as_it_was(), SnakemakeApi(quiet) as api:
             workflow = api.workflow(
                 resource_settings=ResourceSettings(cores=1),
-                config_settings=ConfigSettings(configfiles=[configfile.absolute()]),
+                config_settings=ConfigSettings(
+                    config=dict(config or {}), configfiles=[path.absolute() for path in configfiles]
+                ),
                 snakefile=snakefile,
             )
             workflow.dag().execute_workflow(
@@ -91,7 +96,7 @@ def dag_jobs(snakefile: Path, configfile: Path) -> list[DagJob]:
             jobs.sort(key=lambda job: order[job.rule.name])
             return [_read(job, made.dag.needrun(job)) for job in jobs]
     except (RuleException, WorkflowError) as error:
-        raise InputError(f"{configfile}: {' '.join(str(error).split())}") from None
+        raise InputError(f"{configfiles[-1]}: {' '.join(str(error).split())}") from None
 
 
 def _read(job: Any, needed: bool) -> DagJob:

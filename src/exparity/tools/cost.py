@@ -6,37 +6,47 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import Folder, Output
+from exparity.core.flags import ConfigFiles, Folder, Output, Overrides
 from exparity.costs.estimate import Cost
 from exparity.costs.finished import IDS, Job, read_finished
 from exparity.costs.totals import aligned, gigabytes, hours, totals
+from exparity.tools.configured import results_of
 
 log = logging.getLogger(__name__)
 _NAMED = 10
 _MEASURED = ("examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb", "device", "bytes")
 
 
-def cost(results: Folder | None = None, output: Output | None = None) -> None:
+def cost(
+    results: Folder | None = None,
+    output: Output | None = None,
+    *,
+    configfile: ConfigFiles = (),
+    config: Overrides = (),
+) -> None:
     """Gather what every finished job took.
 
     A summary is printed. Files that no sense can be made of are named in the log and left out;
     what a job without a benchmark took is null.
 
     Args:
-        results: folder of results; that of ``output`` if None, or ``results``.
+        results: folder of results; that of ``output`` if None, of the config, or ``results``.
         output: the cost artefact to write; ``cost.parquet`` there if None.
+        configfile: an experiment, whose results are meant.
+        config: values over those of the config file.
 
     Raises:
         InputError: there is no such folder, or no finished job in it.
     """
     start = time.monotonic()
-    results = results or (output.parent if output else Path("results"))
+    if results is None:
+        says_config = configfile or config
+        results = output.parent if output and not says_config else results_of(configfile, config)
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name a folder of results with --results")
     finished = read_finished(results)

@@ -10,9 +10,10 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
+from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
-from exparity.core.flags import Flag, Folder
+from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import Entry
 from exparity.data import DATASETS, input_files
 from exparity.data.files import DataSource, sha256_of, unverified, with_digest
@@ -22,35 +23,14 @@ if TYPE_CHECKING:
     from exparity.config import Experiment
     from exparity.models.spec import ModelSpec
 
-_SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
-
-
-def read_experiment(path: Path) -> Experiment:
-    """Read a config file as the workflow does.
-
-    Raises:
-        InputError: no such file, not YAML, or a bad config.
-    """
-    from exparity.config import Experiment
-    from exparity.config.schema import read_schema
-    from exparity.core.strict import read_yaml
-
-    config = read_yaml(path)
-    if not isinstance(config, dict):
-        raise InputError(f"{path}: is not a config: it must hold datasets, models, ...")
-    checkout = Path(__file__).parents[3]
-    for folder in (checkout, Path.cwd()):
-        if (folder / _SCHEMA).is_file():
-            return Experiment.from_config(config, read_schema(folder / _SCHEMA))
-    raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
-
 
 def data(
     action: Literal["list", "fetch", "check"],
     ids: Annotated[Sequence[str], Flag(metavar="DATASET")] = (),
     /,
     *,
-    configfile: Annotated[Path, Flag(metavar="FILE")] | None = None,
+    configfile: ConfigFiles = (),
+    config: Overrides = (),
     models: Annotated[Sequence[str], Flag(metavar="MODEL")] | None = None,
     data_dir: Folder | None = None,
 ) -> None:
@@ -60,6 +40,7 @@ def data(
         action: what to do.
         ids: all of the config or with raw files if none.
         configfile: an experiment: its datasets, and with fetch its models too.
+        config: values over those of the config file.
         models: fetch checkpoints, ids of the config, of the catalogue or ORG/NAME@REVISION, into
             the Hub's cache (HF_HOME); all of the config or the catalogue if none is named.
         data_dir: folder of raw files; the config's if None, or ``data``.
@@ -70,7 +51,7 @@ def data(
     fetches = action == "fetch"
     if models is not None and not fetches:
         raise InputError("--models goes with `exparity data fetch`")
-    experiment = read_experiment(configfile) if configfile else None
+    experiment = read_experiment(configfile, config) if configfile or config else None
     configured = experiment.config["data_dir"] if experiment else None
     folder = data_dir or configured or os.environ.get("EXPARITY_DATA_DIR") or "data"
     if models is None or ids:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import shlex
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,9 +12,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.artefacts.files import atomic_path
+from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.escaping import say, visible
-from exparity.core.flags import Flag, Folder
+from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.counts import ExampleCounts
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
@@ -21,7 +23,6 @@ from exparity.costs.forecast import as_text, forecast, plain
 from exparity.costs.planned import dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.interface import Range
-from exparity.tools.data import read_experiment
 
 if TYPE_CHECKING:
     from exparity.config import Experiment
@@ -32,7 +33,8 @@ _NAMED = 10
 
 def plan(
     *,
-    configfile: Annotated[Path, Flag(metavar="FILE")] = Path("config/config.yaml"),
+    configfile: ConfigFiles = (DEFAULT,),
+    config: Overrides = (),
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     measure: bool = False,
     write_probe: Annotated[Path, Flag(metavar="FILE")] | None = None,
@@ -46,6 +48,7 @@ def plan(
 
     Args:
         configfile: the experiment.
+        config: values over those of the config file.
         sources: folder of results of another run to learn from.
         measure: first run a small part of the experiment here: one seed, an epoch, few examples.
         write_probe: write the config of that small run, to run it elsewhere, and plan nothing.
@@ -61,7 +64,8 @@ def plan(
     """
     # What is odd in the data is for the job to say that prepares them.
     logging.getLogger("exparity.data").setLevel(logging.ERROR)
-    experiment = read_experiment(configfile)
+    experiment = read_experiment(configfile, config)
+    named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     # What is to run here needs its files; what is planned may lie elsewhere.
     counts = ExampleCounts(experiment, data_dir, published_sizes=not measure)
     results = Path(experiment.results)
@@ -69,12 +73,12 @@ def plan(
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
     if write_probe or measure:
-        config = probe_config(experiment, counts, examples)
-        config |= {"data_dir": str(data_dir)} if data_dir else {}
-        _write(config, configfile, write_probe or results / FOLDER / "config.yaml")
+        probe = probe_config(experiment, counts, examples)
+        probe |= {"data_dir": str(data_dir)} if data_dir else {}
+        _write(probe, named, write_probe or results / FOLDER / "config.yaml")
         if write_probe:
             say(f"snakemake --configfile {write_probe}")
-            say(f"exparity plan --configfile {configfile} --from {config['results']}")
+            say(f"exparity plan --configfile {named} --from {probe['results']}")
             return
         _run(results / FOLDER / "config.yaml", cores)
     known = [read_finished(f) for f in dict.fromkeys([results, results / FOLDER, *sources])]
@@ -82,21 +86,22 @@ def plan(
         log.warning("left out: %s", line)
     device = device or _device(experiment, known)
     estimator = Estimator((job for finished in known for job in finished.jobs), device)
-    made = forecast(planned_jobs(dag_jobs(_snakefile(), configfile), counts), estimator)
+    dag = dag_jobs(_snakefile(), *configfile, config=read_overrides(config))
+    made = forecast(planned_jobs(dag, counts), estimator)
     if as_json:
-        about = {"config": str(configfile), "results": str(results), "device": device}
+        about = {"config": named, "results": str(results), "device": device}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
         say(json.dumps({**about, "sources": measured, **plain(made)}, indent=1))
     else:
-        say(as_text(made, configfile, known, device))
+        say(as_text(made, named, known, device))
 
 
-def _write(probe: Mapping[str, Any], configfile: Path, output: Path) -> None:
+def _write(probe: Mapping[str, Any], experiment: str, output: Path) -> None:
     """Write the config of the small run that measures an experiment."""
     import yaml
 
     with atomic_path(output) as temporary:
-        header = f"# Measures the costs of {visible(configfile)}; made by `exparity plan`.\n"
+        header = f"# Measures the costs of {visible(experiment)}; made by `exparity plan`.\n"
         body = yaml.safe_dump(dict(probe), sort_keys=False, allow_unicode=True)
         temporary.write_text(header + body, encoding="utf-8")
 

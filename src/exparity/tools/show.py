@@ -13,8 +13,9 @@ from exparity.artefacts.files import read_artefact, read_tables
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Flag, Folder, Id, Seed
+from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
 from exparity.report.terminal import Shown, Terminal, render
+from exparity.tools.configured import results_of
 
 IDS = ("dataset", "model", "seed", "method", "metric")
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
@@ -28,7 +29,7 @@ _OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant")
 
 
 def show(
-    results: Folder = Path("results"),
+    results: Folder | None = None,
     /,
     *,
     dataset: _Ids = (),
@@ -37,6 +38,8 @@ def show(
     method: _Ids = (),
     metric: _Ids = (),
     correction: Literal["none", "holm", "bh"] = "none",
+    configfile: ConfigFiles = (),
+    config: Overrides = (),
 ) -> None:
     """Print the headline and the disparity tables of results.
 
@@ -45,17 +48,20 @@ def show(
     are plain text, a line per row.
 
     Args:
-        results: folder of all results, or of the report.
+        results: folder of results, or of the report; that of the config if None, or ``results``.
         dataset: show this dataset only.
         model: show this model only.
         seed: show this seed only.
         method: show this method only.
         metric: show this metric only.
         correction: p-values that the tables count, as they are or corrected for many tests.
+        configfile: an experiment, whose results are shown.
+        config: values over those of the config file.
 
     Raises:
         InputError: there are no tests, an id is unknown, or a correction needs the report.
     """
+    results = results or results_of(configfile, config)
     filters = zip(IDS, (dataset, model, seed, method, metric), strict=True)
     wanted: dict[str, Sequence[Any]] = {kind: list(ids) for kind, ids in filters if ids}
     table, facts, notes = _read(results)

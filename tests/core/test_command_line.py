@@ -1,0 +1,245 @@
+"""Commands from functions: what signature and docstring say is what the command line takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+
+from exparity.core.command_line import Command
+from exparity.core.errors import InputError
+from exparity.core.flags import Flag, Folder, Gathered, Output, Params, Portion
+from exparity.interface import Range
+
+CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
+
+
+def tool(
+    kind: Literal["a", "b"],
+    names: Sequence[str] = (),
+    /,
+    *,
+    source: Path,
+    place: Folder | None = None,
+    count: Annotated[int, Range(at_least=2)] = 3,
+    share: Annotated[float, Range(above=0, below=1)] = 0.5,
+    files: Sequence[Path] = (),
+    modes: Sequence[Literal["x", "y"]] = ("x",),
+    only: Annotated[Sequence[int], Flag(repeat=True)] = (),
+    names_of: Annotated[Mapping[str, str] | None, Flag("map", "A=B")] = None,
+    quick: bool = False,
+    checks: Annotated[bool, Flag(environment="CHECKS")] = True,
+    level: Annotated[str, Flag(environment="LEVEL")] = "low",
+) -> None:
+    """Do a thing to ``this`` and :func:`exparity.that`.
+
+    It takes 100%.
+
+    Args:
+        kind: which.
+        names: of whom.
+        source: where from, in
+            two lines.
+        place: where to; nowhere if None.
+        count: how many.
+        share: how much.
+        files: what.
+        modes: how.
+        only: whose.
+        names_of: who.
+        quick: soon.
+        checks: surely.
+        level: how hard.
+
+    Returns:
+        Nothing.
+    """
+    CALLS.append(((kind, names), {k: v for k, v in locals().items() if k not in ("kind", "names")}))
+
+
+def job(
+    data: Path,
+    model: Folder | None,
+    output: Output,
+    *,
+    use: str,
+    params: Params,
+    terms: Mapping[str, Sequence[str]] | None = None,
+    target: Literal["label", "predicted"] = "label",
+    shard: Portion = "1/1",
+    gather: Gathered = (),
+) -> None:
+    """Do a job.
+
+    Args:
+        data: what it reads.
+        model: what it runs.
+        output: what it writes.
+        use: part, as registered.
+        params: option of it.
+        terms: words.
+        target: what it looks at.
+        shard: share of it.
+        gather: shares of it.
+    """
+    CALLS.append(((), dict(locals())))
+
+
+@pytest.fixture(autouse=True)
+def _no_calls(monkeypatch):
+    CALLS.clear()
+    monkeypatch.delenv("EXPARITY_CHECKS", raising=False)
+
+
+def called(function, line, **settings):
+    Command("it", function, **settings).parse(line.split()).run()
+    ((positional, keywords),) = CALLS
+    return positional, keywords
+
+
+def refused(function, line, capsys, **settings):
+    with pytest.raises(SystemExit) as stop:
+        Command("it", function, **settings).parse(line.split())
+    assert stop.value.code == 2
+    return capsys.readouterr().err.splitlines()[-1]
+
+
+class TestValues:
+    def test_defaults_are_those_of_the_function(self):
+        positional, keywords = called(tool, "a --source f")
+        assert positional == ("a", ())
+        assert keywords == {
+            "source": Path("f"), "place": None, "count": 3, "share": 0.5, "files": (),
+            "modes": ("x",), "only": (), "names_of": None, "quick": False, "checks": True,
+            "level": "low",
+        }  # fmt: skip
+
+    def test_all(self):
+        line = (
+            "--source f --place . --count 2 --share .1 --files g h --files i --modes x y --only 1 "
+            "--only 2 --map k=1 --map l=true --quick --no-checks --level=high b n m"
+        )
+        positional, keywords = called(tool, line)
+        assert positional == ("b", ["n", "m"])
+        assert keywords == {
+            "source": Path("f"), "place": Path(), "count": 2, "share": 0.1,
+            "files": [Path("g"), Path("h"), Path("i")], "modes": ["x", "y"], "only": [1, 2],
+            "names_of": {"k": "1", "l": "true"}, "quick": True, "checks": False, "level": "high",
+        }  # fmt: skip
+
+    def test_the_environment_sets_defaults(self, monkeypatch):
+        monkeypatch.setenv("EXPARITY_CHECKS", "0")
+        monkeypatch.setenv("EXPARITY_LEVEL", "high")
+        _, keywords = called(tool, "a --source f")
+        assert (keywords["checks"], keywords["level"]) == (False, "high")
+        CALLS.clear()
+        assert called(tool, "a --source f --level mid")[1]["level"] == "mid"
+
+    @pytest.mark.parametrize(
+        ("more", "message"),
+        [
+            ("--count 1", "--count: '1' is not a whole number, from 2"),
+            ("--count 2.0", "--count: '2.0' is not a whole number, from 2"),
+            ("--share 1", "--share: '1' is not a number, above 0 below 1"),
+            ("--share nan", "--share: 'nan' is not a number, above 0 below 1"),
+            ("--source .", "--source: '.' names no file or folder"),
+            ("--map k", "--map: 'k' is not KEY=VALUE"),
+            ("--modes z", "--modes: invalid choice: 'z'"),
+            ("--cuont 3", "there is no flag --cuont; did you mean '--count'"),
+            ("--coun 3", "there is no flag --coun; did you mean '--count'"),
+            ("--zzz", "there is no flag --zzz; known: --count"),
+        ],
+    )
+    def test_bad_ones(self, more, message, capsys):
+        assert message in refused(tool, f"a --source f {more}", capsys)
+
+    def test_what_is_missing(self, capsys):
+        assert refused(tool, "a", capsys).endswith("are required: --source")
+        assert "kind" in refused(tool, "--source f", capsys)
+
+
+class TestHelp:
+    def test_says_what_the_docstring_says(self):
+        text = " ".join(Command("it", tool).parser.format_help().split())
+        assert "Do a thing to this and that. It takes 100%." in text
+        assert "--source PATH where from, in two lines" in text
+        assert "--place PATH where to; nowhere if unset" in text
+        assert "--count N how many (default: 3)" in text
+        assert "--modes {x,y} [{x,y} ...] how (default: x)" in text
+        assert "--only N whose; repeat for several" in text
+        assert "--no-checks" in text
+        assert "None" not in text
+
+
+class TestOptions:
+    FILES = "--data d --output o"
+
+    def test_flags_win_over_options(self):
+        options = '{"use":"x","params":{"a":1,"b":2},"target":"predicted","digest":"0"}'
+        line = f"{self.FILES} --options {options} --param b=[3] --param c=word --use y"
+        _, keywords = called(job, line, takes_options=True)
+        assert keywords["use"] == "y"
+        assert keywords["params"] == {"a": 1, "b": [3], "c": "word"}
+        assert keywords["target"] == "predicted"
+        assert keywords["model"] is None
+
+    @pytest.mark.parametrize("flag", ["", "--model"])
+    def test_a_path_that_may_be_none(self, flag):
+        _, keywords = called(job, f"{self.FILES} --use x {flag}", takes_options=True)
+        assert (keywords["model"], keywords["params"], keywords["terms"]) == (None, {}, None)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ("{}", "name the part: `--use USE`"),
+            ('{"use":5}', "--options.use: 5 is not of type 'string'"),
+            ('{"use":"x","target":"both"}', "--options.target: 'both' is not one of"),
+            ('{"use":"x","tagret":"label"}', "unknown key 'tagret'; did you mean 'target'"),
+            ('{"use":"x","params":[]}', "--options: 'params' must be an object, not "),
+            ('{"use":"x","terms":{"a":5}}', "--options.terms"),
+        ],
+    )
+    def test_bad_ones(self, options, message):
+        call = Command("it", job, takes_options=True).parse(
+            [*self.FILES.split(), "--options", options]
+        )
+        with pytest.raises(InputError, match=r"^[^\n]*$") as refusal:
+            call.run()
+        assert message in str(refusal.value)
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ('{"use":"x","use":"y"}', "--options: the key 'use' is there twice"),
+            ("{", "--options: not valid JSON"),
+            ("[]", "--options: must be a JSON object"),
+        ],
+    )
+    def test_what_is_no_object(self, options, message, capsys):
+        line = f"{self.FILES} --options {options}"
+        assert message in refused(job, line, capsys, takes_options=True)
+
+    def test_arguments_that_exclude_each_other(self, capsys):
+        line = f"{self.FILES} --use x --shard 1/2 --gather s"
+        assert "not allowed with argument --shard" in refused(job, line, capsys, takes_options=True)
+
+    def test_settings_of_an_analysis(self):
+        def analysis(data: Path, output: Output, *, words: str = "all", least: int = 6) -> None:
+            CALLS.append(((), {"words": words, "least": least}))
+
+        options = '{"settings":{"words":"some","least":2},"digest":"0"}'
+        line = f"{self.FILES} --options {options} --param least=3"
+        _, keywords = called(analysis, line, takes_options=True, settings="analyses.it")
+        assert keywords == {"words": "some", "least": 3}
+        command = Command("it", analysis, takes_options=True, settings="analyses.it")
+        call = command.parse([*self.FILES.split(), "--options", '{"settings": {"words": 1}}'])
+        with pytest.raises(InputError, match=r"analyses\.it\.words: 1 is not of type"):
+            call.run()
+
+    def test_inputs_are_the_files_that_are_read(self):
+        call = Command("it", job, takes_options=True).parse(
+            f"{self.FILES} --model m --gather s".split()
+        )
+        assert list(call.files()) == [Path("d")]

@@ -391,7 +391,11 @@ bench --checkpoint no --length 8 --examples 2
 """.strip().splitlines()
 }
 FLAGS = sorted(
-    {flag for name in cli.COMMANDS for flag in cli.command_of(name).parser._option_string_actions}
+    {
+        flag
+        for name in cli.known_commands()
+        for flag in cli.command_of(name).parser._option_string_actions
+    }
 )
 KEYS = st.sampled_from(["use", "params", "model", "training", "statistics", "settings", "controls"])
 KEYS |= st.sampled_from(["target", "max_examples", "precision", "n_steps", "alpha", "confidence"])

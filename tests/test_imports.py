@@ -31,6 +31,7 @@ LAYERS = [
     {"report"},
     {"costs"},
     {"stages"},
+    {"analyses"},
     {"tools"},
     {"cli"},
 ]
@@ -39,7 +40,7 @@ TOGETHER = [{"interface", "core"}]
 
 
 STILL_PRIVATE = {
-    ("exparity.stages.attribution_difference", "exparity.metrics._rationale"),
+    ("exparity.analyses.attribution_difference", "exparity.metrics._rationale"),
 }
 
 

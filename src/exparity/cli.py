@@ -38,14 +38,15 @@ class Entry:
     Attributes:
         function: what it calls, as ``module:function`` below ``exparity``.
         is_job: the workflow calls it, and passes all options as one object.
-        is_analysis: its options are the entries of ``settings`` in that object.
+        settings: how an error names the entry ``settings`` of that object, where its options are
+            within; empty where they are not.
         takes_plugins: it works with what plug-ins register.
         keeps_parts: it keeps what it has done when it is told to stop.
     """
 
     function: str
     is_job: bool = True
-    is_analysis: bool = False
+    settings: str = ""
     takes_plugins: bool = False
     keeps_parts: bool = False
 
@@ -57,15 +58,7 @@ COMMANDS = {
     "evaluate": Entry("stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
     "gather": Entry("stages.shards:gather_shards", is_job=False),
     "test": Entry("stages.test:test_cell"),
-    "bias": Entry("stages.bias:bias_cell"),
-    "control": Entry("stages.control:control_cells"),
     "report": Entry("stages.report:report", takes_plugins=True),
-    "correctness": Entry("stages.correctness:correctness_cell", is_analysis=True),
-    "attribution-difference": Entry(
-        "stages.attribution_difference:attribution_difference_cell", is_analysis=True
-    ),
-    "dataset-bias": Entry("stages.dataset_bias:measure_dataset_bias", is_analysis=True),
-    "mlm-score": Entry("stages.mlm_score:mlm_score_cell", is_analysis=True),
     "show": Entry("tools.show:show", is_job=False),
     "cost": Entry("tools.cost:cost", is_job=False, takes_plugins=True),
     "plan": Entry("tools.plan:plan", is_job=False),
@@ -76,17 +69,52 @@ COMMANDS = {
 }
 
 
-def command_of(name: str) -> Command:
+def known_commands() -> dict[str, Entry]:
+    """Return all commands, those of analyses too."""
+    from exparity.artefacts.analyses import ANALYSES, command_of
+
+    analyses = map(ANALYSES.get, ANALYSES.ids())
+    return COMMANDS | {
+        command_of(entry.id): Entry(
+            f"{entry.function.__module__}:{entry.function.__name__}",
+            settings=entry.facts.block or f"analyses.{entry.id}",
+            takes_plugins=True,
+        )
+        for entry in analyses
+    }
+
+
+def _entry_of(name: str, arguments: Sequence[str]) -> Entry:
+    """Return a command, which a plug-in may have brought; end the process if there is none."""
+    if name in COMMANDS:  # most need not look at all analyses
+        return COMMANDS[name]
+    if name not in known_commands():
+        from exparity.core.registry import load_plugin
+
+        named = " ".join(arguments).partition("--plugins ")[2].split(" -")[0].split()
+        plugins = [*os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep), *named]
+        for plugin in filter(None, plugins):
+            load_plugin(plugin)
+    known = known_commands()
+    if name not in known:
+        _without_command(name)
+    return known[name]
+
+
+def command_of(name: str, entry: Entry | None = None) -> Command:
     """Return a command, its module imported."""
     from exparity.core.command_line import Command
 
-    entry = COMMANDS[name]
+    entry = entry or known_commands()[name]
     module, _, function = entry.function.partition(":")
+    if module not in sys.modules:  # analyses are, plug-ins among them
+        importlib.import_module(f"exparity.{module}")
+        module = f"exparity.{module}"
     return Command(
         name,
-        getattr(importlib.import_module(f"exparity.{module}"), function),
+        getattr(sys.modules[module], function),
         takes_options=entry.is_job,
-        settings=f"analyses.{name.replace('-', '_')}" if entry.is_analysis else "",
+        settings=entry.settings,
         takes_plugins=entry.takes_plugins,
     )
 
@@ -101,9 +129,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
     """
     name, *rest = (sys.argv[1:] if argv is None else argv) or [""]
-    if name not in COMMANDS:
-        _without_command(name)
-    call = command_of(name).parse(rest)
+    try:
+        entry = _entry_of(name, rest)
+    except ExparityError as error:
+        _complain(error)
+        return error.exit_code
+    call = command_of(name, entry).parse(rest)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
@@ -120,7 +151,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         for plugin in call.plugins:
             load_plugin(plugin)
         with ExitStack() as stack:
-            if COMMANDS[name].keeps_parts:
+            if entry.keeps_parts:
                 stack.enter_context(stoppable())
             stack.enter_context(job())
             stack.enter_context(lineage_of(call))
@@ -169,10 +200,10 @@ def _without_command(name: str) -> NoReturn:
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    kind, names = ("flag", _FLAGS) if name.startswith("-") else ("command", COMMANDS)
+    kind, names = ("flag", _FLAGS) if name.startswith("-") else ("command", known_commands())
     if name and name not in _FLAGS:
         parser.error(visible(f"there is no {kind} '{name}'; {did_you_mean(name, names)}"))
-    for known, entry in COMMANDS.items():
+    for known, entry in known_commands().items():
         commands.add_parser(known, help=_summary(entry))
     if parser.parse_args([name] if name else []).version:
         from exparity import __version__
@@ -185,6 +216,8 @@ def _without_command(name: str) -> NoReturn:
 def _summary(entry: Entry) -> str:
     """Return the first line of a function's docstring without importing it."""
     module, _, name = entry.function.partition(":")
+    if module in sys.modules:
+        return str(getattr(sys.modules[module], name).__doc__).partition("\n")[0].rstrip(".")
     path = Path(__file__).parent.joinpath(*module.split("."))
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     for node in ast.parse(source.read_text(encoding="utf-8")).body:

@@ -25,9 +25,10 @@ from exparity.artefacts.files import (
     save_parquet,
     write_artefact,
 )
-from exparity.artefacts.schemas import ARTEFACTS, schema_of
+from exparity.artefacts.schemas import artefacts, schema_of
 from exparity.core.errors import InputError
 
+ARTEFACTS = artefacts()
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
 
 _TEST = {

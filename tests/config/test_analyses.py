@@ -11,8 +11,6 @@ from support import TINY
 from exparity.config import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
-from exparity.core.options import options_of
-from exparity.stages.attribution_difference import attribution_difference_cell
 
 pytestmark = pytest.mark.contract
 
@@ -45,8 +43,19 @@ def checkpoints(tmp_path):
     return found
 
 
+def files(analyses):
+    return [
+        analyses.output(name, ids) for name in analyses.settings for ids in analyses.cells(name)
+    ]
+
+
+def settings(analyses, name, **ids):
+    return json.loads(analyses.options(name, ids))["settings"]
+
+
 def test_none_unless_named(experiment):
-    assert experiment().analyses.files() == []
+    assert files(experiment().analyses) == []
+    assert {entry.id for entry in experiment().analyses.used} == {"bias", "control"}
     assert json.loads(experiment().report_options())["analyses"] == {}
 
 
@@ -54,7 +63,7 @@ def test_files_of_every_cell(experiment):
     found = experiment(
         {"correctness": None, "attribution_difference": {}, "dataset_bias": {}}, seeds=[0, 1]
     )
-    assert found.analyses.files() == [
+    assert files(found.analyses) == [
         "results/correctness/pairs_all/bert_tiny/0.parquet",
         "results/correctness/pairs_all/bert_tiny/1.parquet",
         "results/attribution_differences/pairs_all/bert_tiny/0.parquet",
@@ -77,29 +86,39 @@ def test_data_without_rationales_is_left_out(experiment):
     ).analyses
     assert found.targets("attribution_difference") == [("pairs_all", "bert_tiny")]
     assert found.targets("dataset_bias") == [("pairs_all",), ("people",)]
-    assert json.loads(found.options("dataset_bias", "people"))["settings"] == {"terms": {}}
+    assert settings(found, "dataset_bias", dataset="people") == {"terms": {}}
 
 
 def test_only_metrics_that_compare_are_read(experiment):
     found = experiment({"correctness": {}}).analyses
-    assert found.metrics == ["mass_accuracy"]
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    reads = found.inputs("correctness", cell)
+    methods, place = TINY["methods"], "pairs_all/bert_tiny/0"
+    assert reads == {
+        "scores": [f"results/scores/{place}/{method}/mass_accuracy.parquet" for method in methods],
+        "predictions": f"results/predictions/{place}.parquet",
+    }
 
 
 def test_terms_are_the_datasets_own_unless_the_config_says(experiment):
-    own = experiment({"dataset_bias": {}}).analyses.options("dataset_bias", "pairs_all")
+    own = experiment({"dataset_bias": {}}).analyses.options(
+        "dataset_bias", {"dataset": "pairs_all"}
+    )
     assert json.loads(own)["settings"]["terms"] == {
         "male": [["he"], ["him", "his"]], "female": [["she"], ["her"]]
     }  # fmt: skip
     terms = {"pairs_all": {"male": ["mr", ["man", "men"]], "female": ["mrs"]}}
     given = experiment({"dataset_bias": {"terms": terms}}).analyses
-    assert json.loads(given.options("dataset_bias", "pairs_all"))["settings"]["terms"] == {
+    assert settings(given, "dataset_bias", dataset="pairs_all")["terms"] == {
         "male": [["mr"], ["man", "men"]], "female": [["mrs"]]
     }  # fmt: skip
 
 
 def test_a_job_depends_on_its_settings_and_code_alone(experiment):
     def options(name, settings=None):
-        return experiment({name: settings or {}}).analyses.options(name, "pairs_all", "bert_tiny")
+        return experiment({name: settings or {}}).analyses.options(
+            name, {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+        )
 
     one = options("attribution_difference")
     assert one == options("attribution_difference")
@@ -113,18 +132,12 @@ def test_the_masked_language_model_is_that_of_the_checkpoint(experiment, checkpo
     models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
     found = experiment({"mlm_score": {"max_examples": 8}}, models=models).analyses
     assert found.targets("mlm_score") == [("pairs_all", "tuned")]
-    assert json.loads(found.options("mlm_score", "pairs_all", "tuned"))["settings"] == {
+    assert json.loads(found.options("mlm_score", {"dataset": "pairs_all", "model": "tuned"}))[
+        "settings"
+    ] == {
         "original": checkpoints["BertForMaskedLM"]["checkpoint"],
         "revision": "abc",
         "max_examples": 8,
-    }
-
-
-def test_the_schema_and_the_stage_agree(schema):
-    described = schema["properties"]["analyses"]["properties"]["attribution_difference"]
-    options = options_of(attribution_difference_cell)
-    assert {n: s["default"] for n, s in described["properties"].items()} == {
-        n: o.default for n, o in options.items()
     }
 
 

@@ -477,7 +477,7 @@ class TestGrid:
         from exparity.stats.model_bias import model_bias
         from exparity.stats.permutation import permutation_control
 
-        cell = ("pairs_all", "one", 0)
+        cell = {"dataset": "pairs_all", "model": "one", "seed": 0}
         found = experiment(
             statistics={"alpha": 0.1},
             overrides=[
@@ -485,10 +485,10 @@ class TestGrid:
                 {"match": {"model": "one", "metric": "gini"}, "statistics": {"alpha": 0.3}},
             ],
         )
-        control = json.loads(found.control_options(*cell))["controls"]
+        control = json.loads(found.analyses.options("control", cell))["settings"]
         assert set(control) == set(options_of(permutation_control)) - {"seed"}
         assert control["alpha"] == 0.2
-        bias = json.loads(found.bias_options(*cell))["statistics"]
+        bias = json.loads(found.analyses.options("bias", cell))["settings"]
         assert set(bias) == set(options_of(model_bias)) - {"seed"}
         assert bias["confidence"] == 0.5
 
@@ -637,8 +637,9 @@ def all_options(found: Experiment) -> dict[tuple, str]:
     for cell in found.cells():
         d, m, s, x, y = cell.values()
         jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
-        jobs["bias", d, m, s] = found.bias_options(d, m, s)
-        jobs["control", d, m, s] = found.control_options(d, m, s)
+        for name in ("bias", "control"):
+            ids = {"dataset": d, "model": m, "seed": s}
+            jobs[name, d, m, s] = found.analyses.options(name, ids)
         jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
         jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
         jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from exparity import InputError, load_classifier
+from exparity.analyses.mlm_score._masked_lm import load_masked_lm
 from exparity.models.checkpoints import (
     build_model,
     check_checkpoint,
@@ -23,7 +24,6 @@ from exparity.models.checkpoints import (
 )
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ENCODER_DECODERS, ModelSpec
-from exparity.stages._masked_lm import load_masked_lm
 
 
 @pytest.fixture

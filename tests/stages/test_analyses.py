@@ -11,13 +11,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import InputError
+from exparity.analyses.attribution_difference import attribution_difference_cell
+from exparity.analyses.correctness import correctness_cell
+from exparity.analyses.dataset_bias import measure_dataset_bias
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
 from exparity.data import DATASETS
 from exparity.data.table import read_prepared
-from exparity.stages.attribution_difference import attribution_difference_cell
-from exparity.stages.correctness import correctness_cell
-from exparity.stages.dataset_bias import measure_dataset_bias
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
+from exparity.analyses.bias import bias_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
-from exparity.stages.bias import bias_cell
 from exparity.stats.model_bias import model_bias
 
 SETTINGS = {"confidence": 0.9, "resamples": 50}
@@ -76,7 +76,7 @@ def command(files, *more):
 
 class TestCommand:
     def test_writes_what_the_statistics_say_with_provenance(self, files):
-        options = {"statistics": SETTINGS, "digest": "abc"}
+        options = {"settings": SETTINGS, "digest": "abc"}
         run = command(files, "--options", json.dumps(options))
         assert run.returncode == 0, run.stderr
         table, facts = read_artefact(files[2], "bias")
@@ -106,7 +106,7 @@ class TestCommand:
         assert f"{len(rows)} quantities, of which 0 are undefined" in run.stderr
 
     def test_single_settings_win_over_the_options(self, files):
-        options = json.dumps({"statistics": SETTINGS})
+        options = json.dumps({"settings": SETTINGS})
         run = command(files, "--options", options, "--param", "resamples=0")
         assert run.returncode == 0, run.stderr
         table, facts = read_artefact(files[2], "bias")
@@ -120,7 +120,7 @@ class TestCommand:
         assert gap["group"].tolist() == ["x"]
 
     def test_stage_and_report_load_nothing_heavy(self, files):
-        modules = "import sys; import exparity.stages.bias, exparity.report.bias"
+        modules = "import sys; import exparity.analyses.bias, exparity.report.bias"
         heavy = "{'torch', 'transformers', 'pandas', 'scipy.stats'} & set(sys.modules)"
         run = subprocess.run(
             [sys.executable, "-c", f"{modules}; sys.exit(str({heavy}) if {heavy} else 0)"],
@@ -137,7 +137,7 @@ class TestCommand:
         ],
     )
     def test_bad_options_are_one_line(self, files, options, message):
-        run = command(files, "--options", json.dumps({"statistics": options}))
+        run = command(files, "--options", json.dumps({"settings": options}))
         assert run.returncode == 2
         assert message in run.stderr
         assert "Traceback" not in run.stderr
@@ -154,7 +154,7 @@ class TestCommand:
 
 
 def cell(files, **statistics):
-    bias_cell(*files, statistics={**SETTINGS, **statistics})
+    bias_cell(*files, **(SETTINGS | statistics))
     return read_artefact(files[2], "bias")[0].to_pylist()
 
 
@@ -195,7 +195,7 @@ class TestCell:
 
     def refused(self, files, *parts):
         with pytest.raises(InputError) as error:
-            bias_cell(*files, statistics=SETTINGS)
+            bias_cell(*files, **SETTINGS)
         assert "\n" not in str(error.value)
         for part in parts:
             assert part in str(error.value)

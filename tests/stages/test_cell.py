@@ -11,15 +11,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import InputError
+from exparity.analyses.attribution_difference import attribution_difference_cell
+from exparity.analyses.bias import bias_cell
+from exparity.analyses.control import control_cells
+from exparity.analyses.correctness import correctness_cell
+from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
-from exparity.stages.attribution_difference import attribution_difference_cell
-from exparity.stages.bias import bias_cell
-from exparity.stages.control import control_cells
-from exparity.stages.correctness import correctness_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
-from exparity.stages.mlm_score import mlm_score_cell
 from exparity.stages.shards import gather_shards
 from exparity.stages.test import test_cell
 
@@ -126,7 +126,7 @@ def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, chang
     with refused(path, message):
         test_cell(path, output, statistics={"resamples": 0})
     with refused(path, message):
-        control_cells([path], output, controls={"repeats": 1})
+        control_cells([path], output, repeats=1)
     with refused(path, message):
         correctness_cell([path], cell / "predictions.parquet", output)
     assert not output.exists()
@@ -155,7 +155,7 @@ def test_predictions_that_are_not_those_that_were_written(cell, made, tmp_path, 
     with refused(path, message):
         explain(cell, output, predictions=path)
     with refused(path, message):
-        bias_cell(cell / "data.parquet", path, output, statistics={"resamples": 0})
+        bias_cell(cell / "data.parquet", path, output, resamples=0)
     with refused(path, message):
         correctness_cell([made[1]], path, output)
     assert not output.exists()
@@ -177,7 +177,7 @@ def test_inputs_of_two_cells(cell, made, tmp_path, name, other, expected):
     with pytest.raises(InputError, match=message):
         evaluate(cell, strange[1], output, checkpoint=cell / "mine" / "3")
     with pytest.raises(InputError, match=message):
-        control_cells([made[1], strange[2]], output, controls={"repeats": 1})
+        control_cells([made[1], strange[2]], output, repeats=1)
     with pytest.raises(InputError, match=message):
         correctness_cell([strange[2]], predictions, output)
     with pytest.raises(InputError, match=message):

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 
 from exparity import InputError
+from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
 from exparity.core.seeding import derive_seed
-from exparity.stages.control import control_cells
 from exparity.stats import control_rates, permutation_control
 
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
@@ -56,7 +56,7 @@ def read(path):
 @pytest.mark.contract
 class TestArtefact:
     def test_one_row_per_file_scheme_and_test(self, files, tmp_path):
-        control_cells(files, tmp_path / "c.parquet", controls=OPTIONS)
+        control_cells(files, tmp_path / "c.parquet", **OPTIONS)
         rows, facts = read(tmp_path / "c.parquet")
         kinds = [("across_rows", "mann_whitney"), ("within_sets", "mann_whitney"),
                  ("within_sets", "wilcoxon")]  # fmt: skip
@@ -70,7 +70,7 @@ class TestArtefact:
         assert (facts["stage"], facts["groups"]) == ("control", ["male", "female"])
 
     def test_rows_are_those_of_the_function(self, files, tmp_path):
-        control_cells(files, tmp_path / "c.parquet", controls={**OPTIONS, "alpha": 0.4})
+        control_cells(files, tmp_path / "c.parquet", **(OPTIONS | {"alpha": 0.4}))
         rows, _ = read(tmp_path / "c.parquet")
         given = read_artefact(files[0], "scores")[0].to_pydict()
         expected = permutation_control(
@@ -84,7 +84,7 @@ class TestArtefact:
             assert row["rate"] == result.rate == row["n_significant"] / 25
 
     def test_files_that_cannot_be_tested_are_counted_apart(self, files, tmp_path):
-        control_cells(files, tmp_path / "c.parquet", controls=OPTIONS)
+        control_cells(files, tmp_path / "c.parquet", **OPTIONS)
         rows, _ = read(tmp_path / "c.parquet")
         degenerate = [row for row in rows if row["metric"] == "sparsity"]
         assert {(r["n_permutations"], r["n_significant"]) for r in degenerate} == {(0, 0)}
@@ -96,14 +96,14 @@ class TestArtefact:
     def test_neither_order_nor_company_of_the_files_moves_a_number(self, files, tmp_path):
         rows = []
         for i, paths in enumerate((files, files[::-1], files[:1])):
-            control_cells(paths, tmp_path / f"{i}.parquet", controls=OPTIONS)
+            control_cells(paths, tmp_path / f"{i}.parquet", **OPTIONS)
             rows.append([str(row) for row in read(tmp_path / f"{i}.parquet")[0]])
         assert rows[0] == rows[1]
         assert rows[0][:3] == rows[2]
 
     def test_three_groups(self, tmp_path):
         path = scores_file(tmp_path, groups=("c", "a", "b"))
-        control_cells([path], tmp_path / "c.parquet", controls=OPTIONS)
+        control_cells([path], tmp_path / "c.parquet", **OPTIONS)
         rows, _ = read(tmp_path / "c.parquet")
         pairs = {("c", "a"), ("c", "b"), ("a", "b")}
         assert {(r["group_a"], r["group_b"]) for r in rows} == {*pairs, ("", "")}
@@ -116,7 +116,7 @@ class TestArtefact:
 class TestRefused:
     def refused(self, paths, tmp_path, message, **options):
         with pytest.raises(InputError, match=message):
-            control_cells(paths, tmp_path / "out" / "c", controls={**OPTIONS, **options})
+            control_cells(paths, tmp_path / "out" / "c", **(OPTIONS | options))
         assert not (tmp_path / "out").exists()
 
     def test_another_classifier(self, files, tmp_path):
@@ -167,7 +167,7 @@ class TestCommand:
 
     def test_options_and_flags(self, files, tmp_path, capsys):
         code, err = self.run(
-            capsys, "control", "--options", '{"controls": {"repeats": 7}, "digest": "x"}',
+            capsys, "control", "--options", '{"settings": {"repeats": 7}, "digest": "x"}',
             "--param", "alpha=0.2", "--scores", *files, "--output", tmp_path / "c.parquet",
         )  # fmt: skip
         assert (code, err) == (0, "")
@@ -215,7 +215,7 @@ class TestCommand:
             for j in range(7)
         ]
         start = time.process_time()
-        control_cells(files, tmp_path / "c.parquet", controls=OPTIONS)
+        control_cells(files, tmp_path / "c.parquet", **OPTIONS)
         assert time.process_time() - start < 8  # about one
         rows, _ = read(tmp_path / "c.parquet")
         for found in control_rates(rows):

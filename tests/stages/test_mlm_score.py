@@ -12,16 +12,16 @@ import pytest
 import torch
 
 from exparity import InputError
+from exparity.analyses import mlm_score
+from exparity.analyses.mlm_score import mlm_score_cell
+from exparity.analyses.mlm_score._masked_lm import load_masked_lm, questions
 from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.data.table import read_prepared
 from exparity.engine.encoding import encode_texts
 from exparity.models.checkpoints import build_model, quiet_transformers
 from exparity.models.spec import ModelSpec
-from exparity.stages import mlm_score
-from exparity.stages._masked_lm import load_masked_lm, questions
 from exparity.stages.finetune import finetune_cell
-from exparity.stages.mlm_score import mlm_score_cell
 from exparity.stages.prepare import prepare
 
 _SIZE = {

@@ -9,10 +9,10 @@ import pytest
 
 import exparity
 from exparity import InputError
+from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.interface import SPECIAL_WORD
-from exparity.stages.control import control_cells
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.test import test_cell as compare_cell
@@ -85,7 +85,7 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
     assert row["n_undefined"] == undefined
     controls = {"alpha": 0.05, "repeats": 5, "schemes": ["across_rows"]}
-    control_cells([tmp_path / "s.parquet"], tmp_path / "c.parquet", controls=controls)
+    control_cells([tmp_path / "s.parquet"], tmp_path / "c.parquet", **controls)
     assert read_artefact(tmp_path / "c.parquet", "controls")[0].num_rows == 1
 
 

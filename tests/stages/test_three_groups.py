@@ -10,10 +10,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from exparity.analyses.bias import bias_cell
+from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact
 from exparity.data.files import sha256_of
-from exparity.stages.bias import bias_cell
-from exparity.stages.control import control_cells
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
@@ -76,12 +76,10 @@ def chain(tmp_path_factory) -> Path:
         use="comprehensiveness", params={}, metric_id="comp", device="cpu",
     )  # fmt: skip
     test_cell(folder / "scores.parquet", folder / "tests.parquet", statistics={"resamples": 50})
-    bias_cell(
-        data, folder / "predictions.parquet", folder / "bias.parquet", statistics={"resamples": 50}
-    )
+    bias_cell(data, folder / "predictions.parquet", folder / "bias.parquet", resamples=50)
     control_cells(
         [folder / "scores.parquet"], folder / "control.parquet",
-        controls={"repeats": 20, "schemes": ["within_sets", "across_rows"], "alpha": 0.05},
+        repeats=20,
     )  # fmt: skip
     return folder
 

@@ -9,7 +9,7 @@ import pytest
 import scipy.stats
 
 from exparity import InputError
-from exparity.stats.attribution_difference import WordPair, attribution_differences
+from exparity.analyses.attribution_difference._words import WordPair, attribution_differences
 from exparity.stats.multiplicity import holm
 
 

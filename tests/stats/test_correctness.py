@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.stats.correctness import SUBSETS, performance
+from exparity.analyses.correctness._performance import SUBSETS, performance
 
 NAN = math.nan
 

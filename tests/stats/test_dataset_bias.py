@@ -13,9 +13,9 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 from support import need
 
 from exparity import InputError
+from exparity.analyses.dataset_bias._words import cooccurrence, word_associations
 from exparity.data import DATASETS, load_dataset
 from exparity.data.files import DataSource
-from exparity.stats.dataset_bias import cooccurrence, word_associations
 
 REAL = Path(
     os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"

@@ -7,6 +7,7 @@ from functools import cache
 from snakemake.utils import update_config
 
 try:
+    from exparity.artefacts.layout import pattern_of, stem_of
     from exparity.jobs.at_start import at_start
     from exparity.config import as_in_a_file, check_or_exit, load_or_exit, mark_outdated
     from exparity.core.errors import InputError
@@ -23,6 +24,13 @@ except ModuleNotFoundError as error:
 
     # The workflow catalogue lints with nothing but Snakemake installed: the rules, and no cells.
     EXPERIMENT = MagicMock(results="results")
+
+    def pattern_of(artefact):
+        return f"{artefact}/{{dataset}}"
+
+    def stem_of(rule, artefact):
+        return f"{rule}/{{dataset}}"
+
 else:
     # Not where another workflow imports this one and gives it a config of its own.
     if config is workflow.modifier_stack[0].globals["config"]:
@@ -40,14 +48,24 @@ gc.set_threshold(200_000, 50, 100)
 os.environ.update(EXPERIMENT.environment)
 
 RESULTS = EXPERIMENT.results
-EXPLANATIONS_SHARD = (
-    f"{RESULTS}/shards/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}/"
-    "{shard}-of-{shards}.parquet"
-)
-SCORES_SHARD = (
-    f"{RESULTS}/shards/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}/"
-    "{shard}-of-{shards}.parquet"
-)
+
+
+def get_path(artefact):
+    """Where an artefact lies, its ids in braces."""
+    return f"{RESULTS}/{pattern_of(artefact)}"
+
+
+def get_log(rule, artefact):
+    return f"{RESULTS}/logs/{stem_of(rule, artefact)}.log"
+
+
+def get_benchmark(rule, artefact):
+    return f"{RESULTS}/benchmarks/{stem_of(rule, artefact)}.tsv"
+
+
+def get_shard(folder, artefact, suffix):
+    """Where the parts of a cell lie that jobs make side by side."""
+    return f"{RESULTS}/{folder}/{stem_of(artefact, artefact)}/{{shard}}-of-{{shards}}.{suffix}"
 
 
 wildcard_constraints:
@@ -79,7 +97,7 @@ if not workflow.modifier.is_main_snakefile():
 
 
 def get_final_output():
-    return [f"{RESULTS}/report/index.html", f"{RESULTS}/cost.parquet"]
+    return [f"{RESULTS}/report/index.html", get_path("cost")]
 
 
 def get_cells(pattern):
@@ -101,51 +119,37 @@ def get_data_files(wildcards):
     return EXPERIMENT.prepare_inputs(wildcards.dataset)
 
 
-def get_scores(wildcards):
-    """All scores of one trained classifier."""
-    return expand(
-        f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
-        **dict(wildcards.items()),
-        method=EXPERIMENT.methods,
-        metric=EXPERIMENT.metrics,
+def get_report_inputs():
+    """Everything that the report is made from."""
+    return EXPERIMENT.report_inputs()
+
+
+def get_analysis_inputs(name):
+    """The input function of an analysis: what it reads, by the names of its function's inputs."""
+    return lambda wildcards: EXPERIMENT.analyses.inputs(name, get_ids(wildcards))
+
+
+def get_analysis_options(name):
+    return lambda wildcards: EXPERIMENT.analyses.options(name, get_ids(wildcards))
+
+
+def get_analysis_flags(name):
+    # The input is asked for so that Snakemake does not count them as what a result depends on.
+    return lambda wildcards, input, threads: EXPERIMENT.analyses.flags(
+        name, dict(input.items()), {**wildcards, "threads": threads}
     )
 
 
-def get_analyses():
-    """Artefacts of the analyses that the config asks for."""
-    return EXPERIMENT.analyses.files()
-
-
-def get_rationale_scores(wildcards):
-    """Scores of one trained classifier that compare with rationales."""
-    return expand(
-        f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
-        **dict(wildcards.items()),
-        method=EXPERIMENT.methods,
-        metric=EXPERIMENT.analyses.metrics,
-    )
-
-
-def get_explanations(wildcards):
-    """All explanations of one trained classifier."""
-    return expand(
-        f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
-        **dict(wildcards.items()),
-        method=EXPERIMENT.methods,
-    )
-
-
-def get_controls():
-    if not EXPERIMENT.has_controls:
-        return []
-    return get_cells(f"{RESULTS}/controls/{{dataset}}/{{model}}/{{seed}}.parquet")
+def get_ids(wildcards):
+    ids = dict(wildcards.items())
+    return {**ids, "seed": int(ids["seed"])} if "seed" in ids else ids
 
 
 def get_checkpoint(wildcards):
     """The checkpoint, for metrics that run the model."""
     if not EXPERIMENT.runs_model(wildcards.metric):
         return []
-    return f"{RESULTS}/models/{wildcards.dataset}/{wildcards.model}/{wildcards.seed}"
+    return expand(get_path("models"), **dict(wildcards.items()))
 
 
 def get_shards(pattern, wildcards, count):
@@ -159,7 +163,7 @@ def get_explain_shards(wildcards):
     count = EXPERIMENT.explain_shards(
         wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
     )
-    return get_shards(EXPLANATIONS_SHARD, wildcards, count)
+    return get_shards(get_shard("shards", "explanations", "parquet"), wildcards, count)
 
 
 def get_evaluate_shards(wildcards):
@@ -170,4 +174,4 @@ def get_evaluate_shards(wildcards):
         wildcards.method,
         wildcards.metric,
     )
-    return get_shards(SCORES_SHARD, wildcards, count)
+    return get_shards(get_shard("shards", "scores", "parquet"), wildcards, count)

@@ -1,17 +1,15 @@
 # What the finished jobs took: a table of its own, and a part of the report.
 rule cost:
     input:
-        tests=get_cells(
-            f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
-        ),
-        bias=get_cells(f"{RESULTS}/bias/{{dataset}}/{{model}}/{{seed}}.parquet"),
-        controls=get_controls(),
+        tests=get_cells(get_path("tests")),
+        bias=get_cells(get_path("bias")),
+        controls=get_cells(get_path("controls")) if EXPERIMENT.has_controls else [],
     output:
-        cost=f"{RESULTS}/cost.parquet",
+        cost=get_path("cost"),
     log:
-        f"{RESULTS}/logs/cost.log",
+        get_log("cost", "cost"),
     benchmark:
-        f"{RESULTS}/benchmarks/cost.tsv"
+        get_benchmark("cost", "cost")
     conda:
         "../envs/cpu.yaml"
     threads: 1

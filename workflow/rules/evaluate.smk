@@ -1,15 +1,15 @@
 rule evaluate:
     input:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
-        explanations=f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
+        data=get_path("data"),
+        explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
         shards=get_evaluate_shards,
     output:
-        scores=f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
+        scores=get_path("scores"),
     log:
-        f"{RESULTS}/logs/evaluate/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.log",
+        get_log("evaluate", "scores"),
     benchmark:
-        f"{RESULTS}/benchmarks/evaluate/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.tsv"
+        get_benchmark("evaluate", "scores")
     group:
         evaluate_group
     conda:
@@ -34,15 +34,15 @@ rule evaluate:
 
 use rule evaluate as evaluate_shard with:
     input:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
-        explanations=f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
+        data=get_path("data"),
+        explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
     output:
-        scores=temp(SCORES_SHARD),
+        scores=temp(get_shard("shards", "scores", "parquet")),
     log:
-        f"{RESULTS}/logs/evaluate_shard/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}/{{shard}}-of-{{shards}}.log",
+        get_shard("logs/evaluate_shard", "scores", "log"),
     benchmark:
-        f"{RESULTS}/benchmarks/evaluate_shard/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}/{{shard}}-of-{{shards}}.tsv"
+        get_shard("benchmarks/evaluate_shard", "scores", "tsv")
     params:
         options=evaluate_options,
         split=shard_flags,

@@ -1,15 +1,15 @@
 rule explain:
     input:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
-        checkpoint=f"{RESULTS}/models/{{dataset}}/{{model}}/{{seed}}",
-        predictions=f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet",
+        data=get_path("data"),
+        checkpoint=get_path("models"),
+        predictions=get_path("predictions"),
         shards=get_explain_shards,
     output:
-        explanations=f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet",
+        explanations=get_path("explanations"),
     log:
-        f"{RESULTS}/logs/explain/{{dataset}}/{{model}}/{{seed}}/{{method}}.log",
+        get_log("explain", "explanations"),
     benchmark:
-        f"{RESULTS}/benchmarks/explain/{{dataset}}/{{model}}/{{seed}}/{{method}}.tsv"
+        get_benchmark("explain", "explanations")
     conda:
         "../envs/gpu.yaml"
     threads: 1
@@ -32,15 +32,15 @@ rule explain:
 
 use rule explain as explain_shard with:
     input:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
-        checkpoint=f"{RESULTS}/models/{{dataset}}/{{model}}/{{seed}}",
-        predictions=f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet",
+        data=get_path("data"),
+        checkpoint=get_path("models"),
+        predictions=get_path("predictions"),
     output:
-        explanations=temp(EXPLANATIONS_SHARD),
+        explanations=temp(get_shard("shards", "explanations", "parquet")),
     log:
-        f"{RESULTS}/logs/explain_shard/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{shard}}-of-{{shards}}.log",
+        get_shard("logs/explain_shard", "explanations", "log"),
     benchmark:
-        f"{RESULTS}/benchmarks/explain_shard/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{shard}}-of-{{shards}}.tsv"
+        get_shard("benchmarks/explain_shard", "explanations", "tsv")
     params:
         options=explain_options,
         split=shard_flags,

@@ -1,13 +1,13 @@
 rule finetune:
     input:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
+        data=get_path("data"),
     output:
-        checkpoint=directory(f"{RESULTS}/models/{{dataset}}/{{model}}/{{seed}}"),
-        predictions=f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet",
+        checkpoint=directory(get_path("models")),
+        predictions=get_path("predictions"),
     log:
-        f"{RESULTS}/logs/finetune/{{dataset}}/{{model}}/{{seed}}.log",
+        get_log("finetune", "models"),
     benchmark:
-        f"{RESULTS}/benchmarks/finetune/{{dataset}}/{{model}}/{{seed}}.tsv"
+        get_benchmark("finetune", "models")
     conda:
         "../envs/gpu.yaml"
     threads: 1

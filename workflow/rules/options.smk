@@ -36,38 +36,6 @@ def evaluate_options(wildcards):
     )
 
 
-def bias_options(wildcards):
-    return EXPERIMENT.bias_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed)
-    )
-
-
-def control_options(wildcards):
-    return EXPERIMENT.control_options(
-        wildcards.dataset, wildcards.model, int(wildcards.seed)
-    )
-
-
-def correctness_options(wildcards):
-    return EXPERIMENT.analyses.options(
-        "correctness", wildcards.dataset, wildcards.model
-    )
-
-
-def attribution_difference_options(wildcards):
-    return EXPERIMENT.analyses.options(
-        "attribution_difference", wildcards.dataset, wildcards.model
-    )
-
-
-def dataset_bias_options(wildcards):
-    return EXPERIMENT.analyses.options("dataset_bias", wildcards.dataset)
-
-
-def mlm_score_options(wildcards):
-    return EXPERIMENT.analyses.options("mlm_score", wildcards.dataset, wildcards.model)
-
-
 def test_options(wildcards):
     return EXPERIMENT.test_options(
         wildcards.dataset,

@@ -2,11 +2,11 @@ rule prepare:
     input:
         files=get_data_files,
     output:
-        data=f"{RESULTS}/data/{{dataset}}.parquet",
+        data=get_path("data"),
     log:
-        f"{RESULTS}/logs/prepare/{{dataset}}.log",
+        get_log("prepare", "data"),
     benchmark:
-        f"{RESULTS}/benchmarks/prepare/{{dataset}}.tsv"
+        get_benchmark("prepare", "data")
     conda:
         "../envs/cpu.yaml"
     threads: 1

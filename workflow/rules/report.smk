@@ -1,21 +1,6 @@
 rule report:
     input:
-        tests=get_cells(
-            f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
-        ),
-        data=get_cells(f"{RESULTS}/data/{{dataset}}.parquet"),
-        predictions=get_cells(
-            f"{RESULTS}/predictions/{{dataset}}/{{model}}/{{seed}}.parquet"
-        ),
-        explanations=get_cells(
-            f"{RESULTS}/explanations/{{dataset}}/{{model}}/{{seed}}/{{method}}.parquet"
-        ),
-        scores=get_cells(
-            f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet"
-        ),
-        bias=get_cells(f"{RESULTS}/bias/{{dataset}}/{{model}}/{{seed}}.parquet"),
-        controls=get_controls(),
-        analyses=get_analyses(),
+        get_report_inputs(),
     output:
         page=report(
             f"{RESULTS}/report/index.html",
@@ -23,7 +8,7 @@ rule report:
             category="Report",
             labels={"what": "The page", "format": "HTML"},
         ),
-        disparity=f"{RESULTS}/report/disparity.parquet",
+        disparity=get_path("disparity"),
         tables=report(
             directory(f"{RESULTS}/report/tables"),
             patterns=["{table}.csv"],
@@ -39,9 +24,9 @@ rule report:
             labels={"figure": "{figure}", "format": "SVG"},
         ),
     log:
-        f"{RESULTS}/logs/report.log",
+        get_log("report", "disparity"),
     benchmark:
-        f"{RESULTS}/benchmarks/report.tsv"
+        get_benchmark("report", "disparity")
     conda:
         "../envs/report.yaml"
     threads: 1

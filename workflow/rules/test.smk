@@ -1,12 +1,12 @@
 rule test:
     input:
-        scores=f"{RESULTS}/scores/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
+        scores=get_path("scores"),
     output:
-        test=f"{RESULTS}/tests/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.parquet",
+        test=get_path("tests"),
     log:
-        f"{RESULTS}/logs/test/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.log",
+        get_log("test", "tests"),
     benchmark:
-        f"{RESULTS}/benchmarks/test/{{dataset}}/{{model}}/{{seed}}/{{method}}/{{metric}}.tsv"
+        get_benchmark("test", "tests")
     conda:
         "../envs/cpu.yaml"
     threads: 1

@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import current_lineage
-from exparity.artefacts.schemas import PATTERNS, check_schema, layout_of, schema_of
+from exparity.artefacts.schemas import check_schema, columns_of, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
 from exparity.core.errors import InputError
@@ -119,7 +119,7 @@ def write_artefact(
 
     Args:
         path: where to.
-        artefact: which one; see :data:`ARTEFACTS`.
+        artefact: which one; see :func:`~exparity.artefacts.schemas.artefacts`.
         rows: one mapping per row, without the ids.
         ids: the cell's ids (``dataset``, ``model``, ...); a row may override them.
         stage: stage that made it.
@@ -152,7 +152,7 @@ def table_of(
     Raises:
         InputError: a row does not fit the schema.
     """
-    _, id_names, _, keys = layout_of(artefact)
+    id_names, _, keys = columns_of(artefact)
     schema = schema_of(artefact)
     full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
     unknown = {name for row in full for name in row} - set(schema.names)
@@ -177,7 +177,7 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
         return schema.empty_table()
     table = pa.concat_tables([table.select(schema.names).cast(schema) for table in tables])
     table = table.unify_dictionaries()
-    keys = layout_of(artefact)[3]
+    keys = columns_of(artefact)[2]
     return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
 
 
@@ -296,8 +296,7 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     Args:
         folder: the results folder of a run, such as ``results``.
         artefact: ``data``, ``predictions``, ``explanations``, ``scores``, ``tests``,
-            ``controls``, ``bias``, ``disparity``, ``history``, ``cost``,
-            ``correctness``, ``attribution_differences``, ``dataset_bias`` or ``mlm_scores``.
+            ``disparity``, ``history``, ``cost``, or that of an analysis, such as ``bias``.
 
     Returns:
         A data frame with the cell's ids (dataset, model, seed, method, metric) as first columns
@@ -307,16 +306,18 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     Raises:
         InputError: unknown artefact, no such folder, no file, or a file of another form.
     """
-    subfolder = Path(folder) / layout_of(artefact)[0]
+    columns_of(artefact)
+    results = Path(folder)
     # Hidden names are work in progress of a running or killed job.
     paths = sorted(
         path
-        for path in subfolder.glob(PATTERNS.get(artefact, "**/*.parquet"))
-        if not any(part.startswith(".") for part in path.relative_to(subfolder).parts)
+        for path in results.glob(layout.every(artefact))
+        if not any(part.startswith(".") for part in path.relative_to(results).parts)
     )
     if not paths:
-        raise InputError(f"{subfolder}: no '{artefact}' files there; has that stage run?")
-    _warn_of_missing(Path(folder), artefact)
+        place = results / Path(layout.every(artefact)).parts[0]
+        raise InputError(f"{place}: no '{artefact}' files there; has that stage run?")
+    _warn_of_missing(results, artefact)
     return read_tables(paths, artefact).to_pandas()
 
 

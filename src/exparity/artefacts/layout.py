@@ -1,4 +1,4 @@
-"""Where artefacts lie below the results folder.
+"""Where artefacts lie below the results folder: the one table of their paths and ids.
 
 A grid is what :meth:`exparity.config.Experiment.report_options` says of an experiment: its
 ``pairs`` of dataset and model, ``seeds``, ``methods``, ``metrics``, ``controls`` and ``analyses``.
@@ -11,6 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
 from pathlib import Path
 from typing import Any
+
+from exparity.artefacts.analyses import ANALYSES, made_by
+from exparity.core.errors import InputError, did_you_mean
 
 Ids = Mapping[str, str | int]
 Grid = Mapping[str, Any]
@@ -25,40 +28,53 @@ PATHS = {
     "explanations": f"explanations/{_CELL}/{{method}}.parquet",
     "scores": f"scores/{_CELL}/{{method}}/{{metric}}.parquet",
     "tests": f"tests/{_CELL}/{{method}}/{{metric}}.parquet",
-    "bias": f"bias/{_CELL}.parquet",
-    "controls": f"controls/{_CELL}.parquet",
-    "correctness": f"correctness/{_CELL}.parquet",
-    "attribution_differences": f"attribution_differences/{_CELL}.parquet",
-    "dataset_bias": "dataset_bias/{dataset}.parquet",
-    "mlm_scores": f"mlm_scores/{_CELL}.parquet",
     "disparity": "report/disparity.parquet",
     "cost": "cost.parquet",
 }
-"""Path of every artefact, relative to the results folder."""
+"""Path of every artefact, relative to the results folder; those of analyses are in the registry."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
-ANALYSES = {
-    "correctness": "correctness",
-    "attribution_difference": "attribution_differences",
-    "dataset_bias": "dataset_bias",
-    "mlm_score": "mlm_scores",
-}
-"""The artefact that each analysis makes."""
-IN_REPORT = (
-    *("data", "predictions", "explanations", "scores", "tests", "bias", "controls"),
-    *ANALYSES.values(),
-)
-"""What the report is made from."""
+_IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
+
+
+def pattern_of(artefact: str) -> str:
+    """Return the path of an artefact, relative to the results folder, with its ids in braces.
+
+    Raises:
+        InputError: no such artefact.
+    """
+    if artefact in PATHS:
+        return PATHS[artefact]
+    entry = made_by(artefact)
+    if entry is None:
+        known = [*PATHS, *made_by_analyses().values()]
+        raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, known)}")
+    return entry.facts.path
+
+
+def made_by_analyses() -> dict[str, str]:
+    """Return the artefact of every registered analysis, by the analysis."""
+    return {id: ANALYSES.get(id).facts.artefact for id in ANALYSES.ids()}
 
 
 def levels(artefact: str) -> tuple[str, ...]:
     """Return the ids in an artefact's path: those that each of its files has one of."""
-    return tuple(re.findall(r"\{(\w+)\}", PATHS[artefact]))
+    return tuple(re.findall(r"\{(\w+)\}", pattern_of(artefact)))
+
+
+def stem_of(rule: str, artefact: str) -> str:
+    """Return the path of a rule's logs and benchmarks: its name, then the artefact's ids."""
+    return "/".join([rule, *(f"{{{id}}}" for id in levels(artefact))])
+
+
+def every(artefact: str) -> str:
+    """Return a pattern of all files of an artefact, as :meth:`pathlib.Path.glob` takes it."""
+    return re.sub(r"\{\w+\}", "*", pattern_of(artefact))
 
 
 def path_of(artefact: str, ids: Ids) -> str:
     """Return where an artefact lies, relative to the results folder."""
-    return PATHS[artefact].format(**ids)
+    return pattern_of(artefact).format(**ids)
 
 
 def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
@@ -66,9 +82,8 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
 
     Hidden ones are work in progress.
     """
-    place = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(PATHS[artefact])))
-    pattern = re.sub(r"\{\w+\}", "*", PATHS[artefact])
-    paths = {path.relative_to(results).as_posix(): path for path in results.glob(pattern)}
+    place = re.compile(re.sub(r"\\{\w+\\}", "([^/]+)", re.escape(pattern_of(artefact))))
+    paths = {path.relative_to(results).as_posix(): path for path in results.glob(every(artefact))}
     visible = {name: path for name, path in paths.items() if "/." not in name}
     return sorted(
         (match.groups(), path)
@@ -85,8 +100,6 @@ def benchmark_of(rule: str, ids: Iterable[str]) -> str:
 def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     """Yield the ids of every file that a grid has of an artefact."""
     names = levels(artefact)
-    if artefact == "controls" and not _has_controls(grid):
-        return
     spans = [_axis(grid, name) for name in names if name not in ("dataset", "model")]
     for target in dict.fromkeys(tuple(target[: len(names)]) for target in _targets(grid, artefact)):
         for rest in product(*spans):
@@ -95,19 +108,22 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
 
 def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield artefact and ids of every file that the report of a grid is made from."""
-    for artefact in IN_REPORT:
+    for artefact in (*_IN_REPORT, *made_by_analyses().values()):
         for ids in cells(grid, artefact):
             yield artefact, ids
 
 
 def _targets(grid: Grid, artefact: str) -> Sequence[Sequence[str]]:
     """Return the pairs of dataset and model, or the datasets, that an artefact is made for."""
-    for analysis, made in ANALYSES.items():
-        if made == artefact:
-            targets: Sequence[Sequence[str]] = grid.get("analyses", {}).get(analysis, [])
-            return targets
-    pairs: Sequence[Sequence[str]] = grid["pairs"]
-    return pairs
+    entry = None if artefact in PATHS else made_by(artefact)
+    targets: Sequence[Sequence[str]]
+    if entry is not None and not entry.facts.always:
+        targets = grid.get("analyses", {}).get(entry.id, [])
+    elif artefact == "controls" and not _has_controls(grid):
+        targets = []
+    else:
+        targets = grid["pairs"]
+    return targets
 
 
 def _axis(grid: Grid, name: str) -> list[Any]:

@@ -9,14 +9,17 @@ from typing import Any
 
 import pyarrow as pa
 
+from exparity.artefacts.analyses import made_by
+from exparity.artefacts.layout import levels, made_by_analyses
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 
 _ID = pa.dictionary(pa.int32(), pa.string())
 
 
-def _fields(*fields: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
-    return [pa.field(f[0], f[1], nullable=len(f) > 2) for f in fields]
+def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
+    """Return columns from (name, type), or (name, type, True) for one that may be empty."""
+    return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
 
 
 _IDS: dict[str, pa.Field] = {
@@ -24,7 +27,7 @@ _IDS: dict[str, pa.Field] = {
     for name in ("dataset", "model", "seed", "method", "metric")
 }
 
-_COST_COLUMNS = _fields(
+_COST_COLUMNS = fields(
     ("output", pa.string()),
     ("stage", _ID),
     ("dataset", _ID, True),
@@ -43,9 +46,10 @@ _COST_COLUMNS = _fields(
     ("bytes", pa.int64()),
 )
 
-_KEY = _fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
+KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
+"""The columns of an artefact with one row an example."""
 
-_TEST_COLUMNS = _fields(
+_TEST_COLUMNS = fields(
     ("group_a", pa.string()),
     ("group_b", pa.string()),
     ("n_a", pa.int64()),
@@ -80,12 +84,10 @@ _TEST_COLUMNS = _fields(
     ("friedman_p", pa.float64()),
 )
 
-# artefact: (folder below the results folder, ids it carries, further columns, sort keys)
-_ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]] = {
+# artefact: (columns beside the ids, sort keys); those of analyses are in the registry
+_ARTEFACTS: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {
     "data": (
-        "data",
-        ("dataset",),
-        _fields(
+        fields(
             ("example_id", pa.string()),
             ("match_id", pa.string(), True),
             ("split", pa.string()),
@@ -99,9 +101,7 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ("split", "example_id"),
     ),
     "history": (
-        "models",
-        ("dataset", "model", "seed"),
-        _fields(
+        fields(
             ("epoch", pa.int64()),
             ("step", pa.int64()),
             ("learning_rate", pa.float64()),
@@ -114,9 +114,7 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ("epoch",),
     ),
     "training_set": (
-        "models",
-        ("dataset", "model", "seed"),
-        _fields(
+        fields(
             ("position", pa.int64()),
             ("example_id", pa.string()),
             ("group", pa.string()),
@@ -128,36 +126,16 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ("position",),
     ),
     "predictions": (
-        "predictions",
-        ("dataset", "model", "seed"),
-        _KEY
-        + _fields(
+        KEY
+        + fields(
             ("label", pa.int8()),
             ("probabilities", pa.list_(pa.float32())),
             ("predicted", pa.int8()),
         ),
         ("example_id",),
     ),
-    "bias": (
-        "bias",
-        ("dataset", "model", "seed"),
-        _fields(
-            ("quantity", pa.string()),
-            ("group", pa.string()),
-            ("group_b", pa.string()),
-            ("class_name", pa.string()),
-            ("value", pa.float64()),
-            ("n", pa.int64()),
-            ("ci_low", pa.float64()),
-            ("ci_high", pa.float64()),
-            ("flags", pa.list_(pa.string())),
-        ),
-        ("quantity", "group", "group_b", "class_name"),
-    ),
     "explanations": (
-        "explanations",
-        ("dataset", "model", "seed", "method"),
-        _fields(
+        fields(
             ("example_id", pa.string()),
             ("target", pa.int8()),
             ("token_ids", pa.list_(pa.int32())),
@@ -168,98 +146,16 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
         ("example_id",),
     ),
     "scores": (
-        "scores",
-        ("dataset", "model", "seed", "method", "metric"),
-        _KEY + _fields(("score", pa.float64())),
+        KEY + fields(("score", pa.float64())),
         ("example_id",),
     ),
     "tests": (
-        "tests",
-        ("dataset", "model", "seed", "method", "metric"),
         _TEST_COLUMNS,
         ("group_a", "group_b"),
     ),
-    "controls": (
-        "controls",
-        ("dataset", "model", "seed", "method", "metric"),
-        _fields(
-            ("scheme", pa.string()),
-            ("test", pa.string()),
-            ("group_a", pa.string()),
-            ("group_b", pa.string()),
-            ("n_permutations", pa.int64()),
-            ("n_significant", pa.int64()),
-            ("rate", pa.float64()),
-            ("flags", pa.list_(pa.string())),
-        ),
-        ("method", "metric", "scheme", "test", "group_a", "group_b"),
-    ),
-    "correctness": (
-        "correctness",
-        ("dataset", "model", "seed", "method", "metric"),
-        _fields(
-            ("subset", pa.string()),
-            ("group", pa.string()),
-            ("n", pa.int64()),
-            ("n_undefined", pa.int64()),
-            ("mean", pa.float64()),
-            ("sd", pa.float64()),
-            ("median", pa.float64()),
-        ),
-        ("method", "metric", "subset", "group"),
-    ),
-    "attribution_differences": (
-        "attribution_differences",
-        ("dataset", "model", "seed", "method"),
-        _fields(
-            ("group_a", pa.string()),
-            ("group_b", pa.string()),
-            ("word_a", pa.string()),
-            ("word_b", pa.string()),
-            ("n_sets", pa.int64()),
-            ("n_words", pa.int64()),
-            ("mean_a", pa.float64()),
-            ("mean_b", pa.float64()),
-            ("mean_difference", pa.float64()),
-            ("mean_absolute_difference", pa.float64()),
-            ("d_z", pa.float64()),
-            ("p", pa.float64()),
-            ("p_holm", pa.float64()),
-        ),
-        ("method", "group_a", "group_b", "word_a", "word_b"),
-    ),
-    "dataset_bias": (
-        "dataset_bias",
-        ("dataset",),
-        _fields(
-            ("quantity", pa.string()),
-            ("split", pa.string()),
-            ("group", pa.string()),
-            ("class_name", pa.string()),
-            ("word", pa.string()),
-            ("value", pa.float64()),
-            ("n", pa.int64()),
-            ("rationale_share", pa.float64()),
-        ),
-        ("quantity", "split", "group", "class_name", "word"),
-    ),
-    "mlm_scores": (
-        "mlm_scores",
-        ("dataset", "model", "seed"),
-        _KEY
-        + _fields(
-            ("n_words", pa.int64()),
-            ("n_tokens", pa.int64()),
-            ("mlm_score", pa.float64()),
-            ("log_likelihood", pa.float64()),
-        ),
-        ("example_id",),
-    ),
     "disparity": (
-        "report",
-        ("dataset", "model", "seed", "method", "metric"),
         _TEST_COLUMNS
-        + _fields(
+        + fields(
             ("metric_direction", pa.string()),
             ("better_group", pa.string(), True),
             ("test_accuracy", pa.float64()),
@@ -268,30 +164,32 @@ _ARTEFACTS: dict[str, tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...
             ("significant_holm", pa.bool_()),
             ("significant_bh", pa.bool_()),
         ),
-        ("dataset", "model", "seed", "method", "metric", "group_a", "group_b"),
+        (*_IDS, "group_a", "group_b"),
     ),
     # Not every job has all ids: they are columns that may be empty.
-    "cost": ("", (), _COST_COLUMNS, ("stage", "output")),
-}
-
-ARTEFACTS = tuple(_ARTEFACTS)
-PATTERNS = {
-    "history": "**/history.parquet",
-    "training_set": "**/training_set.parquet",
-    "disparity": "disparity.parquet",
-    "cost": "cost.parquet",
+    "cost": (_COST_COLUMNS, ("stage", "output")),
 }
 
 
-def layout_of(name: str) -> tuple[str, tuple[str, ...], list[pa.Field], tuple[str, ...]]:
-    """Return an artefact's folder, the ids it carries, its further columns and its sort keys.
+def artefacts() -> list[str]:
+    """Return the artefacts that are tables."""
+    return [*_ARTEFACTS, *made_by_analyses().values()]
+
+
+def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
+    """Return the ids that the rows of an artefact carry, its further columns and its sort keys.
 
     Raises:
         InputError: no such artefact.
     """
-    if name not in _ARTEFACTS:
-        raise InputError(f"unknown artefact '{name}'; {did_you_mean(name, ARTEFACTS)}")
-    return _ARTEFACTS[name]
+    if artefact in _ARTEFACTS:
+        ids = tuple(_IDS) if artefact == "disparity" else levels(artefact)
+        return ids, *_ARTEFACTS[artefact]
+    entry = made_by(artefact)
+    if entry is None:
+        raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
+    facts = entry.facts
+    return (*facts.levels, *facts.ids), facts.columns, facts.keys
 
 
 def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
@@ -323,8 +221,8 @@ def schema_of(artefact: str) -> pa.Schema:
     Raises:
         InputError: no such artefact.
     """
-    _, ids, columns, _ = layout_of(artefact)
-    return pa.schema([_IDS[name] for name in ids] + columns)
+    ids, columns, _ = columns_of(artefact)
+    return pa.schema([*(_IDS[name] for name in ids), *columns])
 
 
 def _type_text(data_type: pa.DataType) -> str:

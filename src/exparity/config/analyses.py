@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from graphlib import TopologicalSorter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import (
+    ANALYSES,
+    AnalysisFacts,
+    arguments_of,
+    command_of,
+    config_options,
+    inputs_of,
+)
 from exparity.config import digests
 from exparity.config.instances import canonical
-from exparity.core.errors import InputError, did_you_mean
+from exparity.config.schema import validate
+from exparity.core.errors import InputError
+from exparity.core.registry import Entry
 from exparity.data import has_rationales
-from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
-Target = tuple[str, ...]
-"""A dataset, or a dataset and a model."""
+Ids = Mapping[str, Any]
+_FLAGS = {
+    "model_id": ("--model-id", "model"),
+    "seed": ("--seed", "seed"),
+    "threads": ("--threads", "threads"),
+}
+"""Flags that a job is given because its function has such an argument, and their value's id."""
 
 
 class Analyses:
-    """What a config asks for beside the grid of tests.
+    """What a config asks for beside the grid of tests, and what is always there.
 
     Args:
         experiment: the experiment.
@@ -30,12 +44,10 @@ class Analyses:
 
     def __init__(self, experiment: Experiment) -> None:
         self._experiment = experiment
+        _check_settings(experiment.config["analyses"])
         self.settings: dict[str, Mapping[str, Any]] = {
             name: settings or {} for name, settings in experiment.config["analyses"].items()
         }
-        self.metrics = [
-            id for id, m in experiment.metrics.items() if m.entry.facts.needs == "rationale"
-        ]
 
     def check(self) -> None:
         """Check that every analysis has something to work with.
@@ -43,117 +55,130 @@ class Analyses:
         Raises:
             InputError: names the key and the remedy.
         """
-        if "correctness" in self.settings and not self.metrics:
-            raise InputError(
-                "analyses.correctness: no metric compares explanations with rationales; add one "
-                "to metrics, such as mass_accuracy"
-            )
         for name in self.settings:
-            if name == "mlm_score":
-                self._check_models()
             if not self.targets(name):
                 raise InputError(
                     f"analyses.{name}: no dataset marks the words that carry the label; leave it "
                     "out"
                 )
-        known = self._experiment.datasets
-        for dataset, terms in self._terms.items():
-            where = f"analyses.dataset_bias.terms.{dataset}"
-            if dataset not in known:
-                raise InputError(f"{where}: no such dataset here; {did_you_mean(dataset, known)}")
-            groups = known[dataset].entry.facts.groups
-            for group in terms if groups else ():
-                if group not in groups:
-                    raise InputError(f"{where}: no group '{group}'; {did_you_mean(group, groups)}")
 
-    def targets(self, name: str) -> list[Target]:
-        """Return the datasets, or pairs of dataset and model, that an analysis applies to."""
-        experiment = self._experiment
-        if name not in self.settings:
-            return []
-        if name == "dataset_bias":
-            return [(dataset,) for dataset in experiment.datasets]
-        models = self._masked_models() if name == "mlm_score" else list(experiment.models)
+    @cached_property
+    def used(self) -> list[Entry[AnalysisFacts]]:
+        """The analyses that are made, each after those that it reads."""
+        entries = [ANALYSES.get(id) for id in ANALYSES.ids()]
+        made = {e.facts.artefact: e for e in entries if e.facts.always or e.id in self.settings}
+        order = TopologicalSorter(
+            {artefact: [r for r in e.facts.reads if r in made] for artefact, e in made.items()}
+        )
+        return [made[artefact] for artefact in order.static_order()]
+
+    def targets(self, name: str) -> list[tuple[str, ...]]:
+        """Return what an analysis applies to: datasets, or pairs of dataset and model, or all."""
+        facts = ANALYSES.get(name).facts
+        names = [level for level in facts.levels if level != "seed"]
+        targets = dict.fromkeys(pair[: len(names)] for pair in self._experiment.pairs)
         return [
-            (dataset, model)
-            for dataset, model in experiment.pairs
-            if model in models and self._marked(dataset)
+            target
+            for target in targets
+            if not (target and facts.needs_rationales and not self._marked(target[0]))
+            and self._settled(name, dict(zip(names, target, strict=True))) is not None
         ]
 
-    def files(self) -> list[str]:
-        """Return the artefacts of all analyses."""
-        grid, results = self._experiment.grid(), self._experiment.results
-        return [
-            f"{results}/{layout.path_of(artefact, ids)}"
-            for artefact in layout.ANALYSES.values()
-            for ids in layout.cells(grid, artefact)
-        ]
+    def cells(self, name: str) -> Iterator[dict[str, Any]]:
+        """Yield the ids of every artefact of an analysis that is made."""
+        yield from layout.cells(self._experiment.grid(), ANALYSES.get(name).facts.artefact)
 
-    def options(self, name: str, dataset: str, model: str = "") -> str:
+    def output(self, name: str, ids: Ids) -> str:
+        """Return the artefact that a job of an analysis makes."""
+        artefact = ANALYSES.get(name).facts.artefact
+        return f"{self._experiment.results}/{layout.path_of(artefact, ids)}"
+
+    def inputs(self, name: str, ids: Ids) -> dict[str, str | list[str]]:
+        """Return what a job of an analysis reads, by the names of its function's inputs."""
+        entry, experiment = ANALYSES.get(name), self._experiment
+        grid = {**experiment.grid()}
+        if entry.facts.metric_needs:
+            metrics = experiment.metrics_that_need(entry.facts.metric_needs)
+            grid["metrics"] = [[metric, metric] for metric in metrics]
+        named = [ids[level] for level in entry.facts.levels if level in ("dataset", "model")]
+        grid["pairs"] = [pair for pair in grid["pairs"] if list(pair[: len(named)]) == named]
+        grid["seeds"] = [ids["seed"]] if "seed" in ids else grid["seeds"]
+        found: dict[str, str | list[str]] = {}
+        reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
+        for (argument, several), artefact in reads:
+            paths = [
+                f"{experiment.results}/{layout.path_of(artefact, cell)}"
+                for cell in layout.cells(grid, artefact)
+                if all(str(cell.get(id, value)) == str(value) for id, value in ids.items())
+            ]
+            if not several and len(paths) != 1:
+                raise InputError(
+                    f"analysis '{name}': reads {len(paths)} files of '{artefact}'; annotate "
+                    f"'{argument}' as Sequence[Path]"
+                )
+            found[argument] = paths if several else paths[0]
+        return found
+
+    def command(self, name: str) -> str:
+        """Return the command of an analysis."""
+        return command_of(name)
+
+    def flags(
+        self, name: str, inputs: Mapping[str, str | list[str]], ids: Mapping[str, Any]
+    ) -> list[str]:
+        """Return the flags of an analysis' command, beside its options and its output.
+
+        Args:
+            name: the analysis.
+            inputs: what it reads, by the names of its function's inputs.
+            ids: the ids of its artefact, and ``threads``.
+        """
+        function, flags = ANALYSES.get(name).function, []
+        for argument in inputs_of(function):
+            paths = inputs.get(argument, [])
+            flags += [f"--{argument}", *([paths] if isinstance(paths, str) else paths)]
+        for argument in arguments_of(function):
+            if argument in _FLAGS:
+                flag, id = _FLAGS[argument]
+                flags += [flag, str(ids[id])]
+        return flags
+
+    def message(self, name: str) -> str:
+        """Return what the workflow says of a job of an analysis."""
+        entry = ANALYSES.get(name)
+        cell = {"dataset": "on {wildcards.dataset}", "model": "of {wildcards.model}",
+                "seed": "seed {wildcards.seed}"}  # fmt: skip
+        return " ".join([entry.display, *(cell[id] for id in entry.facts.levels)])
+
+    def options(self, name: str, ids: Ids) -> str:
         """Return what a job of an analysis depends on, as canonical JSON."""
-        settings: dict[str, Any] = dict(self.settings.get(name, {}))
-        if name == "dataset_bias":
-            settings = {"terms": self._terms_of(dataset)}
-        elif name == "mlm_score":
-            spec = self._experiment.model_spec(model)
-            settings.pop("models", None)
-            settings |= {"original": spec.checkpoint, "revision": spec.revision}
-        return canonical({"settings": settings, "digest": digests.analysis(name)})
+        entry = ANALYSES.get(name)
+        return canonical(
+            {"settings": self._settled(name, ids), "digest": digests.analysis(entry.source)}
+        )
+
+    def _settled(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
+        """Return the options of a job; None where the analysis does not apply."""
+        settings, settle = self.settings.get(name, {}), ANALYSES.get(name).facts.settle
+        return settings if settle is None else settle(self._experiment, ids, **settings)
 
     def _marked(self, dataset: str) -> bool:
         instance = self._experiment.datasets[dataset]
         return has_rationales(instance.entry.id, instance.params)
 
-    @property
-    def _terms(self) -> Mapping[str, Mapping[str, Any]]:
-        terms: Mapping[str, Any] = self.settings.get("dataset_bias", {}).get("terms", {})
-        return terms
 
-    def _terms_of(self, dataset: str) -> dict[str, list[list[str]]]:
-        """Return the words that name each group, by form; none where nobody says."""
-        facts = self._experiment.datasets[dataset].entry.facts
-        terms = self._terms.get(dataset, facts.group_terms)
-        return {
-            group: [[form] if isinstance(form, str) else list(form) for form in forms]
-            for group, forms in terms.items()
+def _check_settings(written: Mapping[str, Any]) -> None:
+    """Check the ``analyses`` of a config against what the registered ones take."""
+    blocks = {
+        id: {
+            "type": ["object", "null"],
+            "additionalProperties": False,
+            "properties": {
+                name: option.schema for name, option in config_options(ANALYSES.get(id)).items()
+            },
         }
-
-    def _masked_models(self) -> list[str]:
-        """Return the models whose original head is asked: those named, or all pretrained ones."""
-        experiment = self._experiment
-        named = self.settings["mlm_score"].get("models")
-        if named is not None:
-            return list(named)
-        return [m for m in experiment.models if experiment.model_spec(m).init == "pretrained"]
-
-    def _check_models(self) -> None:
-        models = self._masked_models()
-        if not models:
-            raise InputError(
-                "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
-            )
-        for model in models:
-            where = "analyses.mlm_score.models"
-            if model not in self._experiment.models:
-                hint = did_you_mean(model, self._experiment.models)
-                raise InputError(f"{where}: no '{model}' here; {hint}")
-            spec = self._experiment.model_spec(model)
-            if spec.init != "pretrained":
-                raise InputError(f"{where}: '{model}' starts from scratch, so it has no such head")
-            if not _may_have_head(spec):
-                raise InputError(
-                    f"analyses.mlm_score: checkpoint {spec.checkpoint} of model '{model}' has no "
-                    f"masked-language-model head; name the other models in {where}"
-                )
-
-
-def _may_have_head(spec: ModelSpec) -> bool:
-    """Tell from a local folder whether it holds a masked language model; the Hub is not asked."""
-    path = Path(spec.checkpoint or "") / "config.json"
-    if not path.is_file():
-        return True
-    try:
-        named = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
-    except (OSError, ValueError):
-        return True  # whoever loads it will say what is wrong
-    return any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in named)
+        for id in ANALYSES.ids()
+        if not ANALYSES.get(id).facts.always
+    }
+    known = {"type": "object", "additionalProperties": False, "properties": blocks}
+    validate({"analyses": written}, {"type": "object", "properties": {"analyses": known}})

@@ -55,9 +55,7 @@ def check_rationales(experiment: Experiment) -> None:
     Raises:
         InputError: names the metric, the dataset and the remedy.
     """
-    comparing = [
-        id for id, metric in experiment.metrics.items() if metric.entry.facts.needs == "rationale"
-    ]
+    comparing = experiment.metrics_that_need("rationale")
     for id, dataset in experiment.datasets.items() if comparing else ():
         if has_rationales(dataset.entry.id, dataset.params):
             continue

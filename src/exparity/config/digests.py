@@ -27,40 +27,40 @@ def finetune() -> str:
 @cache
 def test() -> str:
     """Return the digest of what compares groups."""
-    return _stage("test")
+    return source_digest(*reached(_PACKAGE / "stages" / "test.py", "stats"))
 
 
 @cache
-def bias() -> str:
-    """Return the digest of what measures a classifier's own bias."""
-    return _stage("bias")
+def analysis(source: Path) -> str:
+    """Return the digest of an analysis.
+
+    Args:
+        source: the file of its function.
+    """
+    return source_digest(*reached(source, "stats"))
 
 
 @cache
-def control() -> str:
-    """Return the digest of the permutation control."""
-    return _stage("control")
+def report(analyses: tuple[Path, ...] = ()) -> str:
+    """Return the digest of what writes the report.
 
-
-@cache
-def analysis(name: str) -> str:
-    """Return the digest of an analysis, by its name."""
-    return _stage(name)
-
-
-@cache
-def report() -> str:
-    """Return the digest of what writes the report."""
-    pages = [*sources("report"), _PACKAGE / "stages" / "report.py"]
+    Args:
+        analyses: the files of the analyses that it has sections of.
+    """
+    own = [*sources("report"), _PACKAGE / "stages" / "report.py"]
+    pages = [*own, *(part for source in analyses for part in _beside(source))]
     code = {file for path in pages if path.suffix == ".py" for file in reached(path, "stats")}
     return source_digest(*pages, *sorted(code - set(pages)))
+
+
+def _beside(source: Path) -> list[Path]:
+    """Return the files that an analysis is written in: its folder, or a file and its template."""
+    if source.name == "__init__.py":
+        return [path for path in sorted(source.parent.iterdir()) if path.is_file()]
+    return [source, *sorted(source.parent.glob(f"{source.stem}*.j2"))]
 
 
 @cache
 def cost() -> str:
     """Return the digest of what gathers the costs of jobs."""
     return source_digest(*sources("costs"), _PACKAGE / "tools" / "cost.py")
-
-
-def _stage(name: str) -> str:
-    return source_digest(*reached(_PACKAGE / "stages" / f"{name}.py", "stats"))

@@ -12,8 +12,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.layout import GRID
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import (
@@ -177,6 +177,10 @@ class Experiment:
                             "metric": metric,
                         }
 
+    def metrics_that_need(self, needs: str) -> list[str]:
+        """Return the metrics that compute with something, such as ``rationale``."""
+        return [id for id, metric in self.metrics.items() if metric.entry.facts.needs == needs]
+
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.runs_model)
@@ -327,23 +331,7 @@ class Experiment:
         cell: Cell = {
             "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
         }  # fmt: skip
-        return canonical({"statistics": self._statistics(cell), "digest": digests.test()})
-
-    def bias_options(self, dataset: str, model: str, seed: int) -> str:
-        """Return what the measures of a classifier's own bias depend on."""
-        settled = self._statistics({"dataset": dataset, "model": model, "seed": seed})
-        used = {key: settled[key] for key in ("confidence", "resamples")}
-        return canonical({"statistics": used, "digest": digests.bias()})
-
-    def control_options(self, dataset: str, model: str, seed: int) -> str:
-        """Return what the permutation control of a classifier's tests depends on.
-
-        One job permutes the groups for every method and metric, so that of ``overrides`` only
-        those count that name neither.
-        """
-        settled = self._statistics({"dataset": dataset, "model": model, "seed": seed})
-        controls = {**self.config["controls"]["permutation"], "alpha": settled["alpha"]}
-        return canonical({"controls": controls, "digest": digests.control()})
+        return canonical({"statistics": self.statistics(cell), "digest": digests.test()})
 
     def cost_options(self) -> str:
         """Return what the costs of jobs depend on, beside the jobs."""
@@ -351,10 +339,15 @@ class Experiment:
 
     def report_options(self) -> str:
         """Return what the report depends on, beside its inputs."""
-        return canonical({**self.grid(), "digest": digests.report()})
+        sources = tuple(entry.source for entry in self.analyses.used)
+        return canonical({**self.grid(), "digest": digests.report(sources)})
 
-    def grid(self) -> dict[str, Any]:
+    def grid(self) -> Mapping[str, Any]:
         """Return which cells there are, and how the report shows them."""
+        return self._grid
+
+    @cached_property
+    def _grid(self) -> dict[str, Any]:
         return {
             "title": self.config["title"],
             "pairs": self.pairs,
@@ -370,12 +363,17 @@ class Experiment:
             "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
         }
 
+    def report_inputs(self) -> list[str]:
+        """Return the artefacts that the report is made from."""
+        files = layout.report_inputs(self.grid())
+        return [f"{self.results}/{layout.path_of(artefact, ids)}" for artefact, ids in files]
+
     def write_grid(self) -> None:
         """Leave the grid in the results folder, so that its readers see what is missing."""
-        with atomic_path(Path(self.results, GRID)) as path:
+        with atomic_path(Path(self.results, layout.GRID)) as path:
             path.write_text(canonical(self.grid()), encoding="utf-8")
 
-    def _statistics(self, cell: Cell) -> dict[str, Any]:
+    def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""
         settled = {**self.config["statistics"], **self._changes("statistics", cell)}
         return {key: value for key, value in settled.items() if key != "family"}

@@ -78,57 +78,45 @@ def _jobs(experiment: Experiment) -> Iterator[Job]:
         ids = {"dataset": dataset}
         options = partial(experiment.prepare_options, dataset)
         yield Job(options, experiment.prepare_inputs(dataset), [place("data", ids)])
-    for target in experiment.analyses.targets("dataset_bias"):
-        ids = {"dataset": target[0]}
-        options = partial(experiment.analyses.options, "dataset_bias", *target)
-        yield Job(options, [place("data", ids)], [place("dataset_bias", ids)])
     for dataset, model in experiment.pairs:
         for seed in experiment.seeds:
             yield from _jobs_of_model(
                 experiment, {"dataset": dataset, "model": model, "seed": seed}
             )
-    grid = experiment.grid()
-    reads = [place(artefact, ids) for artefact, ids in layout.report_inputs(grid)]
+    yield from _jobs_of_analyses(experiment)
     page = [f"{experiment.results}/report/{name}" for name in ("index.html", "tables", "figures")]
-    yield Job(experiment.report_options, reads, [place("disparity", {})], page)
+    yield Job(experiment.report_options, experiment.report_inputs(), [place("disparity", {})], page)
 
 
 def _jobs_of_model(experiment: Experiment, cell: dict[str, Any]) -> Iterator[Job]:
     """Yield the jobs of one trained classifier."""
     place = partial(_place, experiment)
-    pair, analyses = (cell["dataset"], cell["model"]), experiment.analyses
     data, models, predictions = (place(a, cell) for a in ("data", "models", "predictions"))
     options = partial(experiment.finetune_options, **cell)
     reads = [data, *experiment.checkpoint_inputs(cell["model"])]
     yield Job(options, reads, [predictions, models])
-    explanations, scores = [], []
     for method in experiment.methods:
         ids = {**cell, "method": method}
-        explanations.append(place("explanations", ids))
+        explanations = place("explanations", ids)
         options = partial(experiment.explain_options, **ids)
-        yield Job(options, [data, predictions], explanations[-1:])
+        yield Job(options, [data, predictions], [explanations])
         for metric in experiment.metrics:
             ids = {**cell, "method": method, "metric": metric}
-            scores.append(place("scores", ids))
+            scores = place("scores", ids)
             options = partial(experiment.evaluate_options, **ids)
-            yield Job(options, [data, explanations[-1]], scores[-1:])
+            yield Job(options, [data, explanations], [scores])
             options = partial(experiment.test_options, **ids)
-            yield Job(options, scores[-1:], [place("tests", ids)])
-    options = partial(experiment.bias_options, **cell)
-    yield Job(options, [data, predictions], [place("bias", cell)])
-    if experiment.has_controls:
-        options = partial(experiment.control_options, **cell)
-        yield Job(options, scores, [place("controls", cell)])
-    compared = [path for path in scores if Path(path).stem in analyses.metrics]
-    inputs = {
-        "correctness": [*compared, predictions],
-        "attribution_difference": [data, *explanations],
-        "mlm_score": [data, models],
-    }
-    for name, reads in inputs.items():
-        if pair in analyses.targets(name):
-            options = partial(analyses.options, name, *pair)
-            yield Job(options, reads, [place(layout.ANALYSES[name], cell)])
+            yield Job(options, [scores], [place("tests", ids)])
+
+
+def _jobs_of_analyses(experiment: Experiment) -> Iterator[Job]:
+    analyses = experiment.analyses
+    for entry in analyses.used:
+        for ids in analyses.cells(entry.id):
+            reads = analyses.inputs(entry.id, ids).values()
+            files = [path for one in reads for path in ([one] if isinstance(one, str) else one)]
+            options = partial(analyses.options, entry.id, ids)
+            yield Job(options, files, [analyses.output(entry.id, ids)])
 
 
 def _place(experiment: Experiment, artefact: str, ids: Ids) -> str:

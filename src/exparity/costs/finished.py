@@ -157,7 +157,7 @@ class _Reader:
         self.odd: list[str] = []
         self.footers = {
             artefact: dict(self._footers(artefact))
-            for artefact in layout.PATHS
+            for artefact in (*layout.PATHS, *layout.made_by_analyses().values())
             if artefact not in _BESIDE
         }
         self.examples: dict[Ids, int] = {

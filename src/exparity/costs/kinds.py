@@ -13,6 +13,7 @@ from dataclasses import asdict
 from functools import cache
 from typing import Any, NamedTuple
 
+from exparity.artefacts.analyses import ANALYSES
 from exparity.config.instances import canonical
 from exparity.core.errors import InputError
 from exparity.core.options import complete
@@ -24,9 +25,13 @@ GATHER = "gather"
 """Stage of the jobs that put shards together; a shard counts to the stage of its cell."""
 # What of a training decides on the time that it takes for one example.
 _TRAINING = ("batch_size", "max_length", "precision", "processes", "validation_share")
-# Stages beside the grid that run a model, and those whose options decide on their time.
-_RUN_MODEL = ("mlm_score",)
+# Stages whose options decide on their time.
 _STATISTICS = ("test", "bias", "control")
+
+
+def runs_model(stage: str) -> bool:
+    """Return whether a stage is an analysis that runs a model."""
+    return stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
 
 
 class Kind(NamedTuple):
@@ -85,7 +90,7 @@ def kind_of(
         return _scored(own, json.loads(explained), made_of, data)
     if stage in _STATISTICS:
         return Kind((stage,), canonical(own), dataset=data)
-    return Kind((stage,), model=made_of if stage in _RUN_MODEL else "", dataset=data)
+    return Kind((stage,), model=made_of if runs_model(stage) else "", dataset=data)
 
 
 def _scored(own: Mapping[str, Any], explained: Mapping[str, Any], model: str, data: str) -> Kind:

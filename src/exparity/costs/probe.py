@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts.analyses import ANALYSES, config_options
 from exparity.costs.counts import ExampleCounts
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ FOLDER = "plan"
 # A method or metric of fewer model passes per example is measured on so many more of them: it
 # takes no longer then than one of these, and a few examples would tell more of its start.
 _PASSES = 200
-_MLM_PASSES = 30  # one a word
+_ANALYSIS_PASSES = 30  # one a word
 
 
 def probe_config(experiment: Experiment, counts: ExampleCounts, examples: int) -> dict[str, Any]:
@@ -99,11 +100,13 @@ def _small_samples(experiment: Experiment, examples: int) -> Iterator[dict[str, 
 
 
 def _small_analyses(analyses: Mapping[str, Any], examples: int) -> dict[str, Any]:
-    if "mlm_score" not in analyses:
-        return dict(analyses)
-    given = analyses["mlm_score"] or {}
-    size = _of(examples, _MLM_PASSES, {given.get("max_examples")})
-    return {**analyses, "mlm_score": {**given, "max_examples": size}}
+    small = dict(analyses)
+    for name, settings in analyses.items():
+        if "max_examples" in config_options(ANALYSES.get(name)):
+            asked = settings or {}
+            size = _of(examples, _ANALYSIS_PASSES, {asked.get("max_examples")})
+            small[name] = {**asked, "max_examples": size}
+    return small
 
 
 def _size(examples: int, passes: int, configured: list[str]) -> int:

@@ -24,7 +24,7 @@ def artefact_paths(results: Path, study: Study, artefact: str) -> Iterator[tuple
     grid = {
         **vars(study),
         "controls": {"permutation": {"repeats": 1}},
-        "analyses": dict.fromkeys(layout.ANALYSES, study.pairs),
+        "analyses": dict.fromkeys(layout.made_by_analyses(), study.pairs),
     }
     for ids in layout.cells(grid, artefact):
         model, seed = ids.get("model", ""), ids.get("seed", 0)

@@ -10,16 +10,15 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.layout import ANALYSES
+from exparity.artefacts.analyses import ANALYSES
+from exparity.artefacts.layout import made_by_analyses
 from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError
 from exparity.report.cells import Ids, artefact_paths
 from exparity.report.gather import Study
 
-STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "control", "bias", *ANALYSES)
-"""Stages in the order in which they run."""
-_ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests", "controls",
-              "bias", *ANALYSES.values())  # fmt: skip
+_STAGES = ("prepare", "finetune", "explain", "evaluate", "test")
+_ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
 
 
 @dataclass(frozen=True)
@@ -66,7 +65,7 @@ def read_origins(
     """
     return [
         _origin(artefact, ids, metadata)
-        for artefact in _ARTEFACTS
+        for artefact in (*_ARTEFACTS, *made_by_analyses().values())
         for ids, metadata in _metadata(results, study, artefact, known)
     ]
 
@@ -160,7 +159,7 @@ def _sum(origins: Sequence[Origin], key: Any) -> list[Cost]:
         of_key = jobs[key(origin)]
         if origin.ids not in of_key or origin.seconds > of_key[origin.ids].seconds:
             of_key[origin.ids] = origin
-    order = list(STAGES)
+    order = [*_STAGES, *ANALYSES.ids()]
     return [
         Cost(
             stage=stage,

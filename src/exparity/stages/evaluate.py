@@ -32,7 +32,7 @@ from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
 from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
-from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
 
 log = logging.getLogger(__name__)

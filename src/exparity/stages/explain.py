@@ -31,8 +31,8 @@ from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
 from exparity.jobs.parts import Job, Shard, open_parts
 from exparity.methods import METHODS, Training
-from exparity.stages._cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages._texts import check_texts, encode
+from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
 
 log = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from exparity.artefacts.files import join_tables, read_artefact, read_parquet, w
 from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Output
 from exparity.jobs.parts import Shard
-from exparity.stages._cell import check_examples
+from exparity.stages.cell import check_examples
 
 _KINDS = ("explanations", "scores")
 _SAME = {

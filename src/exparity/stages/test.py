@@ -10,7 +10,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete_for
 from exparity.core.seeding import derive_seed
-from exparity.stages._cell import read_scores
+from exparity.stages.cell import read_scores
 from exparity.stats import compare_all, compare_groups
 
 

@@ -31,9 +31,10 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
     rows: list[dict[str, Any]] = []
     if name not in options.get("analyses", {}):
         return rows
-    for ids in layout.cells(options, layout.ANALYSES[name]):
-        path = results / layout.path_of(layout.ANALYSES[name], ids)
-        table, metadata = read_artefact(path, layout.ANALYSES[name])
+    artefact = layout.made_by_analyses()[name]
+    for ids in layout.cells(options, artefact):
+        path = results / layout.path_of(artefact, ids)
+        table, metadata = read_artefact(path, artefact)
         if {id: metadata["wildcards"].get(id) for id in ids} != ids:
             raise InputError(
                 f"{path}: is not of the cell that its path names; delete it and run again"

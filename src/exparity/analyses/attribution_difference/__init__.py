@@ -1,4 +1,4 @@
-"""Stage attribution_difference: explanations of matched sets to differences word by word."""
+"""Analysis attribution_difference: explanations of matched sets to differences word by word."""
 
 from __future__ import annotations
 
@@ -9,30 +9,57 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 
+from exparity.analyses import analysis, fields
+from exparity.analyses.attribution_difference._words import WordPair, attribution_differences
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.data.table import read_prepared
-from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray
+from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray, Range
 from exparity.metrics._rationale import Attribution, word_arrays
-from exparity.stages._cell import cell_of, read_examples, require_same_cell
-from exparity.stats.attribution_difference import WordPair, attribution_differences
+from exparity.stages.cell import cell_of, read_examples, require_same_cell
 
 log = logging.getLogger(__name__)
 Sets = Mapping[str, Mapping[str, Example]]
 
 
+@analysis(
+    "attribution_difference",
+    level="seed",
+    reads=("data", "explanations"),
+    artefact="attribution_differences",
+    columns=fields(
+        ("group_a", pa.string()),
+        ("group_b", pa.string()),
+        ("word_a", pa.string()),
+        ("word_b", pa.string()),
+        ("n_sets", pa.int64()),
+        ("n_words", pa.int64()),
+        ("mean_a", pa.float64()),
+        ("mean_b", pa.float64()),
+        ("mean_difference", pa.float64()),
+        ("mean_absolute_difference", pa.float64()),
+        ("d_z", pa.float64()),
+        ("p", pa.float64()),
+        ("p_holm", pa.float64()),
+    ),
+    keys=("method", "group_a", "group_b", "word_a", "word_b"),
+    ids=("method",),
+    display="Attribution within matched sets",
+    needs_rationales=True,
+)
 def attribution_difference_cell(
     data: Path,
     explanations: Sequence[Path],
     output: Output,
     *,
     attribution: Attribution = "absolute",
-    min_sets: int = 6,
+    min_sets: Annotated[int, Range(at_least=1)] = 6,
 ) -> None:
     """Compare the attribution of the rationale's words between the members of matched sets.
 

@@ -1,20 +1,52 @@
-"""Stage correctness: scores of one classifier's explanations, on all and on correct examples."""
+"""Analysis correctness: scores of one classifier's explanations, on all and on correct examples."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses.correctness._performance import performance
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
-from exparity.stages._cell import cell_of, read_examples, read_scores, require_same_cell
-from exparity.stats.correctness import performance
+from exparity.stages.cell import cell_of, read_examples, read_scores, require_same_cell
 
 
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+    if not experiment.metrics_that_need("rationale"):
+        raise InputError(
+            "analyses.correctness: no metric compares explanations with rationales; add one to "
+            "metrics, such as mass_accuracy"
+        )
+    return {}
+
+
+@analysis(
+    "correctness",
+    level="seed",
+    reads=("scores", "predictions"),
+    artefact="correctness",
+    columns=fields(
+        ("subset", pa.string()),
+        ("group", pa.string()),
+        ("n", pa.int64()),
+        ("n_undefined", pa.int64()),
+        ("mean", pa.float64()),
+        ("sd", pa.float64()),
+        ("median", pa.float64()),
+    ),
+    keys=("method", "metric", "subset", "group"),
+    ids=("method", "metric"),
+    metric_needs="rationale",
+    needs_rationales=True,
+    settle=_settle,
+)
 def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) -> None:
     """Describe the scores of every method and metric, on the examples of each subset.
 

@@ -1,30 +1,109 @@
-"""Stage mlm_score: what a tuned encoder still knows of language, text by text."""
+"""Analysis mlm_score: what a tuned encoder still knows of language, text by text."""
 
 from __future__ import annotations
 
+import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
+import pyarrow as pa
 
+from exparity.analyses import KEY, ExperimentView, analysis, fields
+from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.artefacts.files import write_table
 from exparity.core.device import make_repeatable
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Device, Flag, Folder, Id, Output, Seed, TokenBudget
 from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
-from exparity.interface import Encoding, Example
+from exparity.interface import Encoding, Example, Range
 from exparity.jobs.parts import Job, Shard, open_parts
-from exparity.stages._cell import checkpoint_ids, require_same_cell
-from exparity.stages._masked_lm import MaskedLanguageModel, load_masked_lm, questions
+from exparity.stages.cell import checkpoint_ids, require_same_cell
+
+if TYPE_CHECKING:
+    from exparity.models.spec import ModelSpec
 
 _PASSES = 30
 """Model passes per text, roughly: one a token."""
 
+SampleSize = Annotated[int, Range(at_least=2)]
 
+
+def _settle(
+    experiment: ExperimentView,
+    ids: Mapping[str, Any],
+    *,
+    models: list[str] | None = None,
+    max_examples: SampleSize | None = None,
+) -> dict[str, Any] | None:
+    """Say which masked language model a classifier was tuned from.
+
+    Args:
+        experiment: the experiment.
+        ids: the dataset and the model.
+        models: models that are asked; all that start from a pretrained checkpoint if None.
+        max_examples: size of a deterministic sample of the test split; all if None.
+    """
+    specs = {model: experiment.model_spec(model) for model in experiment.models}
+    asked = models or [model for model, spec in specs.items() if spec.init == "pretrained"]
+    if not asked:
+        raise InputError(
+            "analyses.mlm_score: no model starts from a pretrained checkpoint; leave it out"
+        )
+    for model in asked:
+        where = "analyses.mlm_score.models"
+        if model not in specs:
+            raise InputError(f"{where}: no '{model}' here; {did_you_mean(model, specs)}")
+        if specs[model].init != "pretrained":
+            raise InputError(f"{where}: '{model}' starts from scratch, so it has no such head")
+        if not _may_have_head(specs[model]):
+            raise InputError(
+                f"analyses.mlm_score: checkpoint {specs[model].checkpoint} of model '{model}' has "
+                f"no masked-language-model head; name the other models in {where}"
+            )
+    if ids["model"] not in asked:
+        return None
+    spec = specs[ids["model"]]
+    sample = {} if max_examples is None else {"max_examples": max_examples}
+    return {**sample, "original": spec.checkpoint, "revision": spec.revision}
+
+
+def _may_have_head(spec: ModelSpec) -> bool:
+    """Tell from a local folder whether it holds a masked language model; the Hub is not asked."""
+    path = Path(spec.checkpoint or "") / "config.json"
+    if not path.is_file():
+        return True
+    try:
+        named = json.loads(path.read_text(encoding="utf-8")).get("architectures") or []
+    except (OSError, ValueError):
+        return True  # whoever loads it will say what is wrong
+    return any(name.endswith(("ForMaskedLM", "ForPreTraining")) for name in named)
+
+
+@analysis(
+    "mlm_score",
+    level="seed",
+    reads=("data", "models"),
+    artefact="mlm_scores",
+    columns=KEY
+    + fields(
+        ("n_words", pa.int64()),
+        ("n_tokens", pa.int64()),
+        ("mlm_score", pa.float64()),
+        ("log_likelihood", pa.float64()),
+    ),
+    keys=("example_id",),
+    display="Masked language model",
+    needs_rationales=True,
+    runs_model=True,
+    memory_mb=8000,
+    minutes=240,
+    settle=_settle,
+)
 def mlm_score_cell(
     data: Path,
     checkpoint: Folder,
@@ -34,7 +113,7 @@ def mlm_score_cell(
     revision: Annotated[str | None, Flag(metavar="COMMIT")] = None,
     model_id: Id | None = None,
     seed: Seed = 0,
-    max_examples: int | None = None,
+    max_examples: SampleSize | None = None,
     device: Device = "auto",
     threads: int | None = None,
     token_budget: TokenBudget = None,

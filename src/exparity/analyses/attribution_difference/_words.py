@@ -14,9 +14,6 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.interface import FloatArray
-from exparity.stats.effect import d_z
-from exparity.stats.multiplicity import holm
-from exparity.stats.rank_tests import signed_rank
 
 
 @dataclass(frozen=True)
@@ -97,6 +94,8 @@ def attribution_differences(
     together = _compared("", "", kept, min_sets)
     found = [_compared(a, b, part, min_sets) for (a, b), part in words.items()]
     found.sort(key=lambda row: (-row.n_sets, row.word_a, row.word_b))
+    from exparity.stats.multiplicity import holm
+
     corrected = holm([row.p for row in found])
     return [
         together,
@@ -110,6 +109,9 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
         by_set[pair.set_id].append((pair.value_a, pair.value_b))
     means = np.array([np.mean(values, axis=0) for values in by_set.values()])  # (sets, 2)
     differences: FloatArray = means[:, 0] - means[:, 1]
+    from exparity.stats.effect import d_z
+    from exparity.stats.rank_tests import signed_rank
+
     p = float(signed_rank(differences)) if len(differences) >= min_sets else np.nan
     sizes = [abs(pair.value_a - pair.value_b) for pair in pairs]
     return WordDifference(

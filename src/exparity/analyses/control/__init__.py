@@ -1,4 +1,4 @@
-"""Stage control: all scores of one trained classifier to rates of significance by chance."""
+"""Analysis control: all scores of one trained classifier to rates of significance by chance."""
 
 from __future__ import annotations
 
@@ -6,32 +6,77 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, analysis, fields
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output, Params
-from exparity.core.options import complete_for
+from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
-from exparity.stages._cell import cell_of, read_scores, require_same_cell
-from exparity.stats.permutation import permutation_control
+from exparity.stages.cell import cell_of, read_scores, require_same_cell
 
 
-def control_cells(scores: Sequence[Path], output: Output, *, controls: Params) -> None:
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options from ``controls``, and alpha from that of the classifier's tests.
+
+    One job permutes the groups for every method and metric, so that of ``overrides`` only those
+    count that name neither.
+    """
+    if not experiment.has_controls:
+        return None
+    controls: Mapping[str, Any] = experiment.config["controls"]["permutation"]
+    return {**controls, "alpha": experiment.statistics(ids)["alpha"]}
+
+
+@analysis(
+    "control",
+    level="seed",
+    reads=("scores",),
+    artefact="controls",
+    columns=fields(
+        ("scheme", pa.string()),
+        ("test", pa.string()),
+        ("group_a", pa.string()),
+        ("group_b", pa.string()),
+        ("n_permutations", pa.int64()),
+        ("n_significant", pa.int64()),
+        ("rate", pa.float64()),
+        ("flags", pa.list_(pa.string())),
+    ),
+    keys=("method", "metric", "scheme", "test", "group_a", "group_b"),
+    ids=("method", "metric"),
+    block="controls.permutation",
+    minutes=60,
+    settle=_settle,
+)
+def control_cells(
+    scores: Sequence[Path],
+    output: Output,
+    *,
+    alpha: float = 0.05,
+    repeats: int = 100,
+    schemes: tuple[Literal["within_sets", "across_rows"], ...] = ("within_sets", "across_rows"),
+) -> None:
     """Permute the group labels of scores artefacts and test each permutation.
 
     Args:
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
         output: the controls artefact to write.
-        controls: ``alpha``, ``repeats`` or ``schemes`` of the permutation control.
+        alpha: largest p-value that is significant.
+        repeats: permutations of each test.
+        schemes: which labels change places: those within each matched set, or those of all rows.
 
     Raises:
         InputError: a file does not hold the scores that were written, is of another trained
             classifier than the first or of the same method and metric as another, or an option is
             out of range.
     """
+    from exparity.stats.permutation import permutation_control
+
     start = time.monotonic()
-    controls = complete_for(permutation_control, controls, "controls.permutation")
+    parameters = {"alpha": alpha, "repeats": repeats, "schemes": list(schemes)}
     rows: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], Path] = {}
     facts: dict[str, Any] = {}
@@ -59,7 +104,9 @@ def control_cells(scores: Sequence[Path], output: Output, *, controls: Params) -
                 facts["groups"],
                 table.column("match_id").to_pylist(),
                 seed=derive_seed(ids["seed"], "control", ids["dataset"], ids["model"], *cell),
-                **controls,
+                alpha=alpha,
+                repeats=repeats,
+                schemes=schemes,
             )
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
@@ -75,7 +122,7 @@ def control_cells(scores: Sequence[Path], output: Output, *, controls: Params) -
         rows,
         trained,
         stage="control",
-        parameters=controls,
+        parameters=parameters,
         seconds=time.monotonic() - start,
         extra=facts,
     )

@@ -1,24 +1,79 @@
-"""Stage dataset_bias: what the words of a dataset say of its groups and classes."""
+"""Analysis dataset_bias: what the words of a dataset say of its groups and classes."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.artefacts.files import write_artefact
-from exparity.core.errors import InputError
+from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Output
 from exparity.data.table import PreparedData, read_prepared
 from exparity.interface import Example
-from exparity.stats.dataset_bias import Forms, cooccurrence, word_associations
 
 _SPLITS = ("all", "train", "test")
 
 
+def _settle(
+    experiment: ExperimentView,
+    ids: Mapping[str, Any],
+    *,
+    terms: Mapping[str, Mapping[str, list[str | list[str]]]] | None = None,
+) -> dict[str, Any]:
+    """Return the words that name each group, by form; none where nobody says.
+
+    Args:
+        experiment: the experiment.
+        ids: the dataset.
+        terms: by dataset and group, instead of the dataset's own. An entry is a word, or a list of
+            words that stand for one another (him, his).
+    """
+    known = experiment.datasets
+    for dataset, by_group in (terms or {}).items():
+        where = f"analyses.dataset_bias.terms.{dataset}"
+        if dataset not in known:
+            raise InputError(f"{where}: no such dataset here; {did_you_mean(dataset, known)}")
+        groups = known[dataset].entry.facts.groups
+        for group, forms in by_group.items():
+            if groups and group not in groups:
+                raise InputError(f"{where}: no group '{group}'; {did_you_mean(group, groups)}")
+            if not all(word for form in forms for word in _form(form)):
+                raise InputError(f"{where}.{group}: an empty word; leave it out")
+    facts = known[ids["dataset"]].entry.facts
+    named = (terms or {}).get(ids["dataset"], facts.group_terms)
+    return {"terms": {g: [_form(form) for form in forms] for g, forms in named.items()}}
+
+
+def _form(form: str | Sequence[str]) -> list[str]:
+    return [form] if isinstance(form, str) else list(form)
+
+
+@analysis(
+    "dataset_bias",
+    level="dataset",
+    reads=("data",),
+    artefact="dataset_bias",
+    columns=fields(
+        ("quantity", pa.string()),
+        ("split", pa.string()),
+        ("group", pa.string()),
+        ("class_name", pa.string()),
+        ("word", pa.string()),
+        ("value", pa.float64()),
+        ("n", pa.int64()),
+        ("rationale_share", pa.float64()),
+    ),
+    keys=("quantity", "split", "group", "class_name", "word"),
+    memory_mb=4000,
+    settle=_settle,
+)
 def measure_dataset_bias(
     data: Path, output: Output, *, terms: Mapping[str, Forms] | None = None
 ) -> None:

@@ -1,0 +1,26 @@
+"""Analyses beside the grid of tests: one folder each, with all that is said of it anywhere.
+
+An analysis is a function from the paths of artefacts to an artefact of its own, registered with
+:func:`analysis`. Rules, command line, config, plan and report follow from what it declares.
+"""
+
+from exparity.artefacts.analyses import (
+    ANALYSES,
+    AnalysisFacts,
+    ExperimentView,
+    Findings,
+    TableOfReport,
+    analysis,
+)
+from exparity.artefacts.schemas import KEY, fields
+
+__all__ = [
+    "ANALYSES",
+    "KEY",
+    "AnalysisFacts",
+    "ExperimentView",
+    "Findings",
+    "TableOfReport",
+    "analysis",
+    "fields",
+]

@@ -1,0 +1,194 @@
+"""What an analysis declares, and the registry of analyses: folders of :mod:`exparity.analyses`.
+
+The registry is here, so that the table of artefacts knows what analyses make; the implementations
+are imported on first use.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+import pyarrow as pa
+
+from exparity.core.errors import InputError
+from exparity.core.options import Option, options_of
+from exparity.core.registry import Entry, Registry
+
+LEVELS = ("experiment", "dataset", "model", "seed")
+"""One artefact for the whole experiment, or one each: dataset, × model, × seed."""
+_OF_JOB = ("model_id", "seed", "device", "threads", "token_budget")
+"""Keyword-only arguments that the command line fills in, so that they are no options."""
+
+
+class ExperimentView(Protocol):
+    """What an analysis may ask an experiment for when it settles the options of a job."""
+
+    config: Mapping[str, Any]
+    datasets: Mapping[str, Any]
+    methods: Mapping[str, Any]
+    metrics: Mapping[str, Any]
+    models: Mapping[str, Any]
+
+    @property
+    def has_controls(self) -> bool:
+        """Whether the permutation control is part of the grid."""
+
+    def metrics_that_need(self, needs: str) -> list[str]:
+        """Return the metrics that compute with something, such as ``rationale``."""
+
+    def model_spec(self, model: str) -> Any:
+        """Return where a model comes from; see :class:`exparity.models.spec.ModelSpec`."""
+
+    def statistics(self, cell: Mapping[str, str | int]) -> Mapping[str, Any]:
+        """Return how the groups of a cell are compared."""
+
+
+@dataclass(frozen=True)
+class TableOfReport:
+    """A table that is downloaded from the report.
+
+    Attributes:
+        name: file name without suffix.
+        title: what it holds, in words.
+        columns: its columns and their types.
+        rows: one mapping a row; without any the table is left out.
+    """
+
+    name: str
+    title: str
+    columns: Mapping[str, pa.DataType]
+    rows: Sequence[Mapping[str, Any]]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """What the report says of an analysis.
+
+    Attributes:
+        values: what its template is given, beside ``study``.
+        tables: what is downloaded.
+    """
+
+    values: Mapping[str, Any]
+    tables: Sequence[TableOfReport] = ()
+
+
+@dataclass(frozen=True)
+class AnalysisFacts:
+    """What an analysis declares.
+
+    Attributes:
+        level: what there is one artefact of; see :data:`LEVELS`.
+        reads: artefacts that it reads, in the order of the function's inputs. One that there are
+            several of at its level is given as a sequence of paths.
+        artefact: the artefact that it makes, which is a folder below the results.
+        columns: the artefact's columns, beside the ids of its level.
+        keys: columns that its rows are sorted by.
+        ids: further ids that its rows carry, such as ``method`` and ``metric``.
+        display: its name for people.
+        needs_rationales: leave out datasets that do not mark the words that carry the label.
+        metric_needs: read only the scores of metrics with such ``needs``; all if empty.
+        runs_model: whether it runs the model, and so needs a GPU.
+        block: block of the config that its options are part of, where it is made unasked; empty if
+            it is made where ``analyses`` names it.
+        memory_mb: memory of a job.
+        minutes: time that a job is given.
+        settle: called as ``settle(experiment, ids, **settings)`` with the block of the config; see
+            :class:`ExperimentView`. Its
+            keyword-only arguments are the config's options. Returns the options of the job that
+            makes the artefact of these ids, or None where the analysis does not apply. If there is
+            none, the function's own options are the config's.
+        section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
+            if there is nothing to say. If there is none, the report has no section of it.
+        template: the section's template: a file beside the function's, or the text itself.
+    """
+
+    level: Literal["experiment", "dataset", "model", "seed"]
+    reads: tuple[str, ...]
+    artefact: str
+    columns: Sequence[pa.Field]
+    keys: tuple[str, ...]
+    ids: tuple[str, ...] = ()
+    display: str = ""
+    needs_rationales: bool = False
+    metric_needs: str = ""
+    runs_model: bool = False
+    block: str = ""
+    memory_mb: int = 2000
+    minutes: int = 30
+    settle: Callable[..., Mapping[str, Any] | None] | None = None
+    section: Callable[..., Findings | None] | None = None
+    template: str = "section.html.j2"
+
+    @property
+    def always(self) -> bool:
+        """Whether it is made unasked."""
+        return bool(self.block)
+
+    @property
+    def levels(self) -> tuple[str, ...]:
+        """The ids that each of its artefacts has one of."""
+        return LEVELS[1 : LEVELS.index(self.level) + 1]
+
+    @property
+    def path(self) -> str:
+        """Path of its artefact, relative to the results folder."""
+        return "/".join([self.artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
+
+
+ANALYSES: Registry[AnalysisFacts] = Registry("analysis", "exparity.analyses", AnalysisFacts)
+
+
+def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register an analysis under ``id`` with its facts; see :class:`AnalysisFacts`.
+
+    The function takes the paths of what it reads, then the path of its artefact, ``output``; its
+    options are keyword-only.
+    """
+    register = ANALYSES.register(id, **facts)
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        inputs = inputs_of(function)
+        if len(inputs) != len(facts.get("reads", ())):
+            raise InputError(
+                f"analysis '{id}': reads {len(facts.get('reads', ()))} artefacts, but the function "
+                f"takes {len(inputs)} before 'output'"
+            )
+        return register(function)
+
+    return decorate
+
+
+def inputs_of(function: Callable[..., Any]) -> dict[str, bool]:
+    """Return the inputs of an analysis by name, and whether each is several files."""
+    return {
+        name: "Sequence" in str(parameter.annotation)
+        for name, parameter in inspect.signature(function).parameters.items()
+        if parameter.kind is not inspect.Parameter.KEYWORD_ONLY and name != "output"
+    }
+
+
+def command_of(id: str) -> str:
+    """Return the command of an analysis: ``exparity <command>``."""
+    return id.replace("_", "-")
+
+
+def arguments_of(function: Callable[..., Any]) -> list[str]:
+    """Return the keyword-only arguments of an analysis."""
+    parameters = inspect.signature(function).parameters.values()
+    return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def config_options(entry: Entry[AnalysisFacts]) -> dict[str, Option]:
+    """Return what ``analyses.<id>`` of a config may say."""
+    options = options_of(entry.facts.settle or entry.function)
+    return {name: option for name, option in options.items() if name not in _OF_JOB}
+
+
+def made_by(artefact: str) -> Entry[AnalysisFacts] | None:
+    """Return the analysis that makes an artefact, None if none does."""
+    entries = map(ANALYSES.get, ANALYSES.ids())
+    return next((entry for entry in entries if entry.facts.artefact == artefact), None)

@@ -27,7 +27,7 @@ _UNREADABLE = (OSError, ValueError)
 _PREFIX = "exparity."
 _TAIL = 8  # bytes of the length of the footer and of the closing mark
 # Made by jobs that make more, or of the accounts themselves.
-_BESIDE = ("models", "history", "disparity", "cost")
+_BESIDE = ("models", "history", "training_set", "disparity", "cost")
 _EXAMPLES = ("data", "predictions", "explanations", "scores")
 
 

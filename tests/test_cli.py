@@ -103,6 +103,7 @@ class TestHelp:
         assert code == 0
         for command in COMMANDS:
             assert re.search(rf"^    {command}\s", out, re.M)
+        assert set(re.findall(r"^    ([a-z-]+)", out, re.M)) == set(cli.known_commands())
 
     def test_there_are_all_commands(self):
         assert set(COMMANDS) <= set(cli.known_commands())
@@ -126,6 +127,22 @@ class TestHelp:
         code, out, err = run("test", "--scores", "s.parquet", "--output", path)
         assert (code, out) == (2, "")
         assert err[-1].endswith(f"'{path}' names no file or folder")
+
+    @pytest.mark.parametrize(
+        ("arguments", "hint"),
+        [
+            (["explian"], "there is no command 'explian'; did you mean 'explain'"),
+            (["mlm-scores"], "there is no command 'mlm-scores'; did you mean 'mlm-score'"),
+            (["--verison"], "there is no flag --verison; did you mean '--version'"),
+            (["plan", "--confg", "a=1"], "there is no flag --confg; did you mean '--config'"),
+            (["plan", "--meas"], "there is no flag --meas; did you mean '--measure'"),
+            (["test", "--scores=s", "--ouput=o"], "no flag --ouput; did you mean '--output'"),
+        ],
+    )
+    def test_what_is_mistyped_or_cut_short_is_answered_with_the_nearest(self, arguments, hint, run):
+        code, out, err = run(*arguments)
+        assert (code, out) == (2, "")
+        assert hint in err[-1]
 
     @pytest.mark.parametrize("arguments", [(), ("explian",), ("prepare",), ("data", "lsit")])
     def test_bad_usage_exits_with_2(self, arguments, run):
@@ -581,6 +598,15 @@ class TestStartUp:
         )
         done = process("-c", code)
         assert done.stdout == "0 []\n", done.stderr
+
+    def test_help_imports_no_command(self):
+        code = (
+            "import atexit, sys; from exparity.cli import main\n"
+            f"names = {(*HEAVY, 'numpy', 'pyarrow', 'exparity.analyses', 'exparity.stages')!r}\n"
+            "atexit.register(lambda: print([n for n in names if n in sys.modules]))\n"
+            "main(['--help'])"
+        )
+        assert process("-c", code).stdout.endswith("\n[]\n")
 
     @pytest.mark.parametrize("module", ["exparity", "exparity.stats", "exparity.cli"])
     def test_imports_that_must_stay_light(self, module):

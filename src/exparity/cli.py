@@ -14,11 +14,11 @@ import importlib
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, visible
@@ -33,10 +33,10 @@ _FLAGS = ("-h", "--help", "--version")
 
 @dataclass(frozen=True)
 class Entry:
-    """A command, before its module is imported.
+    """A command.
 
     Attributes:
-        function: what it calls, as ``module:function`` below ``exparity``.
+        function: what it calls; ``module:function`` below ``exparity`` until it is called.
         is_job: the workflow calls it, and passes all options as one object.
         settings: how an error names the entry ``settings`` of that object, where its options are
             within; empty where they are not.
@@ -44,7 +44,7 @@ class Entry:
         keeps_parts: it keeps what it has done when it is told to stop.
     """
 
-    function: str
+    function: str | Callable[..., Any]
     is_job: bool = True
     settings: str = ""
     takes_plugins: bool = False
@@ -70,13 +70,13 @@ COMMANDS = {
 
 
 def known_commands() -> dict[str, Entry]:
-    """Return all commands, those of analyses too."""
+    """Return all commands, those of analyses too, which are imported for it."""
     from exparity.artefacts.analyses import ANALYSES, command_of
 
     analyses = map(ANALYSES.get, ANALYSES.ids())
     return COMMANDS | {
         command_of(entry.id): Entry(
-            f"{entry.function.__module__}:{entry.function.__name__}",
+            entry.function,
             settings=entry.facts.block or f"analyses.{entry.id}",
             takes_plugins=True,
         )
@@ -88,16 +88,19 @@ def _entry_of(name: str, arguments: Sequence[str]) -> Entry:
     """Return a command, which a plug-in may have brought; end the process if there is none."""
     if name in COMMANDS:  # most need not look at all analyses
         return COMMANDS[name]
+    if not name or name.startswith("-"):
+        _without_command(name)
     if name not in known_commands():
+        from exparity.core.command_line import Parser, add_plugins
         from exparity.core.registry import load_plugin
 
-        named = " ".join(arguments).partition("--plugins ")[2].split(" -")[0].split()
-        plugins = [*os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep), *named]
-        for plugin in filter(None, plugins):
+        parser = Parser(add_help=False)
+        add_plugins(parser)
+        for plugin in parser.parse_known_args(arguments)[0].plugins:
             load_plugin(plugin)
     known = known_commands()
     if name not in known:
-        _without_command(name)
+        _parser().error(visible(f"there is no command '{name}'; {did_you_mean(name, known)}"))
     return known[name]
 
 
@@ -106,13 +109,13 @@ def command_of(name: str, entry: Entry | None = None) -> Command:
     from exparity.core.command_line import Command
 
     entry = entry or known_commands()[name]
-    module, _, function = entry.function.partition(":")
-    if module not in sys.modules:  # analyses are, plug-ins among them
-        importlib.import_module(f"exparity.{module}")
-        module = f"exparity.{module}"
+    function = entry.function
+    if isinstance(function, str):
+        module, _, attribute = function.partition(":")
+        function = getattr(importlib.import_module(f"exparity.{module}"), attribute)
     return Command(
         name,
-        getattr(sys.modules[module], function),
+        function,
         takes_options=entry.is_job,
         settings=entry.settings,
         takes_plugins=entry.takes_plugins,
@@ -189,8 +192,7 @@ def run() -> None:
     os._exit(code)
 
 
-def _without_command(name: str) -> NoReturn:
-    """Answer a command line that names no command: help, version, or what is wrong with it."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="exparity",
         description="Measure whether explanations of text classifiers work equally well for every "
@@ -200,12 +202,17 @@ def _without_command(name: str) -> NoReturn:
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    kind, names = ("flag", _FLAGS) if name.startswith("-") else ("command", known_commands())
-    if name and name not in _FLAGS:
-        parser.error(visible(f"there is no {kind} '{name}'; {did_you_mean(name, names)}"))
-    for known, entry in known_commands().items():
-        commands.add_parser(known, help=_summary(entry))
-    if parser.parse_args([name] if name else []).version:
+    for name, summary in _summaries():
+        commands.add_parser(name, help=summary)
+    return parser
+
+
+def _without_command(flag: str) -> NoReturn:
+    """Answer a command line that names no command: help, version, or what is wrong with it."""
+    parser = _parser()
+    if flag and flag not in _FLAGS:
+        parser.error(visible(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}"))
+    if parser.parse_args([flag] if flag else []).version:
         from exparity import __version__
 
         print(f"exparity {__version__}")
@@ -213,17 +220,26 @@ def _without_command(name: str) -> NoReturn:
     parser.error("name a command: `exparity --help` lists them")
 
 
-def _summary(entry: Entry) -> str:
-    """Return the first line of a function's docstring without importing it."""
-    module, _, name = entry.function.partition(":")
-    if module in sys.modules:
-        return str(getattr(sys.modules[module], name).__doc__).partition("\n")[0].rstrip(".")
-    path = Path(__file__).parent.joinpath(*module.split("."))
-    source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+def _summaries() -> Iterator[tuple[str, str]]:
+    """Yield commands with the first lines of their docstrings, of which none is imported."""
+    package = Path(__file__).parent
+    for name, entry in COMMANDS.items():
+        module, _, function = str(entry.function).partition(":")
+        path = package.joinpath(*module.split("."))
+        source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
+        yield name, _summary(source, function)
+    for source in sorted((package / "analyses").glob("*/__init__.py")):
+        yield source.parent.name.replace("_", "-"), _summary(source)
+
+
+def _summary(source: Path, name: str = "") -> str:
+    """Return the first line of the docstring of a function, or of the analysis in a file."""
     for node in ast.parse(source.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef) and node.name == name:
-            return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
-    raise LookupError(entry.function)
+        if isinstance(node, ast.FunctionDef):
+            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+            if name == node.name or any(d.startswith("analysis(") for d in decorators):
+                return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
+    raise LookupError(source)
 
 
 def _complain(problem: object) -> None:

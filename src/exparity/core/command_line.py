@@ -167,6 +167,17 @@ class Argument:
         return text.replace("%", "%%")
 
 
+def add_plugins(parser: argparse.ArgumentParser) -> None:
+    """Add ``--plugins`` to a parser."""
+    parser.add_argument(
+        "--plugins",
+        nargs="*",
+        metavar="FILE",
+        default=[path for path in os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep) if path],
+        help="modules with your own additions",
+    )
+
+
 def json_object(text: str) -> dict[str, Any]:
     """Read a JSON object.
 
@@ -337,13 +348,7 @@ class Command:
                 help="all options as one object, as the workflow passes them; flags win over it",
             )
         if takes_plugins:
-            self.parser.add_argument(
-                "--plugins",
-                nargs="*",
-                metavar="FILE",
-                default=[p for p in os.environ.get("EXPARITY_PLUGINS", "").split(os.pathsep) if p],
-                help="modules with your own additions",
-            )
+            add_plugins(self.parser)
 
     @cached_property
     def _settable(self) -> dict[str, Argument]:

@@ -120,7 +120,7 @@ class Argument:
             return json_object(text)
         if self.kind is Path:
             # A folder may be the one that one stands in; a file is read or written by its name.
-            if self.flag.path != "folder" and not Path(text).name:
+            if self.flag.path in ("", "output") and not Path(text).name:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
         return _number(text, self.kind, self.ends) if self.kind in (int, float) else text
@@ -421,9 +421,10 @@ class Call:
         self.command.function(*positional, **keywords)
 
     def files(self) -> Iterator[Path]:
-        """Yield the files that the job reads; folders are not among them."""
+        """Yield the files and checkpoints that the job reads."""
         for name, argument in self.command.arguments.items():
-            if argument.kind is Path and not (argument.flag.path or argument.flag.instead_of):
+            is_read = argument.flag.path in ("", "checkpoint") and not argument.flag.instead_of
+            if argument.kind is Path and is_read:
                 paths = self.flags.get(name) or []
                 yield from [paths] if isinstance(paths, Path) else paths
 

@@ -23,7 +23,8 @@ class Flag:
         environment: ``EXPARITY_`` variable with its default, as the workflow sets it for its jobs.
         repeat: a list takes one value at a time, so that a positional argument may follow.
         instead_of: an argument that cannot be given as well.
-        path: whether a path is a file to read, a folder to read, or to be written.
+        path: whether a path is a file to read, a checkpoint to read, a folder in which something
+            lies, or to be written. Results are told by the files and checkpoints that were read.
         hidden: it comes with ``--options`` alone.
     """
 
@@ -32,11 +33,14 @@ class Flag:
     environment: str = ""
     repeat: bool = False
     instead_of: str = ""
-    path: Literal["", "folder", "output"] = ""
+    path: Literal["", "checkpoint", "folder", "output"] = ""
     hidden: bool = False
 
 
+Checkpoint = Annotated[Path, Flag(path="checkpoint")]
 Folder = Annotated[Path, Flag(path="folder")]
+ToldCheckpoint = Folder
+"""A checkpoint that is told by what was written with it and is read as well."""
 Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]
 DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]

@@ -29,7 +29,7 @@ def inputs_of(call: Call) -> Iterator[Path]:
         call: the job, with its options.
     """
     yield from call.files()
-    options, flags, arguments = call.options or {}, call.flags, call.command.arguments
+    options, flags = call.options or {}, call.flags
     name = call.command.name
     if name == "prepare" and "use" in options:
         yield from input_files(options["use"], call.block("params"))
@@ -42,6 +42,3 @@ def inputs_of(call: Call) -> Iterator[Path]:
         with suppress(KeyError, TypeError, ValueError):  # the report says what its options lack
             for artefact, ids in layout.report_inputs(options):
                 yield results / layout.path_of(artefact, ids)
-    elif "checkpoint" in flags and not {"predictions", "explanations"} & arguments.keys():
-        # Elsewhere it is told by what was written with it.
-        yield flags["checkpoint"]

@@ -15,7 +15,6 @@ from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
 from exparity.core.flags import (
     Device,
-    Folder,
     Gathered,
     Id,
     Output,
@@ -24,6 +23,7 @@ from exparity.core.flags import (
     Precision,
     Shortcuts,
     TokenBudget,
+    ToldCheckpoint,
 )
 from exparity.core.options import complete
 from exparity.core.progress import Progress
@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 def evaluate_cell(
     data: Path,
     explanations: Path,
-    checkpoint: Folder | None,
+    checkpoint: ToldCheckpoint | None,
     output: Output,
     *,
     use: Id,

@@ -14,7 +14,6 @@ from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
 from exparity.core.flags import (
     Device,
-    Folder,
     Gathered,
     Id,
     Output,
@@ -24,6 +23,7 @@ from exparity.core.flags import (
     Seed,
     Shortcuts,
     TokenBudget,
+    ToldCheckpoint,
 )
 from exparity.core.options import complete
 from exparity.core.progress import Progress
@@ -42,7 +42,7 @@ _PROBE = 8
 
 def explain_cell(
     data: Path,
-    checkpoint: Folder,
+    checkpoint: ToldCheckpoint,
     predictions: Path,
     output: Output,
     *,

@@ -17,7 +17,7 @@ from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_mas
 from exparity.artefacts.files import write_table
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Device, Flag, Folder, Id, Output, Seed, TokenBudget
+from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
 from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Range
@@ -106,7 +106,7 @@ def _may_have_head(spec: ModelSpec) -> bool:
 )
 def mlm_score_cell(
     data: Path,
-    checkpoint: Folder,
+    checkpoint: Checkpoint,
     output: Output,
     *,
     original: Annotated[str, Flag(metavar="NAME")],

@@ -240,6 +240,6 @@ class TestInterval:
             values, np.arange(60) < 30, np.tile(np.arange(30), 2) if matched else None,
             ddof=1, confidence=0.95, resamples=500, rng=np.random.default_rng(0),
         )  # fmt: skip
-        assert how == "none"
+        assert how == ("interval_none",)
         assert math.isnan(low)
         assert math.isnan(high)

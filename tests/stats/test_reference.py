@@ -308,8 +308,8 @@ class TestBootstrapByLoops:
             values, first, None, ddof=1, confidence=0.95, resamples=200,
             rng=np.random.default_rng(0),
         )  # fmt: skip
-        assert how in ("percentile", "none")
-        assert (how == "none") == math.isnan(low) == math.isnan(high)
+        assert how in (("interval_percentile",), ("interval_none",))
+        assert (how == ("interval_none",)) == math.isnan(low) == math.isnan(high)
 
 
 class TestEdges:

@@ -1,9 +1,15 @@
-"""Bootstrap interval of Cohen's d that resamples what was sampled: matched sets, or rows."""
+"""Bootstrap intervals, which resample what was sampled: matched sets, or rows.
+
+That of any statistic is scipy's. Every test has one of Cohen's d: it follows from sums over the
+sets, so that resampling it needs no loop; the draws are scipy's, and so is the interval.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 
@@ -17,6 +23,68 @@ _ROUNDING = 1e-12
 
 _NORMAL = NormalDist()
 
+Interval = tuple[float, float, tuple[str, ...]]
+"""Low and high end, NaN where there is none, and flags that say how they were found."""
+_NONE: Interval = (float("nan"), float("nan"), ("interval_none",))
+
+
+def _first_defined(ends_by: Callable[[str], Sequence[float]]) -> Interval:
+    """Return the bias-corrected and accelerated interval, or by percentiles where it is undefined.
+
+    Args:
+        ends_by: low and high end by ``BCa`` (Efron 1987), or by ``percentile``.
+    """
+    for method, flags in (("BCa", ()), ("percentile", ("interval_percentile",))):
+        low, high = ends_by(method)
+        if np.isfinite(low) and np.isfinite(high):
+            return float(low), float(high), flags
+    return _NONE
+
+
+def interval_of(
+    data: tuple[FloatArray, ...],
+    statistic: Callable[..., Any],
+    *,
+    confidence: float,
+    resamples: int,
+    rng: np.random.Generator,
+    paired: bool = False,
+) -> Interval:
+    """Bootstrap interval of any statistic.
+
+    Args:
+        data: the samples, of one or several.
+        statistic: of the samples, along ``axis``.
+        confidence: coverage, in (0, 1).
+        resamples: number of resamples; 0 for no interval, and no flag.
+        rng: source of the draws.
+        paired: whether the samples are drawn together, element by element.
+    """
+    from scipy.stats import bootstrap
+
+    if not resamples:
+        return *_NONE[:2], ()
+    if min(map(len, data)) < 2:
+        return _NONE
+
+    def ends_by(method: str) -> Sequence[float]:
+        with warnings.catch_warnings(), np.errstate(all="ignore"):
+            warnings.simplefilter("ignore")  # degenerate resamples; the ends are checked
+            ends: Sequence[float] = bootstrap(
+                data,
+                statistic,
+                n_resamples=resamples,
+                batch=_BATCH,
+                paired=paired,
+                vectorized=True,
+                confidence_level=confidence,
+                method=method,
+                rng=rng,
+            ).confidence_interval
+        return ends
+
+    return _first_defined(ends_by)
+
 
 def interval_of_d(
     values: FloatArray,
@@ -27,8 +95,8 @@ def interval_of_d(
     confidence: float,
     resamples: int,
     rng: np.random.Generator,
-) -> tuple[float, float, str]:
-    """Bias-corrected and accelerated interval (Efron 1987) of Cohen's d.
+) -> Interval:
+    """Bootstrap interval of Cohen's d.
 
     It follows Efron and Tibshirani (1993), equations 14.10, 14.14 and, for two samples, 15.36, as
     ``scipy.stats.bootstrap`` does, with the same draws.
@@ -42,32 +110,30 @@ def interval_of_d(
         confidence: coverage, in (0, 1).
         resamples: number of resamples.
         rng: source of the draws.
-
-    Returns:
-        Low and high end and how they were found: ``BCa``, ``percentile`` where BCa is undefined,
-        or ``none`` (NaN ends) where both are.
     """
     sums = cluster_sums(values, is_first, range(len(values)) if clusters is None else clusters)
     units = np.stack(sums, axis=-1)  # (m, 6)
     strata = [units] if clusters is not None else [units[is_first], units[~is_first]]
     if min(map(len, strata)) < 2:
-        return float("nan"), float("nan"), "none"
-    with np.errstate(all="ignore"):  # degenerate resamples; the ends are checked below
-        found = np.concatenate(
+        return _NONE
+    with np.errstate(all="ignore"):  # degenerate resamples; the ends are checked
+        drawn = np.concatenate(
             [
                 _d_of_sums(_resampled(strata, min(_BATCH, resamples - start), rng), ddof)
                 for start in range(0, resamples, _BATCH)
             ]
         )
         tail = (1 - confidence) / 2
-        for method, levels in (
-            ("BCa", _corrected_levels(strata, found, ddof, tail)),
-            ("percentile", (tail, 1 - tail)),
-        ):
-            low, high = np.quantile(found, levels) if np.isfinite(levels).all() else (np.nan,) * 2
-            if np.isfinite(low) and np.isfinite(high):
-                return float(low), float(high), method
-    return float("nan"), float("nan"), "none"
+
+        def ends_by(method: str) -> Sequence[float]:
+            corrected = method == "BCa"
+            levels = _corrected_levels(strata, drawn, ddof, tail) if corrected else (tail, 1 - tail)
+            ends: Sequence[float] = (
+                np.quantile(drawn, levels).tolist() if np.isfinite(levels).all() else _NONE[:2]
+            )
+            return ends
+
+        return _first_defined(ends_by)
 
 
 def cluster_sums(

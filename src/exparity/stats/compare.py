@@ -162,7 +162,7 @@ def compare_groups(
         flags.append("no_variance")
     low = high = NAN
     if resamples and np.isfinite(d):
-        low, high, how = interval_of_d(
+        low, high, how_found = interval_of_d(
             scores[defined],
             codes == 0,
             sets,
@@ -171,8 +171,7 @@ def compare_groups(
             resamples=resamples,
             rng=np.random.default_rng(seed),
         )
-        if how != "BCa":
-            flags.append(f"interval_{how}")
+        flags += how_found
     n_pairs, wilcoxon_p, effect = _paired(scores[defined], codes, sets)
     return replace(
         base,

@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.bootstrap import Interval, interval_of
 from exparity.stats.sets import complete, set_means
-
-NAN = float("nan")
-# Resamples held at once; bounds memory at large n.
-_BATCH = 200
-
-Interval = tuple[float, float, tuple[str, ...]]
-"""Low and high end, NaN where there is none, and flags that say how they were found."""
 
 
 def set_differences(
@@ -108,7 +100,7 @@ def interval_of_mean(
     values: FloatArray, *, confidence: float, resamples: int, rng: np.random.Generator
 ) -> Interval:
     """Bootstrap interval of the mean of (n,) values, one a matched set."""
-    return _bootstrap((values,), np.mean, False, confidence, resamples, rng)
+    return interval_of((values,), np.mean, confidence=confidence, resamples=resamples, rng=rng)
 
 
 def interval_of_gap(
@@ -139,7 +131,7 @@ def interval_of_gap(
             return a.mean(axis) - b.mean(axis)
 
         groups = (values[in_a], values[in_b])
-        return _bootstrap(groups, of_rows, False, confidence, resamples, rng)
+        return interval_of(groups, of_rows, confidence=confidence, resamples=resamples, rng=rng)
     kept = in_a | in_b
     index = np.unique(sets[kept], return_inverse=True)[1]
     size = int(index.max()) + 1
@@ -152,40 +144,6 @@ def interval_of_gap(
         total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
         return total_a / n_a - total_b / n_b
 
-    return _bootstrap(tuple(sums), of_sets, True, confidence, resamples, rng)
-
-
-def _bootstrap(
-    data: tuple[FloatArray, ...],
-    statistic: Callable[..., Any],
-    paired: bool,
-    confidence: float,
-    resamples: int,
-    rng: np.random.Generator,
-) -> Interval:
-    """Bias-corrected and accelerated (Efron 1987), or by percentiles where that is undefined."""
-    from scipy.stats import bootstrap
-
-    if not resamples:
-        return NAN, NAN, ()
-    if min(map(len, data)) < 2:
-        return NAN, NAN, ("interval_none",)
-    how: tuple[tuple[str, tuple[str, ...]], ...]
-    how = (("BCa", ()), ("percentile", ("interval_percentile",)))
-    for method, flags in how:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")  # degenerate resamples; the ends are checked below
-            ends = bootstrap(
-                data,
-                statistic,
-                n_resamples=resamples,
-                batch=_BATCH,
-                paired=paired,
-                vectorized=True,
-                confidence_level=confidence,
-                method=method,
-                rng=rng,
-            ).confidence_interval
-        if np.isfinite(ends.low) and np.isfinite(ends.high):
-            return float(ends.low), float(ends.high), flags
-    return NAN, NAN, ("interval_none",)
+    return interval_of(
+        tuple(sums), of_sets, paired=True, confidence=confidence, resamples=resamples, rng=rng
+    )

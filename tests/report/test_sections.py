@@ -15,7 +15,8 @@ import numpy as np
 import pytest
 from support import need
 
-from exparity.report.exports import Export
+from exparity.artefacts.exports import Export
+from exparity.report.latex import render_export_latex
 from exparity.report.provenance import Origin, cost_by_part, cost_by_stage, versions
 from exparity.report.render import embedded_json
 from exparity.report.sample import choose_sets
@@ -226,8 +227,8 @@ class TestExport:
         rows = [{"name": "a_b & c", "x": 1 / 3, "yes": True}, {"name": "d", "x": math.nan}]
         export = Export("t", "A table", schema, rows)
         assert export.as_csv() == f"name,x,yes\na_b & c,{1 / 3!r},true\nd,,\n"
-        assert r"a\_b \& c & 0.3333 & true \\" in export.as_latex()
-        assert r"\begin{tabular}{lrl}" in export.as_latex()
+        assert r"a\_b \& c & 0.3333 & true \\" in render_export_latex(export)
+        assert r"\begin{tabular}{lrl}" in render_export_latex(export)
         assert export.as_table().column("x")[0].as_py() == 1 / 3
 
 

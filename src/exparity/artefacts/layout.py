@@ -106,6 +106,11 @@ def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, (*target, *rest), strict=True))
 
 
+def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:
+    """Return the path of every file that a grid has of an artefact, there or not."""
+    return [results / path_of(artefact, ids) for ids in cells(grid, artefact)]
+
+
 def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield artefact and ids of every file that the report of a grid is made from."""
     for artefact in (*_IN_REPORT, *made_by_analyses().values()):

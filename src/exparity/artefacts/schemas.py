@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pyarrow as pa
 
@@ -223,6 +223,18 @@ def schema_of(artefact: str) -> pa.Schema:
     """
     ids, columns, _ = columns_of(artefact)
     return pa.schema([*(_IDS[name] for name in ids), *columns])
+
+
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def record_columns(kind: type[Any]) -> dict[str, pa.DataType]:
+    """Return a column for each attribute of a dataclass: text, a number, or a list of text."""
+    columns = {}
+    for name, hint in get_type_hints(kind).items():
+        plain = next(_TYPES[part] for part in (*get_args(hint), hint) if part in _TYPES)
+        columns[name] = pa.list_(plain) if Ellipsis in get_args(hint) else plain
+    return columns
 
 
 def _type_text(data_type: pa.DataType) -> str:

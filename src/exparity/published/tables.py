@@ -6,12 +6,12 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import atomic_path, save_parquet
-from exparity.core.escaping import csv_text
+from exparity.artefacts.exports import Export
+from exparity.artefacts.schemas import record_columns
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.bias import BiasMatch
 from exparity.published.claims import ClaimResult
@@ -20,7 +20,6 @@ from exparity.published.matching import IDS, Match
 from exparity.published.models import ModelNote
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-_TYPES = {str: _TEXT, int: _INT, float: _FLOAT, bool: _BOOL}
 _CELLS = {
     **dict.fromkeys(IDS, _TEXT),
     **dict.fromkeys(("significant_ours", "total_ours"), _INT),
@@ -46,25 +45,30 @@ _CLAIMS = {
 Record = dict[str, Any]
 
 
-def comparison_tables(comparison: Comparison) -> dict[str, tuple[pa.Schema, list[Record]]]:
-    """Return every table of a comparison by file name: its columns and its rows."""
-    return {
-        "cells": (pa.schema(_CELLS.items()), [cell_record(match) for match in comparison.matches]),
-        "agreement": _plain(Agreement, comparison.agreements),
-        "correlation": _plain(Correlation, comparison.correlations),
-        "claims": (pa.schema(_CLAIMS.items()), [_claim_record(c) for c in comparison.claims]),
-        "models": _plain(ModelNote, comparison.models),
-        "bias": _plain(BiasMatch, comparison.bias),
-    }
+def comparison_tables(comparison: Comparison) -> list[Export]:
+    """Return every table of a comparison."""
+    cells = [cell_record(match) for match in comparison.matches]
+    claims = [_claim_record(result) for result in comparison.claims]
+    return [
+        _export("cells", "Our cells beside the published ones", _CELLS, cells),
+        _plain("agreement", "Agreement with published cells", Agreement, comparison.agreements),
+        _plain("correlation", "Rank correlation of effects, ours and published", Correlation,
+               comparison.correlations),
+        _export("claims", "Published statements, counted again", _CLAIMS, claims),
+        _plain("models", "Models that stand beside published ones", ModelNote, comparison.models),
+        _plain("bias", "Model bias, ours and published", BiasMatch, comparison.bias),
+    ]  # fmt: skip
 
 
-def _plain(kind: type[Any], items: Sequence[Any]) -> tuple[pa.Schema, list[Record]]:
+def _export(
+    name: str, title: str, columns: dict[str, pa.DataType], rows: Sequence[Record]
+) -> Export:
+    return Export(name, title, pa.schema(columns.items()), rows, folder="published")
+
+
+def _plain(name: str, title: str, kind: type[Any], items: Sequence[Any]) -> Export:
     """Return a table with a column for each attribute of its items."""
-    columns = []
-    for name, hint in get_type_hints(kind).items():
-        plain = next(part for part in (*get_args(hint), hint) if part in _TYPES)
-        columns.append((name, _TYPES[plain]))
-    return pa.schema(columns), [asdict(item) for item in items]
+    return _export(name, title, record_columns(kind), [asdict(item) for item in items])
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:
@@ -75,12 +79,8 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         folder: where to; files of an earlier comparison are replaced.
     """
     facts = {"study": comparison.study.id, "version": version("exparity")}
-    for name, (schema, rows) in comparison_tables(comparison).items():
-        table = pa.Table.from_pylist(rows, schema=schema)
-        save_parquet(folder / f"{name}.parquet", table, facts)
-        text = csv_text(schema.names, ([row[column] for column in schema.names] for row in rows))
-        with atomic_path(folder / f"{name}.csv") as temporary:
-            temporary.write_text(text, encoding="utf-8", newline="")
+    for export in comparison_tables(comparison):
+        export.save(folder, facts)
 
 
 def cell_record(match: Match) -> Record:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
@@ -161,13 +162,12 @@ class BiasTable:
         return list(found.values())
 
 
-def read_bias(results: Path, pairs: Sequence[tuple[str, str]], seeds: Sequence[int]) -> ModelBias:
+def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
     """Read the bias artefacts of a grid.
 
     Args:
         results: folder of all results.
-        pairs: every (dataset, model).
-        seeds: seeds of each.
+        grid: ids of each kind, as :func:`~exparity.artefacts.layout.cells` takes them.
 
     Raises:
         InputError: an artefact is missing or damaged, is of another cell than its path names, or
@@ -175,25 +175,23 @@ def read_bias(results: Path, pairs: Sequence[tuple[str, str]], seeds: Sequence[i
     """
     rows: list[Mapping[str, Any]] = []
     declared: dict[str, Declared] = {}
-    for dataset, model in pairs:
-        for seed in seeds:
-            path = results / "bias" / dataset / model / f"{seed}.parquet"
-            table, metadata = read_artefact(path, "bias")
-            found = table.to_pylist()
-            if any((row["dataset"], row["model"], row["seed"]) != (dataset, model, seed)
-                   for row in found):  # fmt: skip
-                raise InputError(
-                    f"{path}: is not of the cell that its path names; delete it and run again"
-                )
-            facts = Declared(
-                metadata["attribute"], tuple(metadata["groups"]), tuple(metadata["labels"])
+    for ids in layout.cells(grid, "bias"):
+        path = results / layout.path_of("bias", ids)
+        table, metadata = read_artefact(path, "bias")
+        of_cell = table.to_pylist()
+        if any({id: row[id] for id in ids} != ids for row in of_cell):
+            raise InputError(
+                f"{path}: is not of the cell that its path names; delete it and run again"
             )
-            if declared.setdefault(dataset, facts) != facts:
-                raise InputError(
-                    f"{path}: declares other groups or classes than the dataset's other files; "
-                    "delete it and run again"
-                )
-            rows += found
+        facts = Declared(
+            metadata["attribute"], tuple(metadata["groups"]), tuple(metadata["labels"])
+        )
+        if declared.setdefault(ids["dataset"], facts) != facts:
+            raise InputError(
+                f"{path}: declares other groups or classes than the dataset's other files; "
+                "delete it and run again"
+            )
+        rows += of_cell
     return ModelBias(rows, declared)
 
 

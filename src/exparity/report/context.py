@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
-from exparity.report.exports import Export
 from exparity.report.gather import Study
 from exparity.report.provenance import Origin
 from exparity.report.sample import Sample

@@ -10,16 +10,18 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import atomic_path, save_parquet
+from exparity.artefacts.exports import Export
+from exparity.artefacts.files import atomic_path
+from exparity.artefacts.schemas import record_columns
 from exparity.published.comparison import Comparison
 from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
-from exparity.report.exports import Export
 from exparity.report.gather import Study
-from exparity.report.latex import render_bias_latex, render_latex
+from exparity.report.latex import render_bias_latex, render_export_latex, render_latex
 from exparity.report.provenance import Cost
 from exparity.report.sections.overview import headline_rates, rates_by_metric
 from exparity.report.tables import Table
+from exparity.stats.control import ControlRate
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _DIGITS = 6
@@ -35,34 +37,18 @@ _BIAS = {
     "group_b": _TEXT, "mean": _FLOAT, "sd": _FLOAT, "runs": _INT, "undefined_runs": _INT,
     "collapsed_runs": _INT,
 }  # fmt: skip
-_RATES = {
-    "test": _TEXT, "n": _INT, "significant": _INT, "share": _FLOAT, "low": _FLOAT, "high": _FLOAT,
-    "control": _FLOAT, "control_low": _FLOAT, "control_high": _FLOAT,
-}  # fmt: skip
+_INTERVALS = dict.fromkeys(("low", "high", "control", "control_low", "control_high"), _FLOAT)
+_RATES = {"test": _TEXT, "n": _INT, "significant": _INT, "share": _FLOAT, **_INTERVALS}
 _BY_METRIC = {
-    "metric": _TEXT, "kind": _TEXT, "hits": _INT, "n": _INT, "rate": _FLOAT, "low": _FLOAT,
-    "high": _FLOAT, "control": _FLOAT, "control_low": _FLOAT, "control_high": _FLOAT,
-}  # fmt: skip
-_CONTROLS = {
-    "metric": _TEXT, "scheme": _TEXT, "test": _TEXT, "n_results": _INT, "n_degenerate": _INT,
-    "n_permutations": _INT, "n_significant": _INT, "rate": _FLOAT, "low": _FLOAT, "high": _FLOAT,
-}  # fmt: skip
-_ACCURACY = {
-    "dataset": _TEXT, "model": _TEXT, "seed": _INT, "group": _TEXT, "accuracy": _FLOAT,
-    "n_all": _INT, "collapsed": _BOOL,
-}  # fmt: skip
-_COST = {
-    "stage": _TEXT, "part": _TEXT, "jobs": _INT, "seconds": _FLOAT, "gpu_seconds": _FLOAT,
-    "devices": pa.list_(_TEXT), "job_seconds": _FLOAT, "peak_mb": _FLOAT,
-}  # fmt: skip
-_PUBLISHED = {
-    "cells": "Our cells beside the published ones",
-    "agreement": "Agreement with published cells",
-    "correlation": "Rank correlation of effects, ours and published",
-    "claims": "Published statements, counted again",
-    "models": "Models that stand beside published ones",
-    "bias": "Model bias, ours and published",
+    **{"metric": _TEXT, "kind": _TEXT, "hits": _INT, "n": _INT, "rate": _FLOAT},
+    **_INTERVALS,
 }
+_CONTROLS = {"metric": _TEXT, **record_columns(ControlRate)}
+_ACCURACY = {
+    **{"dataset": _TEXT, "model": _TEXT, "seed": _INT, "group": _TEXT, "accuracy": _FLOAT},
+    **{"n_all": _INT, "collapsed": _BOOL},
+}
+_COST = record_columns(Cost)
 
 
 def table_exports(
@@ -103,10 +89,7 @@ def table_exports(
         schema = pa.schema(_CONTROLS.items())
         found.append(Export("controls", "The permutation control", schema, rows))
     if published is not None:
-        found += [
-            Export(name, _PUBLISHED.get(name, name), schema, rows, folder="published")
-            for name, (schema, rows) in comparison_tables(published).items()
-        ]
+        found += comparison_tables(published)
     return found
 
 
@@ -124,14 +107,13 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     for export in exports:
-        if export.folder != "tables":
-            with atomic_path(folder / export.folder / f"{export.name}.tex") as path:
-                path.write_text(export.as_latex(), encoding="utf-8")
-            continue
-        save_parquet(temporary / f"{export.name}.parquet", export.as_table(), facts)
-        for suffix, text in (("csv", export.as_csv()), ("tex", export.as_latex())):
-            path = temporary / f"{export.name}.{suffix}"
-            path.write_text(text, encoding="utf-8", newline="")
+        at = temporary
+        if export.folder == "tables":
+            export.save(temporary, facts)
+        else:
+            at = folder / export.folder
+        with atomic_path(at / f"{export.name}.tex") as path:
+            path.write_text(render_export_latex(export), encoding="utf-8", newline="")
     shutil.rmtree(place, ignore_errors=True)
     temporary.replace(place)
 

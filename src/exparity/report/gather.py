@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import read_tables
+from exparity.artefacts.layout import paths_of
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
@@ -102,16 +103,10 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         InputError: an artefact of the grid is missing or damaged.
     """
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
-    bias = read_bias(results, pairs, options["seeds"])
+    bias = read_bias(results, options)
     accuracies = _accuracies(bias, pairs, options["seeds"])
     metrics = dict(options["metrics"])
-    paths = [
-        results / "tests" / d / m / str(s) / method / f"{metric}.parquet"
-        for d, m in pairs
-        for s in options["seeds"]
-        for method, _ in options["methods"]
-        for metric in metrics
-    ]
+    paths = paths_of(results, options, "tests")
     if not paths:
         raise InputError("the report needs at least one test")
     by_model = {(a.dataset, a.model, a.seed): a.overall for a in accuracies}
@@ -143,7 +138,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         rows=rows,
         bias=bias,
         accuracies=accuracies,
-        controls=_controls(results, pairs, options),
+        controls=_controls(results, options),
     )
 
 
@@ -179,16 +174,10 @@ def _accuracies(
     ]
 
 
-def _controls(
-    results: Path, pairs: Sequence[tuple[str, str]], options: Mapping[str, Any]
-) -> dict[str, list[ControlRate]]:
-    if not options["controls"]["permutation"]["repeats"]:
+def _controls(results: Path, options: Mapping[str, Any]) -> dict[str, list[ControlRate]]:
+    paths = paths_of(results, options, "controls")
+    if not paths:
         return {}
-    paths = [
-        results / "controls" / dataset / model / f"{seed}.parquet"
-        for dataset, model in pairs
-        for seed in options["seeds"]
-    ]
     rows = read_tables(paths, "controls").to_pylist()
     found = {"": control_rates(rows)}
     for metric, _ in options["metrics"]:

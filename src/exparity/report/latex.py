@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
+import pyarrow as pa
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from exparity.core.escaping import visible
+from exparity.artefacts.exports import Export
+from exparity.core.escaping import plain_cell, visible
 from exparity.interface import ARROWS
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
@@ -56,16 +58,24 @@ def render_bias_latex(table: BiasTable) -> str:
     return _environment().get_template("bias.tex.j2").render(table=table)
 
 
-def render_latex_table(
-    title: str, head: Sequence[str], numeric: Sequence[bool], rows: Sequence[Sequence[str]]
-) -> str:
-    """Return any table as LaTeX for ``booktabs``.
+def render_export_latex(export: Export) -> str:
+    """Return a table as LaTeX for ``booktabs``: in its own form, or all of its columns."""
+    if export.latex is not None:
+        return export.latex
+    numeric = [pa.types.is_floating(f.type) or pa.types.is_integer(f.type) for f in export.schema]
+    names = export.schema.names
+    return (
+        _environment()
+        .get_template("plain.tex.j2")
+        .render(
+            title=export.title,
+            head=names,
+            numeric=numeric,
+            rows=[[_cell(row.get(name)) for name in names] for row in export.rows],
+        )
+    )
 
-    Args:
-        title: what it holds; a comment in the source.
-        head: names of the columns.
-        numeric: whether each column holds numbers, which are aligned right.
-        rows: cells as text.
-    """
-    template = _environment().get_template("plain.tex.j2")
-    return template.render(title=title, head=head, numeric=numeric, rows=rows)
+
+def _cell(value: Any) -> str:
+    value = plain_cell(value)
+    return f"{value:.4g}" if isinstance(value, float) else str(value)

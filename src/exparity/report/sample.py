@@ -11,6 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.layout import path_of
 from exparity.artefacts.seal import open_sealed
 from exparity.report.gather import Study
 from exparity.report.scores import Scores
@@ -72,7 +73,7 @@ def read_samples(results: Path, study: Study, scores: Scores) -> list[Sample]:
     samples = []
     for dataset, model in study.pairs:
         if dataset not in datasets:
-            datasets[dataset] = _examples(results / "data" / f"{dataset}.parquet")
+            datasets[dataset] = _examples(results / path_of("data", {"dataset": dataset}))
         samples.append(_sample(results, study, scores, datasets[dataset], (dataset, model), limit))
     assert all(sample.seed == seed for sample in samples)
     return samples
@@ -98,12 +99,12 @@ def _sample(
 ) -> Sample:
     dataset, model = pair
     seed = study.seeds[0]
-    cell = Path(dataset) / model / str(seed)
-    predictions = (results / "predictions" / cell).with_suffix(".parquet")
-    files = {m: results / "explanations" / cell / f"{m}.parquet" for m in study.methods}
+    cell: dict[str, str | int] = {"dataset": dataset, "model": model, "seed": seed}
+    data, predictions = (results / path_of(kind, cell) for kind in ("data", "predictions"))
+    files = {m: results / path_of("explanations", {**cell, "method": m}) for m in study.methods}
     missing = [path for path in (predictions, *files.values()) if not path.is_file()]
     if not examples:
-        missing.append(results / "data" / f"{dataset}.parquet")
+        missing.append(data)
     sets = _sets(examples)
     if predictions in missing or not sets:
         return Sample(dataset, model, seed, (), (), (), len(sets), missing)

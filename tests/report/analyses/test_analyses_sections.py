@@ -21,6 +21,7 @@ from exparity.report.analyses.mlm_score import mlm_lines
 from exparity.report.analyses.reading import read_analysis
 from exparity.report.bias import Declared, ModelBias
 from exparity.report.gather import Accuracy, Study
+from exparity.report.latex import render_export_latex
 from exparity.report.render import html_environment
 from exparity.report.sections import attribution_difference, correctness, dataset_bias, mlm_score
 
@@ -264,7 +265,7 @@ class TestPage:
             assert export.as_table().num_rows == len(export.rows)
             lines = list(csv.DictReader(export.as_csv().splitlines()))
             assert len(lines) == len(export.rows)
-            assert export.as_latex().count("\\\\") >= len(export.rows)
+            assert render_export_latex(export).count("\\\\") >= len(export.rows)
         assert len(exports["correctness"].rows) == 5 * 3 * 9
 
 

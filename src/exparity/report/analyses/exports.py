@@ -9,12 +9,12 @@ from typing import Any
 
 import pyarrow as pa
 
+from exparity.artefacts.exports import Export
 from exparity.report.analyses.attribution_difference import difference_tables
 from exparity.report.analyses.correctness import correctness_tables
 from exparity.report.analyses.dataset_bias import dataset_biases
 from exparity.report.analyses.mlm_score import mlm_lines
 from exparity.report.analyses.reading import read_analysis
-from exparity.report.exports import Export
 
 _TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
 _CORRECTNESS = {

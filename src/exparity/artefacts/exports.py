@@ -1,15 +1,16 @@
-"""Every table of the report as CSV, LaTeX and Parquet."""
+"""Plain tables for other programs: CSV, Parquet and, in the report, LaTeX."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from exparity.core.escaping import csv_text, plain_cell
-from exparity.report.latex import render_latex_table
+from exparity.artefacts.files import atomic_path, save_parquet
+from exparity.core.escaping import csv_text
 
 
 @dataclass(frozen=True)
@@ -43,23 +44,17 @@ class Export:
         names = self.schema.names
         return csv_text(names, ([self._rounded(row.get(n)) for n in names] for row in self.rows))
 
-    def as_latex(self) -> str:
-        """Return it as LaTeX for ``booktabs``."""
-        if self.latex is not None:
-            return self.latex
-        numeric = [pa.types.is_floating(f.type) or pa.types.is_integer(f.type) for f in self.schema]
-        return render_latex_table(
-            self.title,
-            self.schema.names,
-            numeric,
-            [[_in_latex(row.get(name)) for name in self.schema.names] for row in self.rows],
-        )
+    def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
+        """Write it as CSV and Parquet.
+
+        Args:
+            folder: where to; files of the same name are replaced.
+            facts: metadata of the Parquet file.
+        """
+        save_parquet(folder / f"{self.name}.parquet", self.as_table(), facts)
+        with atomic_path(folder / f"{self.name}.csv") as path:
+            path.write_text(self.as_csv(), encoding="utf-8", newline="")
 
     def _rounded(self, value: Any) -> Any:
         rounds = self.digits is not None and isinstance(value, float) and value == value
         return f"{value:.{self.digits}g}" if rounds else value
-
-
-def _in_latex(value: Any) -> str:
-    value = plain_cell(value)
-    return f"{value:.4g}" if isinstance(value, float) else str(value)

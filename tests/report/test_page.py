@@ -15,6 +15,7 @@ from support import need
 
 from exparity import read_results
 from exparity.stages.report import report
+from exparity.tools.cost import cost
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 SETTINGS = {
@@ -36,6 +37,7 @@ def results(tmp_path_factory):
         metric="comprehensiveness",
     ).make()
     options = {**options_of(SETTINGS), "analyses": analyses.analyses}
+    cost(folder)
     report(folder, folder / "report" / "index.html", options)
     return folder
 

@@ -13,17 +13,20 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from made_up import MadeUp
 from support import need
 
 from exparity.artefacts.exports import Export
+from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
 from exparity.report.latex import render_export_latex
-from exparity.report.provenance import Origin, cost_by_part, cost_by_stage, versions
+from exparity.report.provenance import Origin, versions
 from exparity.report.render import embedded_json
 from exparity.report.sample import choose_sets
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
 from exparity.report.sections.overview import collapsed_sentences
+from exparity.tools.cost import cost
 
 
 def test_collapsed_classifiers_are_a_sentence_a_dataset():
@@ -106,37 +109,65 @@ class TestSample:
         assert choose_sets(sets, {}, values, 1) == ["set 01"]
 
 
-def origin(artefact, stage, seconds, device="cpu", method="", metric="", seed=0):
-    facts = {
-        "wall_seconds": seconds, "device": device, "version": "1", "commit": "c", "packages": {}
+def origin(artefact, stage):
+    facts = {"version": "1", "commit": "c", "packages": {}}
+    return Origin(artefact, ("d", "m", 0, "lime", "gini"), stage, facts)
+
+
+def job(stage, output, seconds, work=None, **facts):
+    return {
+        "stage": stage, "output": output, "seconds": seconds, "work_seconds": work,
+        "method": None, "metric": None, "device": "cpu", "max_rss_mb": None, **facts,
     }  # fmt: skip
-    return Origin(artefact, ("d", "m", seed, method, metric), stage, facts)
 
 
 class TestCost:
-    def test_jobs_count_once_and_gpu_time_is_that_of_gpus(self, tmp_path):
-        origins = [
-            origin("history", "finetune", 100.0, "cuda:0"),
-            origin("predictions", "finetune", 3.0, "cuda:0"),
-            origin("explanations", "explain", 50.0, "cuda:0", "lime"),
-            origin("explanations", "explain", 20.0, "cpu", "gradient"),
-            origin("explanations", "explain", 5.0, "cpu", "gradient", seed=1),
-        ]
-        folder = tmp_path / "benchmarks" / "explain" / "d"
-        folder.mkdir(parents=True)
-        (folder / "a.tsv").write_text("s\th:m:s\tmax_rss\n60.5\t0:01:00\t900.0\n")
-        (folder / "b.tsv").write_text("s\th:m:s\tmax_rss\n30.0\t0:00:30\t-\n")
-        finetune, explain = cost_by_stage(origins, tmp_path)
+    JOBS = (
+        job("finetune", "models/d/m/0", None, 100.0, device="cuda:0"),
+        job("explain", "explanations/d/m/0/lime", 60.5, 50.0, method="lime", device="cuda:0",
+            max_rss_mb=900.0),
+        job("explain", "explanations/d/m/0/gradient", 30.0, 20.0, method="gradient"),
+        job("explain", "explanations/d/m/1/gradient", None, 5.0, method="gradient"),
+        job("evaluate", "scores/d/m/0/lime/gini", 2.0, 1.0, method="lime", metric="gini"),
+        job("test", "tests/d/m/0/lime/gini", 4.0),
+    )  # fmt: skip
+
+    def test_by_stage(self):
+        finetune, explain, evaluate, test = cost_by_stage(self.JOBS)
         assert (finetune.jobs, finetune.seconds, finetune.gpu_seconds) == (1, 100.0, 100.0)
         assert finetune.job_seconds is None
         assert (explain.jobs, explain.seconds, explain.gpu_seconds) == (3, 75.0, 50.0)
         assert (explain.job_seconds, explain.peak_mb) == (90.5, 900.0)
+        assert explain.devices == ("cpu", "cuda:0")
         assert explain.gpu_hours == 50 / 3600
-        parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(origins)}
-        assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0)}
+        assert (evaluate.seconds, evaluate.job_seconds) == (1.0, 2.0)
+        assert (test.seconds, test.job_seconds, test.peak_mb) == (4.0, 4.0, None)
+
+    def test_by_part(self):
+        parts = {cost.part: (cost.jobs, cost.seconds) for cost in cost_by_part(self.JOBS)}
+        assert parts == {"lime": (1, 50.0), "gradient": (2, 25.0), "gini": (1, 1.0)}
+
+    def test_all(self):
+        total = total_cost(self.JOBS)
+        assert (total.stage, total.jobs, total.seconds) == ("all", 6, 180.0)
+        assert (total.gpu_seconds, total.job_seconds, total.peak_mb) == (150.0, 96.5, 900.0)
+
+    def test_the_table_is_that_of_the_command(self, tmp_path):
+        made = MadeUp(tmp_path)
+        assert read_costs(tmp_path) == []
+        made.data()
+        made.training()
+        made.explanations(work_seconds=1.0)
+        made.scores()
+        made.artefact("bias/pairs/bert/3", "bias", [], {})
+        cost(tmp_path)
+        jobs = read_costs(tmp_path)
+        stages = [cost.stage for cost in cost_by_stage(jobs)]
+        assert stages == ["prepare", "finetune", "explain", "evaluate", "bias"]
+        assert total_cost(jobs).gpu_seconds == 7.0  # 6 of the training
 
     def test_versions_are_counted(self):
-        found = versions([origin("scores", "evaluate", 1.0)] * 3)
+        found = versions([origin("scores", "evaluate")] * 3)
         assert found["exparity"] == [("1", 3)]
 
 

@@ -1,9 +1,7 @@
-# What the finished jobs took: a table of its own, and a part of the report.
+# What the finished jobs took, all but the report, which shows it.
 rule cost:
     input:
-        tests=get_cells(get_path("tests")),
-        bias=get_cells(get_path("bias")),
-        controls=get_cells(get_path("controls")) if EXPERIMENT.has_controls else [],
+        get_report_inputs(),
     output:
         cost=get_path("cost"),
     log:

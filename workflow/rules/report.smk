@@ -1,6 +1,7 @@
 rule report:
     input:
         get_report_inputs(),
+        cost=get_path("cost"),
     output:
         page=report(
             f"{RESULTS}/report/index.html",

@@ -10,9 +10,10 @@ from exparity.published.comparison import Comparison
 from exparity.report.analyses.exports import analysis_exports
 from exparity.report.bias import bias_tables
 from exparity.report.context import Context
+from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
-from exparity.report.provenance import cost_by_part, cost_by_stage, read_origins
+from exparity.report.provenance import read_origins
 from exparity.report.sample import read_samples
 from exparity.report.scores import read_scores
 from exparity.report.tables import disparity_tables
@@ -41,7 +42,8 @@ def build_context(
     origins = read_origins(results, study, scores.metadata)
     tables = disparity_tables(study)
     bias = bias_tables(study.bias, study.pairs)
-    costs = [*cost_by_stage(origins, results), *cost_by_part(origins)]
+    costs = read_costs(results)
+    sums = [*cost_by_stage(costs), *cost_by_part(costs)]
     return Context(
         study=study,
         options=options,
@@ -53,8 +55,9 @@ def build_context(
         scores=scores,
         samples=read_samples(results, study, scores),
         origins=origins,
+        costs=costs,
         exports=[
-            *table_exports(study, tables, bias, costs, published),
+            *table_exports(study, tables, bias, sums, published),
             *analysis_exports(results, options),
         ],
     )

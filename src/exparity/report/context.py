@@ -32,6 +32,7 @@ class Context:
         scores: distributions of the scores.
         samples: explanations to show.
         origins: provenance of every artefact.
+        costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
         exports: every table as it is downloaded.
     """
 
@@ -45,4 +46,5 @@ class Context:
     scores: Scores
     samples: Sequence[Sample]
     origins: Sequence[Origin]
+    costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]

@@ -16,9 +16,9 @@ from exparity.artefacts.schemas import record_columns
 from exparity.published.comparison import Comparison
 from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
+from exparity.report.costs import Cost
 from exparity.report.gather import Study
 from exparity.report.latex import render_bias_latex, render_export_latex, render_latex
-from exparity.report.provenance import Cost
 from exparity.report.sections.overview import headline_rates, rates_by_metric
 from exparity.report.tables import Table
 from exparity.stats.control import ControlRate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from exparity.report.context import Context
-from exparity.report.provenance import Cost, cost_by_part, cost_by_stage
+from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.sections.section import Content, Section
 
 
@@ -19,40 +19,29 @@ def duration(seconds: float | None) -> str:
 
 
 def _build(context: Context) -> Content | None:
-    if not context.origins:
+    if not context.costs:
         return None
-    stages = cost_by_stage(context.origins, context.results)
-    parts = cost_by_part(context.origins)
+    parts = cost_by_part(context.costs)
     study = context.study
     names = {id: study.display("method", id) for id in study.methods}
     names |= {id: study.display("metric", id) for id in study.metrics}
     return Content(
         values={
-            "stages": stages,
-            "total": _total(stages),
+            "stages": cost_by_stage(context.costs),
+            "total": total_cost(context.costs),
             "parts": parts,
             "names": names,
             "duration": duration,
         },
         data=[
-            {"stage": c.stage, "part": names.get(c.part, c.part), "jobs": c.jobs,
-             "seconds": c.seconds}
-            for c in parts
+            {
+                "stage": cost.stage,
+                "part": names.get(cost.part, cost.part),
+                "jobs": cost.jobs,
+                "seconds": cost.seconds,
+            }
+            for cost in parts
         ],
-    )  # fmt: skip
-
-
-def _total(stages: list[Cost]) -> Cost:
-    measured = [cost.job_seconds for cost in stages if cost.job_seconds is not None]
-    return Cost(
-        stage="all",
-        part="",
-        jobs=sum(cost.jobs for cost in stages),
-        seconds=sum(cost.seconds for cost in stages),
-        gpu_seconds=sum(cost.gpu_seconds for cost in stages),
-        devices=tuple(sorted({device for cost in stages for device in cost.devices})),
-        job_seconds=sum(measured) if measured else None,
-        peak_mb=max((cost.peak_mb for cost in stages if cost.peak_mb), default=None),
     )
 
 

@@ -1,0 +1,105 @@
+"""What the jobs of a grid took: sums over the table that ``exparity cost`` makes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.layout import PATHS, path_of
+
+_FOLDERS = [path.partition("/")[0] for path in PATHS.values()]
+_PARTS = {"explain": "method", "evaluate": "metric"}
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What the jobs of a stage, or part of one, took.
+
+    Attributes:
+        stage: the stage.
+        part: the method or metric; empty for the whole stage.
+        jobs: finished jobs.
+        seconds: their work in all, where a job tells it apart from its start, and else its time
+            from start to end.
+        gpu_seconds: of it, with a GPU.
+        devices: where the models ran.
+        job_seconds: time from start to end of the processes, reading and loading included; None
+            where it was not measured.
+        peak_mb: largest resident memory of a job, in MiB; None where it was not measured.
+    """
+
+    stage: str
+    part: str
+    jobs: int
+    seconds: float
+    gpu_seconds: float
+    devices: tuple[str, ...]
+    job_seconds: float | None = None
+    peak_mb: float | None = None
+
+    @property
+    def gpu_hours(self) -> float:
+        """Hours with a GPU."""
+        return self.gpu_seconds / 3600
+
+
+def read_costs(results: Path) -> list[Mapping[str, Any]]:
+    """Return the rows of the table of costs, in the order of a run; none where there is no table.
+
+    Raises:
+        InputError: it is damaged.
+    """
+    path = results / path_of("cost", {})
+    jobs = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
+    return sorted(jobs, key=_place)
+
+
+def _place(job: Mapping[str, Any]) -> int:
+    """Return where a job comes in a run: where its folder comes in the table of paths."""
+    folder = job["output"].removeprefix("shards/").partition("/")[0]
+    return _FOLDERS.index(folder) if folder in _FOLDERS else len(_FOLDERS)
+
+
+def cost_by_stage(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
+    """Sum up what jobs took by stage."""
+    return _sums(jobs, lambda job: (job["stage"], ""))
+
+
+def cost_by_part(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
+    """Sum up what explanations took by method, and scores by metric."""
+    parts = [job for job in jobs if job["stage"] in _PARTS]
+    return _sums(parts, lambda job: (job["stage"], job[_PARTS[job["stage"]]]))
+
+
+def total_cost(jobs: Iterable[Mapping[str, Any]]) -> Cost:
+    """Sum up what all jobs took."""
+    return _sum("all", "", list(jobs))
+
+
+def _sums(
+    jobs: Iterable[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], tuple[str, str]]
+) -> list[Cost]:
+    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for job in jobs:
+        groups[key(job)].append(job)
+    return [_sum(*names, group) for names, group in groups.items()]
+
+
+def _sum(stage: str, part: str, jobs: Sequence[Mapping[str, Any]]) -> Cost:
+    work = [job["seconds"] if job["work_seconds"] is None else job["work_seconds"] for job in jobs]
+    on_gpu = [w for w, job in zip(work, jobs, strict=True) if job["device"].startswith("cuda")]
+    measured = [job["seconds"] for job in jobs if job["seconds"] is not None]
+    return Cost(
+        stage=stage,
+        part=part,
+        jobs=len(jobs),
+        seconds=sum(filter(None, work)),
+        gpu_seconds=sum(filter(None, on_gpu)),
+        devices=tuple(sorted({job["device"] for job in jobs})),
+        job_seconds=sum(measured) if measured else None,
+        peak_mb=max((job["max_rss_mb"] for job in jobs if job["max_rss_mb"]), default=None),
+    )

@@ -238,6 +238,25 @@ class TestOptions:
         with pytest.raises(InputError, match=r"analyses\.it\.words: 1 is not of type"):
             call.run()
 
+    @pytest.mark.parametrize(
+        ("flags", "level", "width"),
+        [("", 1, "auto"), ("--level 2 --width 5", 2, 5), ("--width auto", 1, "auto")],
+    )
+    def test_types_that_text_has_no_one_reading_of(self, flags, level, width):
+        def analysis(
+            data: Path, output: Output, *, level: Literal[1, 2] = 1,
+            width: int | Literal["auto"] = "auto", shares: Sequence[Sequence[float]] = (),
+        ) -> None:  # fmt: skip
+            """Do it."""
+            CALLS.append(((), {"level": level, "width": width, "shares": shares}))
+
+        settings = {"takes_options": True, "settings": "analyses.it"}
+        _, keywords = called(analysis, f"{self.FILES} {flags} --shares [0.5] [0,1]", **settings)
+        assert keywords == {"level": level, "width": width, "shares": [[0.5], [0, 1]]}
+        call = Command("it", analysis, **settings).parse([*self.FILES.split(), "--width", "wide"])
+        with pytest.raises(InputError, match=r"exparity it\.width: 'wide'"):
+            call.run()
+
     def test_inputs_are_the_files_that_are_read(self):
         call = Command("it", job, takes_options=True).parse(
             f"{self.FILES} --model m --gather s".split()

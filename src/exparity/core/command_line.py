@@ -102,6 +102,12 @@ class Argument:
         return typing.get_args(self.kind)[1] in (Any, str)
 
     @property
+    def is_read_as_json(self) -> bool:
+        """Whether its type is none that text is read as, so that the value must be checked."""
+        simple = (bool, int, float, str, Path)
+        return self.kind not in simple and typing.get_origin(self.kind) not in (Literal, Mapping)
+
+    @property
     def metavar(self) -> str:
         """What its value is called in the help."""
         if typing.get_origin(self.kind) is Mapping:
@@ -123,7 +129,11 @@ class Argument:
             if self.flag.path in ("", "output") and not Path(text).name:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
-        return _number(text, self.kind, self.ends) if self.kind in (int, float) else text
+        if self.kind in (int, float):
+            return _number(text, self.kind, self.ends)
+        if typing.get_origin(self.kind) is Literal:
+            return {str(choice): choice for choice in typing.get_args(self.kind)}.get(text, text)
+        return text if self.kind is str else _json_or_word(text)
 
     def add_to(self, parser: Any, required: bool) -> None:
         """Add it to a parser or a group of one."""
@@ -132,10 +142,11 @@ class Argument:
             action = "store_false" if self.default is True else "store_true"
             parser.add_argument(self.written, dest=self.name, action=action, **settings)
             return
+        settings["type"] = self.read
         if typing.get_origin(self.kind) is Literal:
             settings["choices"] = typing.get_args(self.kind)
         else:
-            settings |= {"metavar": self.metavar, "type": self.read}
+            settings["metavar"] = self.metavar
         if self.several and not self.flag.repeat:
             settings["nargs"] = "*" if self.optional or self.flag.instead_of else "+"
         elif self.optional and self.default is inspect.Parameter.empty:
@@ -198,10 +209,14 @@ def _setting(text: str, plain: bool) -> tuple[str, Any]:
     key, sign, value = text.partition("=")
     if not sign:
         raise argparse.ArgumentTypeError(f"'{text}' is not KEY=VALUE")
+    return key, value if plain else _json_or_word(value)
+
+
+def _json_or_word(text: str) -> Any:
     try:
-        return key, value if plain else parse_json(value, key)
+        return parse_json(text, "")
     except InputError:
-        return key, value  # a plain word
+        return text
 
 
 def _number(text: str, kind: Any, ends: Range) -> Any:
@@ -316,10 +331,7 @@ class Command:
         self.arguments = arguments_of(function)
         self._settings = settings
         self._takes_options = takes_options
-        self.parser = Parser(
-            prog=f"exparity {name}",
-            description=description_of(function),
-        )
+        self.parser = Parser(prog=f"exparity {name}", description=description_of(function))
         groups: dict[str, Any] = {}
         for argument in self.arguments.values():
             if argument.flag.instead_of:
@@ -454,6 +466,8 @@ class Call:
         plain = {key: value for key, value in options.items() if key not in blocks}
         keywords |= self.command.checked(plain, "--options")
         keywords |= self.flags
+        loose = {n: self.flags[n] for n in self.flags if n in known and known[n].is_read_as_json}
+        keywords |= self.command.checked(loose, f"exparity {self.command.name}")
         for name in blocks:
             keywords[name] = {**self.block(name), **self.flags.get(name, {})}
         for name, argument in known.items():

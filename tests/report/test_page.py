@@ -9,7 +9,7 @@ import re
 import shutil
 
 import pytest
-from report.analyses.made_up import Grid
+from analyses.made_up import Grid
 from report.synthetic import HOSTILE, config, make_study, options_of
 from support import need
 

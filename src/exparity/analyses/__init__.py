@@ -9,9 +9,9 @@ from exparity.artefacts.analyses import (
     AnalysisFacts,
     ExperimentView,
     Findings,
-    TableOfReport,
     analysis,
 )
+from exparity.artefacts.exports import Export
 from exparity.artefacts.schemas import KEY, fields
 
 __all__ = [
@@ -19,8 +19,8 @@ __all__ = [
     "KEY",
     "AnalysisFacts",
     "ExperimentView",
+    "Export",
     "Findings",
-    "TableOfReport",
     "analysis",
     "fields",
 ]

@@ -9,13 +9,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
 from exparity.core.errors import InputError
 from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
+
+if TYPE_CHECKING:
+    from exparity.artefacts.exports import Export
 
 LEVELS = ("experiment", "dataset", "model", "seed")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed."""
@@ -47,33 +50,16 @@ class ExperimentView(Protocol):
 
 
 @dataclass(frozen=True)
-class TableOfReport:
-    """A table that is downloaded from the report.
-
-    Attributes:
-        name: file name without suffix.
-        title: what it holds, in words.
-        columns: its columns and their types.
-        rows: one mapping a row; without any the table is left out.
-    """
-
-    name: str
-    title: str
-    columns: Mapping[str, pa.DataType]
-    rows: Sequence[Mapping[str, Any]]
-
-
-@dataclass(frozen=True)
 class Findings:
     """What the report says of an analysis.
 
     Attributes:
         values: what its template is given, beside ``study``.
-        tables: what is downloaded.
+        tables: what is downloaded; without rows a table is left out.
     """
 
     values: Mapping[str, Any]
-    tables: Sequence[TableOfReport] = ()
+    tables: Sequence[Export] = ()
 
 
 @dataclass(frozen=True)

@@ -256,6 +256,8 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
             for key, value in asdict(mark).items()
             if value
         }
+        if name == "output":  # of an analysis of the user's own, whose type may not say so
+            set_of_flag.setdefault("path", "output")
         arguments[name] = Argument(
             name,
             kind,

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.published.comparison import Comparison
-from exparity.report.analyses.exports import analysis_exports
+from exparity.report.analyses import reported
 from exparity.report.bias import bias_tables
 from exparity.report.context import Context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
@@ -42,6 +42,7 @@ def build_context(
     origins = read_origins(results, study, scores.metadata)
     tables = disparity_tables(study)
     bias = bias_tables(study.bias, study.pairs)
+    analyses = reported(results, study, options)
     costs = read_costs(results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]
     return Context(
@@ -56,8 +57,9 @@ def build_context(
         samples=read_samples(results, study, scores),
         origins=origins,
         costs=costs,
+        sections=[analysis.section for analysis in analyses],
         exports=[
             *table_exports(study, tables, bias, sums, published),
-            *analysis_exports(results, options),
+            *(export for analysis in analyses for export in analysis.exports),
         ],
     )

@@ -28,5 +28,5 @@ def artefact_paths(results: Path, study: Study, artefact: str) -> Iterator[tuple
     }
     for ids in layout.cells(grid, artefact):
         model, seed = ids.get("model", ""), ids.get("seed", 0)
-        key = (ids["dataset"], model, seed, ids.get("method", ""), ids.get("metric", ""))
+        key = (ids.get("dataset", ""), model, seed, ids.get("method", ""), ids.get("metric", ""))
         yield key, results / layout.path_of(artefact, ids)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
@@ -15,6 +15,9 @@ from exparity.report.provenance import Origin
 from exparity.report.sample import Sample
 from exparity.report.scores import Scores
 from exparity.report.tables import Table
+
+if TYPE_CHECKING:
+    from exparity.report.sections.section import Section
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,7 @@ class Context:
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
         exports: every table as it is downloaded.
+        sections: those of the analyses, as the page takes them.
     """
 
     study: Study
@@ -48,3 +52,4 @@ class Context:
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]
+    sections: Sequence[Section] = ()

@@ -13,7 +13,7 @@ from importlib.metadata import version
 from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template
 from markupsafe import Markup
 
 from exparity.core.escaping import UNSAFE, visible
@@ -23,6 +23,8 @@ from exparity.report.sections import SECTIONS, Section
 
 _CORE = ("theme.js", "core.js", "charts.js")
 _LAST = "start.js"
+_BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("bias")
+"""Where the sections of analyses go."""
 _UNSAFE_JSON = re.compile(rf"\\(?:u....|.)|{UNSAFE.pattern}")
 
 
@@ -38,7 +40,7 @@ def render_page(context: Context) -> str:
     environment = html_environment()
     built = [
         (section, content)
-        for section in SECTIONS
+        for section in [*SECTIONS[:_BESIDE_GRID], *context.sections, *SECTIONS[_BESIDE_GRID:]]
         if (content := section.build(context)) is not None
     ]
     scripts = _scripts([section for section, _ in built])
@@ -53,11 +55,7 @@ def render_page(context: Context) -> str:
             {
                 "id": section.id,
                 "title": section.title,
-                "html": Markup(
-                    environment.get_template(f"sections/{section.id}.html.j2").render(
-                        shared, **content.values
-                    )
-                ),
+                "html": Markup(template_of(environment, section).render(shared, **content.values)),
             }
             for section, content in built
         ],
@@ -67,6 +65,13 @@ def render_page(context: Context) -> str:
             if content.data is not None
         },
     )
+
+
+def template_of(environment: Environment, section: Section) -> Template:
+    """Return the template of a section."""
+    if section.template is not None:
+        return environment.from_string(section.template)
+    return environment.get_template(f"sections/{section.id}.html.j2")
 
 
 def html_environment() -> Environment:

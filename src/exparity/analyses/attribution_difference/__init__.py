@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from exparity.analyses import analysis, fields
 from exparity.analyses.attribution_difference._words import WordPair, attribution_differences
+from exparity.analyses.attribution_difference.section import findings
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
@@ -52,6 +53,7 @@ Sets = Mapping[str, Mapping[str, Example]]
     ids=("method",),
     display="Attribution within matched sets",
     needs_rationales=True,
+    section=findings,
 )
 def attribution_difference_cell(
     data: Path,

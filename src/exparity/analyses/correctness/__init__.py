@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.correctness._performance import performance
+from exparity.analyses.correctness.section import findings
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
@@ -46,6 +47,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     metric_needs="rationale",
     needs_rationales=True,
     settle=_settle,
+    section=findings,
 )
 def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) -> None:
     """Describe the scores of every method and metric, on the examples of each subset.

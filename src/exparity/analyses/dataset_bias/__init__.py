@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
+from exparity.analyses.dataset_bias.section import findings
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Output
@@ -73,6 +74,7 @@ def _form(form: str | Sequence[str]) -> list[str]:
     keys=("quantity", "split", "group", "class_name", "word"),
     memory_mb=4000,
     settle=_settle,
+    section=findings,
 )
 def measure_dataset_bias(
     data: Path, output: Output, *, terms: Mapping[str, Forms] | None = None

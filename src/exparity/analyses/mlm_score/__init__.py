@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from exparity.analyses import KEY, ExperimentView, analysis, fields
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
+from exparity.analyses.mlm_score.section import findings
 from exparity.artefacts.files import write_table
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
@@ -103,6 +104,7 @@ def _may_have_head(spec: ModelSpec) -> bool:
     memory_mb=8000,
     minutes=240,
     settle=_settle,
+    section=findings,
 )
 def mlm_score_cell(
     data: Path,

@@ -1,23 +1,20 @@
 """The sections of the page, in order: each is one module here and one template.
 
 A module turns the study into plain values for its template, and into data for its script if it has
-one. To add a section, write both and put the module's ``SECTION`` into :data:`SECTIONS`.
+one. To add a section, write both and put the module's ``SECTION`` into :data:`SECTIONS`. Those of
+analyses are written beside the analyses.
 """
 
 from __future__ import annotations
 
 from exparity.report.sections import (
-    attribution_difference,
     bias,
-    correctness,
     cost,
-    dataset_bias,
     definitions,
     disparity,
     distributions,
     downloads,
     explanations,
-    mlm_score,
     overview,
     published,
 )
@@ -31,10 +28,6 @@ SECTIONS: tuple[Section, ...] = (
     distributions.SECTION,
     explanations.SECTION,
     bias.SECTION,
-    correctness.SECTION,
-    attribution_difference.SECTION,
-    dataset_bias.SECTION,
-    mlm_score.SECTION,
     published.SECTION,
     cost.SECTION,
     definitions.SECTION,

@@ -28,13 +28,15 @@ class Section:
     """One section.
 
     Attributes:
-        id: its anchor; its template is ``templates/sections/{id}.html.j2``.
+        id: its anchor.
         title: its heading.
         build: turns the context into content; None leaves the section out.
         script: file under ``assets`` that makes it interactive; None if nothing does.
+        template: its template's text; ``templates/sections/{id}.html.j2`` if None.
     """
 
     id: str
     title: str
     build: Callable[[Context], Content | None]
     script: str | None = None
+    template: str | None = None

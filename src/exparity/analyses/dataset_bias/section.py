@@ -3,12 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from exparity.report.analyses.gecobench import dataset_facts
+import pyarrow as pa
+
+from exparity.artefacts.analyses import Findings
+from exparity.artefacts.exports import Export
+from exparity.published.gecobench import REFERENCE, dataset_facts
+
+if TYPE_CHECKING:
+    from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_COOCCURRENCE = pa.schema({
+    "dataset": _TEXT, "split": _TEXT, "group": _TEXT, "share": _FLOAT, "count": _INT,
+    "n_texts": _INT, "published": _FLOAT,
+})  # fmt: skip
+_WORDS = pa.schema({
+    "dataset": _TEXT, "class_name": _TEXT, "word": _TEXT, "correlation": _FLOAT, "n_texts": _INT,
+    "rationale_share": _FLOAT,
+})  # fmt: skip
 _PUBLISHED_GROUP = "female"
 
 
@@ -101,3 +117,29 @@ def _associations(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[s
         name: sorted(found[name], key=lambda row: (-abs(row["value"]), row["word"]))[:SHOWN_WORDS]
         for name in (classes[1:] if len(rows[0]["labels"]) == 2 else classes)
     }
+
+
+def findings(
+    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
+) -> Findings:
+    """Return what the report says: shares by group and words by class."""
+    biases = dataset_biases(rows, study.datasets)
+    shares = [{"dataset": b.dataset, **asdict(share)} for b in biases for share in b.shares]
+    words = [
+        {
+            "dataset": b.dataset, "class_name": name, "word": row["word"],
+            "correlation": row["value"], "n_texts": row["n"],
+            "rationale_share": row["rationale_share"],
+        }
+        for b in biases
+        for name, associations in b.associations.items()
+        for row in associations
+    ]  # fmt: skip
+    title = "Words beside the terms of each group"
+    return Findings(
+        {"dataset_biases": biases, "reference": REFERENCE},
+        [
+            Export("cooccurrence", title, _COOCCURRENCE, shares),
+            Export("word_associations", "Words that go with a class", _WORDS, words),
+        ],
+    )

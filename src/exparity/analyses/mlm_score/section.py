@@ -4,14 +4,26 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import combinations
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from exparity.report.analyses.reading import mean_and_sd
-from exparity.stats.compare import compare_groups
+from exparity.artefacts.analyses import Findings
+from exparity.artefacts.exports import Export
+from exparity.report.reading import mean_and_sd
+
+if TYPE_CHECKING:
+    from exparity.report.gather import Study
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_COLUMNS = pa.schema({
+    "dataset": _TEXT, "model": _TEXT, "group_a": _TEXT, "group_b": _TEXT, "mean_a": _FLOAT,
+    "mean_b": _FLOAT, "difference": _FLOAT, "significant": _INT, "tested": _INT,
+    "likelier": _FLOAT, "n": _INT,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -71,6 +83,8 @@ def _line(
     seeds: Sequence[Sequence[Mapping[str, Any]]],
     alpha: float,
 ) -> MlmLine:
+    from exparity.stats.compare import compare_groups
+
     found, likelier = [], []
     for rows in seeds:
         kept = [row for row in rows if row["group"] in (a, b)]
@@ -109,3 +123,15 @@ def _share_likelier(rows: Sequence[Mapping[str, Any]], a: str, b: str) -> float:
     gaps = [members[a] - members[b] for members in sets.values() if len(members) == 2]
     defined = [gap for gap in gaps if gap == gap]
     return float(np.mean([(gap > 0) + 0.5 * (gap == 0) for gap in defined] or [np.nan]))
+
+
+def findings(
+    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
+) -> Findings:
+    """Return what the report says: the scores by group over seeds."""
+    lines = mlm_lines(rows, study.statistics["alpha"])
+    exported = [asdict(line) for line in lines]
+    return Findings(
+        {"lines": lines},
+        [Export("mlm_scores", "Masked language model", _COLUMNS, exported)],
+    )

@@ -4,13 +4,27 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exparity.report.analyses.reading import mean_and_sd
+import pyarrow as pa
+
+from exparity.artefacts.analyses import Findings
+from exparity.artefacts.exports import Export
+from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
+from exparity.report.reading import mean_and_sd
+
+if TYPE_CHECKING:
+    from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_COLUMNS = pa.schema({
+    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "group_a": _TEXT, "group_b": _TEXT,
+    "word_a": _TEXT, "word_b": _TEXT, "mean_difference": _FLOAT, "mean_absolute": _FLOAT,
+    "significant": _INT, "tested": _INT, "n_sets": _INT,
+})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -132,3 +146,28 @@ def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> Difference:
         tested=sum(row["p"] == row["p"] for row in rows),
         n_sets=max(row["n_sets"] for row in rows),
     )
+
+
+def findings(
+    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
+) -> Findings:
+    """Return what the report says: the differences over seeds."""
+    noise = noise_of(study.rows)
+    tables = difference_tables(rows, study.statistics["alpha"], noise)
+    title = "Attribution of words within matched sets"
+    return Findings(
+        {"differences": tables, "noise": noise, "meaning": meaning_of(ROUNDING_NOISE)},
+        [Export("attribution_differences", title, _COLUMNS, _export(tables))],
+    )
+
+
+def _export(tables: Sequence[DifferenceTable]) -> list[dict[str, Any]]:
+    return [
+        {
+            "dataset": table.dataset, "group_a": table.group_a, "group_b": table.group_b,
+            "model": model, "method": method, "word_a": word[0], "word_b": word[1],
+            **asdict(difference),
+        }
+        for table in tables
+        for (model, method, word), difference in table.cells.items()
+    ]  # fmt: skip

@@ -6,27 +6,22 @@ import csv
 import json
 import math
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
-from report.analyses.made_up import GROUPS, MEANS, METHODS, SCHEMES, Grid
+from analyses.made_up import GROUPS, MEANS, METHODS, SCHEMES, Grid
 
+from exparity.analyses.attribution_difference.section import difference_tables
+from exparity.analyses.correctness.section import correctness_tables, published_claims
+from exparity.analyses.dataset_bias.section import dataset_biases
+from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.core.errors import InputError
-from exparity.report.analyses import gecobench
-from exparity.report.analyses.attribution_difference import difference_tables
-from exparity.report.analyses.correctness import correctness_tables, published_claims
-from exparity.report.analyses.dataset_bias import dataset_biases
-from exparity.report.analyses.exports import analysis_exports
-from exparity.report.analyses.mlm_score import mlm_lines
-from exparity.report.analyses.reading import read_analysis
+from exparity.published import gecobench
+from exparity.report.analyses import reported
 from exparity.report.bias import Declared, ModelBias
 from exparity.report.gather import Accuracy, Study
 from exparity.report.latex import render_export_latex
-from exparity.report.render import html_environment
-from exparity.report.sections import attribution_difference, correctness, dataset_bias, mlm_score
-
-SECTIONS = (correctness.SECTION, attribution_difference.SECTION, dataset_bias.SECTION,
-            mlm_score.SECTION)  # fmt: skip
+from exparity.report.reading import read_analysis
+from exparity.report.render import html_environment, template_of
 
 
 @pytest.fixture
@@ -57,22 +52,25 @@ def study(grid):
     )  # fmt: skip
 
 
+def report_of(grid, of=None):
+    """What the report says of each analysis, by its id."""
+    found = reported(grid.folder, of or study(grid), grid.options)
+    return {analysis.entry.id: analysis for analysis in found}
+
+
+def page_of(analysis, of, **values):
+    template = template_of(html_environment(), analysis.section)
+    return template.render(study=of, **{**analysis.findings.values, **values})
+
+
 def rendered(grid):
-    context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
-    environment = html_environment()
-    pages = {}
-    for section in SECTIONS:
-        content = section.build(context)
-        if content is not None:
-            template = environment.get_template(f"sections/{section.id}.html.j2")
-            pages[section.id] = template.render(study=context.study, **content.values)
-    return pages
+    return {id: page_of(analysis, study(grid)) for id, analysis in report_of(grid).items()}
 
 
 class TestReading:
     def test_nothing_is_read_that_nobody_asked_for(self, tmp_path):
         assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
-        assert analysis_exports(tmp_path, {"statistics": {"alpha": 0.05}, "datasets": []}) == []
+        assert reported(tmp_path, None, {"statistics": {"alpha": 0.05}, "datasets": []}) == []
 
     def test_a_missing_file_is_named(self, grid):
         (grid.folder / "correctness/geco/c/1.parquet").unlink()
@@ -159,9 +157,8 @@ class TestCorrectness:
         assert published_claims(tables, SCHEMES, {"geco": "geco_all"}, methods, other) == []
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
-        context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
-        content = correctness.SECTION.build(context)
-        (ola,) = [c for c in content.values["classifiers"] if c["scheme"] == "ola_cea"]
+        values = report_of(grid)["correctness"].findings.values
+        (ola,) = [c for c in values["classifiers"] if c["scheme"] == "ola_cea"]
         lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola["lines"]}
         assert lines["Accuracy"] == (pytest.approx(0.91), pytest.approx(0.957))
         assert lines["True positive rate"] == (pytest.approx(0.9), pytest.approx(0.9752))
@@ -208,12 +205,10 @@ def test_mlm_scores_of_matched_sets(grid):
 
 class TestPage:
     def test_rounding_noise_is_marked(self, grid):
-        context = SimpleNamespace(results=grid.folder, options=grid.options, study=study(grid))
         noisy = {"dataset": "geco", "model": "ola", "method": "gradient_x_input"}
-        context.study.rows.append({**noisy, "flags": ["rounding_noise"]})
-        values = correctness.SECTION.build(context).values
-        template = html_environment().get_template("sections/correctness.html.j2")
-        page = template.render(study=context.study, **values)
+        of = study(grid)
+        of.rows.append({**noisy, "flags": ["rounding_noise"]})
+        page = page_of(report_of(grid, of)["correctness"], of)
         assert page.count("0.410*") == 1
         assert "* the attributions are zero in exact arithmetic" in page
 
@@ -226,16 +221,15 @@ class TestPage:
         noise = {("geco", "noisy", "gradient_x_input")}
         (table,) = difference_tables(rows, 0.05, noise)
         assert table.shade(table.cells["c", "gradient_x_input", ("", "")]) == 8
-        template = html_environment().get_template("sections/attribution_difference.html.j2")
         values = {"differences": [table], "noise": noise, "meaning": "zero"}
-        page = template.render(study=study(grid), **values)
+        page = page_of(report_of(grid)["attribution_difference"], study(grid), **values)
         assert page.count("+20.000*") == 2 + len(table.words)
         assert page.count('class="n a s8"') == 1
         assert "* zero." in page
 
     def test_every_section_renders(self, grid):
         pages = rendered(grid)
-        assert set(pages) == {section.id for section in SECTIONS}
+        assert set(pages) == set(grid.analyses)
         assert "0.410" in pages["correctness"]
         assert "95.7 %" in pages["correctness"]
         assert "+0.200" in pages["attribution_difference"]
@@ -249,14 +243,11 @@ class TestPage:
         assert "<00>" not in pages["attribution_difference"]
 
     def test_a_grid_without_analyses_has_no_section(self, tmp_path):
-        grid = Grid(tmp_path)
-        context = SimpleNamespace(
-            results=tmp_path, options={**grid.options, "analyses": {}}, study=None
-        )
-        assert all(section.build(context) is None for section in SECTIONS)
+        options = {**Grid(tmp_path).options, "analyses": {}}
+        assert reported(tmp_path, None, options) == []
 
     def test_tables_are_downloaded_whole(self, grid):
-        exports = {e.name: e for e in analysis_exports(grid.folder, grid.options)}
+        exports = {e.name: e for found in report_of(grid).values() for e in found.exports}
         assert set(exports) == {
             "correctness", "attribution_differences", "cooccurrence", "word_associations",
             "mlm_scores",

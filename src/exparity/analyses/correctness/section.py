@@ -4,12 +4,30 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from exparity.report.analyses.gecobench import DATASETS
-from exparity.report.analyses.reading import mean_and_sd
+import pyarrow as pa
 
+from exparity.artefacts.analyses import Findings
+from exparity.artefacts.exports import Export
+from exparity.published.gecobench import DATASETS, REFERENCE, accuracies, model_bias, schemes_of
+from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
+from exparity.report.reading import mean_and_sd
+
+if TYPE_CHECKING:
+    from exparity.report.gather import Study
+
+_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
+_COLUMNS = pa.schema({
+    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "metric": _TEXT, "subset": _TEXT,
+    "group": _TEXT, "mean": _FLOAT, "sd": _FLOAT, "n": _INT, "undefined": _INT,
+})  # fmt: skip
+_MEASURES = {
+    "tpr": "True positive rate",
+    "tnr": "True negative rate",
+    "apd": "Average prediction difference",
+}
 TOP = ("pattern_variant", "gradient_x_input")
 RANDOM = "uniform_random"
 TUNED, FIXED = ("bert_ce", "bert_cef"), ("bert_c", "bert_cefaf")
@@ -204,3 +222,64 @@ def _of_embeddings(dataset: str, of: Mapping[str, Mapping[str, float]]) -> list[
     holds = min(means[s] for s in TUNED) > max(means[s] for s in FIXED)
     claim = "tuning the embeddings alone beats fixed embeddings and tuning all"
     return [Claim(f"{claim} (mean over methods)", "3.1", dataset, text, holds)]
+
+
+def findings(
+    rows: Sequence[Mapping[str, Any]], study: Study, options: Mapping[str, Any]
+) -> Findings:
+    """Return what the report says: the rows over seeds, beside what was published."""
+    tables, schemes = correctness_tables(rows), schemes_of(options)
+    return Findings(
+        {
+            "correctness": tables,
+            "noise": noise_of(study.rows),
+            "meaning": meaning_of(ROUNDING_NOISE),
+            "subsets": {"all": "all", "correct": "correct", "correct_sets": "sets all correct"},
+            "claims": published_claims(
+                tables, schemes, study.datasets, study.methods, study.metrics
+            ),
+            "classifiers": _classifiers(study, schemes),
+            "reference": REFERENCE,
+        },
+        [Export("correctness", "Correctness of explanations", _COLUMNS, _export(tables))],
+    )
+
+
+def _export(tables: Sequence[CorrectnessTable]) -> list[dict[str, Any]]:
+    return [
+        {
+            "dataset": table.dataset, "model": line.model, "method": line.method,
+            "metric": table.metric, "subset": subset, "group": group, **asdict(level),
+        }
+        for table in tables
+        for line in table.lines
+        for (subset, group), level in line.levels.items()
+    ]  # fmt: skip
+
+
+def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Return accuracy and bias of our training schemes beside the published ones."""
+    found = []
+    for dataset, model in study.pairs:
+        key = schemes.get(model, ""), study.datasets[dataset]
+        if key not in accuracies():
+            continue
+        ours = [a.overall for a in study.accuracies if (a.dataset, a.model) == (dataset, model)]
+        lines = [("Accuracy", mean_and_sd(ours), accuracies()[key])]
+        for measure, name in _MEASURES.items():
+            values = [
+                row["value"]
+                for row in study.bias.rows
+                if (row["dataset"], row["model"], row["quantity"]) == (dataset, model, measure)
+                and _is_published(row, study.declared(dataset).classes[1])
+            ]
+            lines.append((name, mean_and_sd(values), model_bias()[(*key, measure)]))
+        found.append({"dataset": dataset, "model": model, "scheme": key[0], "lines": lines})
+    return found
+
+
+def _is_published(row: Mapping[str, Any], positive: str) -> bool:
+    """Tell rates of the positive class over all groups, and distances of the true class."""
+    if row["quantity"] == "apd":
+        return bool(row["class_name"] == "")
+    return bool(row["group"] == "" and row["class_name"] == positive)

@@ -1,1 +1,0 @@
-"""What the report shows of the analyses, each from its artefact: one module an analysis."""

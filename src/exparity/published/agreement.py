@@ -93,23 +93,23 @@ QUESTIONS: dict[str, Callable[[Match], Decisions | None]] = {
 
 def agreements(matches: Sequence[Match]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
-    found = []
+    answers = []
     for question, ask in QUESTIONS.items():
         for by, group, chosen in _groups(matches):
             decisions = [d for d in map(ask, chosen) if d is not None]
             if decisions or by == "all":
-                found.append(_agreement(question, by, group, decisions))
-    return found
+                answers.append(_agreement(question, by, group, decisions))
+    return answers
 
 
 def correlations(matches: Sequence[Match]) -> list[Correlation]:
     """Correlate mean d over all cells, and over those of each dataset, model, method, metric."""
-    found = []
+    rhos = []
     for by, group, chosen in _groups(matches):
         effects = [pair for pair in map(_effects, chosen) if pair is not None]
         if effects or by == "all":
-            found.append(Correlation(by, group, len(effects), spearman(effects)))
-    return found
+            rhos.append(Correlation(by, group, len(effects), spearman(effects)))
+    return rhos
 
 
 def _effects(match: Match) -> tuple[float, float] | None:

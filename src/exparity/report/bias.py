@@ -156,10 +156,10 @@ class BiasTable:
 
     def blocks(self) -> list[list[BiasLine]]:
         """Return the shown lines by quantity."""
-        found: dict[str, list[BiasLine]] = {}
+        by_quantity: dict[str, list[BiasLine]] = {}
         for line in self.shown:
-            found.setdefault(line.quantity, []).append(line)
-        return list(found.values())
+            by_quantity.setdefault(line.quantity, []).append(line)
+        return list(by_quantity.values())
 
 
 def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:

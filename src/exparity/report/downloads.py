@@ -67,12 +67,12 @@ def table_exports(
         costs: time by stage, method and metric.
         published: the comparison with published numbers, if there is one.
     """
-    found = [_disparity(study, table) for table in tables]
-    found += [
+    exports = [_disparity(study, table) for table in tables]
+    exports += [
         bias_export(table, f"Model bias on {study.display('dataset', table.dataset)}")
         for table in bias
     ]
-    found += [
+    exports += [
         Export("rates", "How often groups differ", pa.schema(_RATES.items()), _rates(study)),
         Export("rates_by_metric", "How often groups differ, by metric",
                pa.schema(_BY_METRIC.items()), rates_by_metric(study)),
@@ -87,10 +87,10 @@ def table_exports(
             for rate in rates
         ]
         schema = pa.schema(_CONTROLS.items())
-        found.append(Export("controls", "The permutation control", schema, rows))
+        exports.append(Export("controls", "The permutation control", schema, rows))
     if published is not None:
-        found += comparison_tables(published)
-    return found
+        exports += comparison_tables(published)
+    return exports
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:

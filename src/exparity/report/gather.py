@@ -150,7 +150,7 @@ def _better(row: Mapping[str, Any], direction: str) -> str | None:
 def _accuracies(
     bias: ModelBias, pairs: Sequence[tuple[str, str]], seeds: Sequence[int]
 ) -> list[Accuracy]:
-    found = {
+    measured = {
         (row["dataset"], row["model"], row["seed"], row["group"]): row
         for row in bias.rows
         if row["quantity"] == "accuracy"
@@ -161,12 +161,12 @@ def _accuracies(
             dataset=dataset,
             model=model,
             seed=seed,
-            overall=found[dataset, model, seed, ""]["value"],
+            overall=measured[dataset, model, seed, ""]["value"],
             by_group={
-                group: found[dataset, model, seed, group]["value"]
+                group: measured[dataset, model, seed, group]["value"]
                 for group in bias.declared[dataset].groups
             },
-            n=found[dataset, model, seed, ""]["n"],
+            n=measured[dataset, model, seed, ""]["n"],
             collapsed=(dataset, model, seed) in collapsed,
         )
         for dataset, model in pairs
@@ -179,7 +179,7 @@ def _controls(results: Path, options: Mapping[str, Any]) -> dict[str, list[Contr
     if not paths:
         return {}
     rows = read_tables(paths, "controls").to_pylist()
-    found = {"": control_rates(rows)}
+    rates = {"": control_rates(rows)}
     for metric, _ in options["metrics"]:
-        found[metric] = control_rates([row for row in rows if row["metric"] == metric])
-    return found
+        rates[metric] = control_rates([row for row in rows if row["metric"] == metric])
+    return rates

@@ -221,8 +221,8 @@ def _one_table(tests: pd.DataFrame | Iterable[Mapping[str, Any]], threshold: flo
     check_columns("tests", rows)
     tables = tables_of(complete_rows(rows), threshold=threshold)
     if len(tables) > 1:
-        found = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
-        raise InputError(f"tests are of {found}; choose one dataset and pair of groups")
+        several = ", ".join(f"{t.dataset} ({t.group_a} − {t.group_b})" for t in tables)
+        raise InputError(f"tests are of {several}; choose one dataset and pair of groups")
     return tables[0]
 
 
@@ -242,8 +242,8 @@ def _split(
         raise InputError(f"scores{of} are not all finite")
     if log and (values <= 0).any():
         raise InputError(f"scores{of} are not all positive; leave log out")
-    found = np.array(groups, dtype=object)
-    return [values[found == group] for group in order]
+    group_of = np.array(groups, dtype=object)
+    return [values[group_of == group] for group in order]
 
 
 def _only_one(ax: Axes | None, n: int, what: str) -> None:

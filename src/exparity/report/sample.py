@@ -117,7 +117,7 @@ def _sample(
     }
     chosen = choose_sets(sets, ids, values, limit)
     wanted = {member for name in chosen for member in sets[name]}
-    found = {m: _rows(files[m], "explanations", wanted) for m in methods}
+    explained = {m: _rows(files[m], "explanations", wanted) for m in methods}
     predicted = _rows(predictions, "predictions", wanted)
     order = {group: i for i, group in enumerate(study.declared(dataset).groups)}
     return Sample(
@@ -128,7 +128,12 @@ def _sample(
         metrics=list(study.metrics),
         sets=[
             [
-                _member(examples[id], predicted[id], {m: found[m].get(id) for m in methods}, values)
+                _member(
+                    examples[id],
+                    predicted[id],
+                    {m: explained[m].get(id) for m in methods},
+                    values,
+                )
                 for id in sorted(sets[name], key=lambda id: (order[examples[id]["group"]], id))
                 if id in predicted
             ]
@@ -141,11 +146,11 @@ def _sample(
 
 def _sets(examples: Mapping[str, Member]) -> dict[str, list[str]]:
     """Return example ids by matched set; an example without one is a set of its own."""
-    found: dict[str, list[str]] = {}
+    sets: dict[str, list[str]] = {}
     for id, row in examples.items():
         key = f"example {id}" if row["match_id"] is None else f"set {row['match_id']}"
-        found.setdefault(key, []).append(id)
-    return found
+        sets.setdefault(key, []).append(id)
+    return sets
 
 
 def choose_sets(
@@ -177,15 +182,15 @@ def choose_sets(
     }
 
     def disparity(name: str) -> float:
-        found = []
+        differences = []
         for key, (mean, sd) in spread.items():
             of_set = [values[key].get(id, np.nan) for id in sets[name]]
             of_set = [x for x in of_set if np.isfinite(x)]
             if not sd or not of_set or len(of_set) < len(sets[name]):
                 continue
             low, high = min(of_set), max(of_set)
-            found.append((high - low if len(of_set) > 1 else abs(high - mean)) / sd)
-        return float(np.mean(found)) if found else 0.0
+            differences.append((high - low if len(of_set) > 1 else abs(high - mean)) / sd)
+        return float(np.mean(differences)) if differences else 0.0
 
     complete = {
         name: sum(all(id in ids for id in sets[name]) for ids in explained.values())
@@ -205,8 +210,8 @@ def choose_sets(
 
 def _ids(path: Path) -> list[str]:
     with open_sealed(path) as file:
-        found: list[str] = file.read(columns=["example_id"], use_threads=False)[0].to_pylist()
-    return found
+        ids: list[str] = file.read(columns=["example_id"], use_threads=False)[0].to_pylist()
+    return ids
 
 
 def _rows(path: Path, artefact: str, wanted: set[str]) -> dict[str, Member]:
@@ -237,10 +242,10 @@ def _member(
         "tokens": first["tokens"] if first else [],
         "word_ids": first["word_ids"] if first else [],
         "attributions": {
-            method: [_short(x) for x in found["scores"]]
-            for method, found in explanations.items()
+            method: [_short(x) for x in explanation["scores"]]
+            for method, explanation in explanations.items()
             # One tokeniser made them all; what does not line up is not shown.
-            if found is not None and first is not None and found["tokens"] == first["tokens"]
+            if explanation and first and explanation["tokens"] == first["tokens"]
         },
         "scores": {
             method: {

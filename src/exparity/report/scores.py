@@ -93,9 +93,9 @@ def read_scores(results: Path, study: Study, keep_seeds: Sequence[int] = ()) -> 
         table, metadata[ids] = _read(path, columns)
         groups = table["group"].to_numpy(zero_copy_only=False)
         scores = table["score"].to_numpy(zero_copy_only=False)
-        found = distribution(scores, groups, study.declared(ids[0]).groups)
-        if found is not None:
-            distributions[ids] = found
+        summary = distribution(scores, groups, study.declared(ids[0]).groups)
+        if summary is not None:
+            distributions[ids] = summary
         if kept:
             names = table["example_id"].to_pylist()
             examples[ids] = dict(zip(names, scores.tolist(), strict=True))

@@ -107,6 +107,14 @@ def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
     return adjust(full, alpha=alpha)
 
 
+def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
+    """Return the tests of each dataset and pair of groups."""
+    tables: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
+    for row in rows:
+        tables[row["dataset"], row["group_a"], row["group_b"]].append(row)
+    return dict(tables)
+
+
 def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
     """Return the tests of each (model, method, metric)."""
     cells: dict[CellKey, list[Row]] = defaultdict(list)
@@ -123,10 +131,7 @@ def tables_of(rows: Sequence[Row], *, threshold: float) -> list[Table]:
             be complete.
         threshold: |mean d| from which an effect is considerable.
     """
-    grouped: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in rows:
-        grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
-    return [_table(*key, of_table, threshold) for key, of_table in grouped.items()]
+    return [_table(*key, of_table, threshold) for key, of_table in by_table(rows).items()]
 
 
 def _table(

@@ -14,7 +14,7 @@ from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
-from exparity.report.terminal import Shown, Terminal, render
+from exparity.report.terminal import Selection, Terminal, render
 from exparity.tools.configured import results_of
 
 IDS = ("dataset", "model", "seed", "method", "metric")
@@ -73,7 +73,7 @@ def show(
     for kind, ids in wanted.items():
         table = _filtered(table, kind, ids)
     statistics = facts.get("statistics", {})
-    shown = Shown(
+    selection = Selection(
         title=facts.get("title", ""),
         rows=table.to_pylist(),
         controls=_controls(results, wanted),
@@ -87,7 +87,7 @@ def show(
         },
         notes=notes,
     )
-    _print(shown)
+    _print(selection)
 
 
 def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
@@ -151,7 +151,7 @@ def _controls(results: Path, wanted: Mapping[str, Sequence[Any]]) -> list[dict[s
     ]
 
 
-def _print(shown: Shown) -> None:
+def _print(selection: Selection) -> None:
     from rich.console import Console
 
     console = Console(highlight=False)
@@ -162,7 +162,7 @@ def _print(shown: Shown) -> None:
     else:
         console = Console(highlight=False, width=10_000)
     with console.capture() as captured:
-        for part in render(shown, terminal):
+        for part in render(selection, terminal):
             console.print(part)
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")  # signs that a terminal of old has no letter for

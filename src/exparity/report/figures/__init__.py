@@ -95,8 +95,8 @@ def write_figures(
     for figure, draw in _figures(study, tables, results):
         for name, width in WIDTHS.items():
             with house_style():
-                found = draw(width)
-            save(found, temporary / f"{figure.name}_{name}", figure.title)
+                picture = draw(width)
+            save(picture, temporary / f"{figure.name}_{name}", figure.title)
         drawn.append(figure)
     text = "\n".join(f"{figure.name}\n{figure.caption}\n" for figure in drawn)
     (temporary / "captions.txt").write_text(visible(text, keep="\n"), encoding="utf-8")
@@ -207,7 +207,7 @@ def _scores(
         groups = np.array(table["group"].to_pylist())
         for group in study.declared(dataset).groups:
             parts[ids[1], ids[3], group].append(values[groups == group])
-    return {key: np.concatenate(found) for key, found in parts.items()}
+    return {key: np.concatenate(of_key) for key, of_key in parts.items()}
 
 
 def _bias(study: Study, dataset: str) -> tuple[Drawn, Draw]:

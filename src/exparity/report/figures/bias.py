@@ -93,9 +93,11 @@ def _panel(
         lines = list(dict.fromkeys((r["group"], r["group_b"]) for r in chosen))
     for y, model in enumerate(models):
         for i, line in enumerate(lines):
-            found = [r for r in chosen if (r["model"], r["group"], r["group_b"]) == (model, *line)]
+            of_line = [
+                r for r in chosen if (r["model"], r["group"], r["group_b"]) == (model, *line)
+            ]
             at = y + (i - (len(lines) - 1) / 2) * 0.6 / len(lines)
-            _seeds(axes, at, found, i, quantity in BY_GROUP)
+            _seeds(axes, at, of_line, i, quantity in BY_GROUP)
         if y:
             axes.axhline(y - 0.5, color=PALE, lw=0.4)
     if QUANTITIES[quantity].signed:

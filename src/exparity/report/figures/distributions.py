@@ -86,11 +86,11 @@ def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spr
     if not len(defined):
         return None
     if log:
-        found = spread_of(np.log10(defined))
-        assert found is not None
-        low, *quartiles, high = (10.0**x for x in (found.low, *found.quartiles, found.high))
+        logs = spread_of(np.log10(defined))
+        assert logs is not None
+        low, *quartiles, high = (10.0**x for x in (logs.low, *logs.quartiles, logs.high))
         a, b, c = quartiles
-        return Spread(found.n, low, (a, b, c), high, 10**found.at, found.density)
+        return Spread(logs.n, low, (a, b, c), high, 10**logs.at, logs.density)
     start, low, q1, median, q3, high, end = np.quantile(
         defined, [TAILS[0], WHISKERS[0], 0.25, 0.5, 0.75, WHISKERS[1], TAILS[1]]
     )

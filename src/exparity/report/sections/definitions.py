@@ -113,11 +113,11 @@ def _inline(text: str) -> Markup:
 def source_html(text: str) -> Markup:
     """Return a reference with its DOI or arXiv number as a link."""
     out, end = Markup(""), 0
-    for found in _DOI.finditer(text):
-        href = _PLACES[found[1]] + found[2]
-        out += escape(text[end : found.start()])
-        out += Markup('<a href="{}" rel="noreferrer">{}</a>').format(href, found[0])
-        end = found.end()
+    for link in _DOI.finditer(text):
+        href = _PLACES[link[1]] + link[2]
+        out += escape(text[end : link.start()])
+        out += Markup('<a href="{}" rel="noreferrer">{}</a>').format(href, link[0])
+        end = link.end()
     return out + escape(text[end:])
 
 

@@ -9,18 +9,13 @@ from exparity.report.scores import POINTS, Distribution
 from exparity.report.sections.section import Content, Section
 
 
-def _plain(found: Distribution | None, groups: tuple[str, ...]) -> list[Any] | None:
+def _plain(scores: Distribution | None, groups: tuple[str, ...]) -> list[Any] | None:
     """Return a distribution as lists: low, high, and per group n, five numbers, density."""
-    if found is None:
+    if scores is None:
         return None
-    return [
-        found.low,
-        found.high,
-        [
-            None if (s := found.groups.get(group)) is None else [s.n, list(s.numbers), s.density]
-            for group in groups
-        ],
-    ]
+    parts = [scores.groups.get(group) for group in groups]
+    summaries = [part and [part.n, list(part.numbers), part.density] for part in parts]
+    return [scores.low, scores.high, summaries]
 
 
 def _build(context: Context) -> Content | None:

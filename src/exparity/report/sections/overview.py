@@ -101,38 +101,40 @@ def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
 
 def _warnings(context: Context) -> list[str]:
     """Return what a reader must know before believing the numbers."""
-    found = collapsed_sentences(context.study)
+    warnings = collapsed_sentences(context.study)
     cut = Counter[str]()
     for origin in context.origins:
         if origin.artefact == "explanations" and origin.facts.get("n_truncated"):
             name = f"{origin.ids[1]} on {origin.ids[0]}"
             cut[name] = max(cut[name], int(origin.facts["n_truncated"]))
-    found += [f"{n} texts were longer than {name} can read and were cut." for name, n in
+    warnings += [f"{n} texts were longer than {name} can read and were cut." for name, n in
               sorted(cut.items())]  # fmt: skip
     undefined = sum(row["n_undefined"] for row in context.study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in context.study.rows)
-        found.append(f"{undefined:,} of {total:,} scores are undefined and left out of the tests.")
-    found += missing_results(context.results, context.options)
+        warnings.append(
+            f"{undefined:,} of {total:,} scores are undefined and left out of the tests."
+        )
+    warnings += missing_results(context.results, context.options)
     commits = versions(context.origins).get("commit", [])
     if len(commits) > 1:
-        found.append(
+        warnings.append(
             f"The results were made with {len(commits)} versions of the source code; see below."
         )
-    return found
+    return warnings
 
 
 def _instances(context: Context, artefact: str, place: int) -> dict[str, list[Mapping[str, Any]]]:
     """Return the distinct parameters that each method or metric was run with."""
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    parameters_of: dict[str, list[Mapping[str, Any]]] = {}
     for origin in context.origins:
         if origin.artefact != artefact:
             continue
-        known = found.setdefault(str(origin.ids[place]), [])
+        known = parameters_of.setdefault(str(origin.ids[place]), [])
         parameters = origin.facts.get("parameters") or {}
         if parameters not in known:
             known.append(parameters)
-    return found
+    return parameters_of
 
 
 def _settings(all_parameters: Sequence[Mapping[str, Any]]) -> str:
@@ -156,7 +158,7 @@ def _text(value: Any) -> str:
 
 def _model_settings(context: Context) -> dict[str, str]:
     """Return how each model was made and trained, from its checkpoint's history."""
-    found: dict[str, list[str]] = {}
+    settings: dict[str, list[str]] = {}
     for origin in context.origins:
         if origin.artefact not in ("history", "predictions") or not origin.facts.get("parameters"):
             continue
@@ -166,10 +168,10 @@ def _model_settings(context: Context) -> dict[str, str]:
         text = ", ".join(
             f"{k}: {_text(v)}" for k, v in {**flat, **size}.items() if v not in (None, "", {}, [])
         )
-        known = found.setdefault(origin.ids[1], [])
+        known = settings.setdefault(origin.ids[1], [])
         if text and text not in known:
             known.append(text)
-    return {model: " | ".join(texts) for model, texts in found.items()}
+    return {model: " | ".join(texts) for model, texts in settings.items()}
 
 
 def _devices(origins: Sequence[Origin]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.escaping import visible
 from exparity.interface import ARROWS
 from exparity.report.tables import CellKey, by_cell
-from exparity.report.terminal.shown import GAP, Shown, Terminal
+from exparity.report.terminal.selection import GAP, Selection, Terminal
 from exparity.stats.seeds import SeedCounts, count_seeds
 
 if TYPE_CHECKING:
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 def grid_tables(
-    shown: Shown, rows: Sequence[Mapping[str, Any]], terminal: Terminal
+    selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield the table of one dataset and pair of groups, in as many parts as the width asks for."""
     cells = {
-        key: count_seeds(tests, shown.threshold, shown.counted)
+        key: count_seeds(tests, selection.threshold, selection.counted)
         for key, tests in by_cell(rows).items()
     }
-    models, methods, metrics = (shown.ids(kind, rows) for kind in ("model", "method", "metric"))
+    models, methods, metrics = (selection.ids(kind, rows) for kind in ("model", "method", "metric"))
     arrows = {
         row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
     }
@@ -58,7 +58,7 @@ def _layout(
         return _Layout(), n
     longest = max(map(len, names))
     for glue in (" ", "\n"):
-        lines = [line for found in cells for line in _text(found, glue).split("\n")]
+        lines = [line for counts in cells for line in _text(counts, glue).split("\n")]
         cell = max(6, *map(len, lines))
         for name in (longest, min(longest, max(16, width // 4))):
             fitting = (width - name - GAP) // (cell + GAP)
@@ -90,29 +90,29 @@ def _table(
             row = [cells.get((model, method, metric)) for metric in metrics]
             if any(row):
                 name = Text(folded(f"  {method}", layout.name))
-                table.add_row(name, *(_cell(found, layout, terminal) for found in row))
+                table.add_row(name, *(_cell(counts, layout, terminal) for counts in row))
     return table
 
 
-def _text(found: SeedCounts, glue: str) -> str:
-    effect = "" if found.mean_d is None else f"{found.mean_d:+.2f}".replace("-", "−")
-    star = "*" if found.flags else ""
-    return f"{found.significant}/{found.total}{glue}{effect.replace('inf', '∞')}{star}"
+def _text(counts: SeedCounts, glue: str) -> str:
+    effect = "" if counts.mean_d is None else f"{counts.mean_d:+.2f}".replace("-", "−")
+    star = "*" if counts.flags else ""
+    return f"{counts.significant}/{counts.total}{glue}{effect.replace('inf', '∞')}{star}"
 
 
-def _cell(found: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:
+def _cell(counts: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:
     """Return one cell: count and effect, coloured by who scores higher and how often."""
     from rich.text import Text
 
-    if found is None:
+    if counts is None:
         return Text("–")
-    text = _text(found, layout.glue)
+    text = _text(counts, layout.glue)
     if layout.cell is not None:  # all of the cell is coloured
         text = "\n".join(line.ljust(layout.cell) for line in text.split("\n"))
-    style = "bold " if found.considerable else ""
-    if found.significant and found.direction:
-        style += f"black on {terminal.shade(found.direction, found.significant / found.total)}"
-    elif not found.significant:
+    style = "bold " if counts.considerable else ""
+    if counts.significant and counts.direction:
+        style += f"black on {terminal.shade(counts.direction, counts.significant / counts.total)}"
+    elif not counts.significant:
         style += "dim"
     return Text(text, style=style.strip())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from exparity.report.terminal.shown import GAP, Shown
+from exparity.report.terminal.selection import GAP, Selection
 from exparity.stats.control import control_rates
 from exparity.stats.significance import headline_shares
 
@@ -21,22 +21,22 @@ _NAMES = {
 }
 
 
-def headline(shown: Shown, width: int | None) -> Table:
+def headline(selection: Selection, width: int | None) -> Table:
     """Return shares of significant tests, with intervals, beside the permutation control's."""
     from rich.table import Table
     from rich.text import Text
 
     table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="")
-    table.add_column(f"significant at p ≤ {shown.alpha:g}")
+    table.add_column(f"significant at p ≤ {selection.alpha:g}")
     heads = ["", "share", "95 % interval", "permuted"]
     # The rest goes first where there is no room.
     kept = [True, True, width is None or width >= 74, width is None or width >= 54]
     for head, keep in zip(heads, kept, strict=True):
         if keep:
             table.add_column(head, justify="right", no_wrap=True)
-    names = {**_NAMES, "considerable": f"  and |d| ≥ {shown.threshold:g}"}
-    controls = control_rates(shown.controls)
-    shares = headline_shares(shown.rows, alpha=shown.alpha, controls=controls)
+    names = {**_NAMES, "considerable": f"  and |d| ≥ {selection.threshold:g}"}
+    controls = control_rates(selection.controls)
+    shares = headline_shares(selection.rows, alpha=selection.alpha, controls=controls)
     for counted, share in shares.items():
         low, high = share.interval()
         values: list[str | Text] = [

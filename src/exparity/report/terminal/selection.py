@@ -26,7 +26,7 @@ def text_of(words: str, style: str = "") -> Text:
 
 
 @dataclass(frozen=True)
-class Shown:
+class Selection:
     """What is shown.
 
     Attributes:
@@ -53,9 +53,9 @@ class Shown:
 
     def ids(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the ids of a kind that rows have, in order."""
-        found = dict.fromkeys(row[kind] for row in rows)
-        known = [id for id in self.order.get(kind, ()) if id in found]
-        return known + [id for id in found if id not in known]
+        present = dict.fromkeys(row[kind] for row in rows)
+        known = [id for id in self.order.get(kind, ()) if id in present]
+        return known + [id for id in present if id not in known]
 
 
 @dataclass(frozen=True)

@@ -179,6 +179,25 @@ class TestList:
         assert done.returncode == 0, done.stderr
         assert "  mine ↓\n      My own.\n      nowhere\n      options:" in done.stdout
 
+    def test_an_analysis_of_a_plugin_is_a_command(self, tmp_path):
+        path = tmp_path / "mine.py"
+        path.write_text(
+            "from pathlib import Path\n"
+            "from exparity.analyses import analysis\n"
+            "@analysis('my_own', level='dataset', reads=('data',), artefact='mine', columns=(),\n"
+            "          keys=())\n"
+            "def my_own(data: Path, output: Path, *, power: int = 2) -> None:\n"
+            "    'Do my own.'\n"
+            "    print(data, output, power)\n"
+        )
+        command = ["-m", "exparity", "my-own", "--data", "d", "--output", "o", "--power", 3]
+        done = process(*command, "--plugins", path)
+        assert (done.stdout, done.stderr) == ("d o 3\n", "")
+        settings = ["--options", '{"settings": {"power": 4}}']
+        done = process(*command[:-2], *settings, env={**os.environ, "EXPARITY_PLUGINS": str(path)})
+        assert (done.stdout, done.stderr) == ("d o 4\n", "")
+        assert "there is no command 'my-own'" in process(*command).stderr
+
     def test_a_missing_plugin(self, run):
         refused(run("list", "--plugins", "gone.py"), "plugins: no file", "gone.py")
 

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
 from exparity import cli
+from exparity.artefacts.analyses import ANALYSES, command_of
+from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
 from exparity.artefacts.lineage import current_lineage, identity, lineage
+from exparity.config.analyses import Analyses
+from exparity.core.command_line import Command
 from exparity.core.errors import InputError
 from exparity.jobs.inputs import inputs_of, lineage_of
 
@@ -84,3 +90,31 @@ def test_a_block_that_is_no_object():
     call = call_of("finetune --data d --output o --predictions p", '{"model": 5}')
     with pytest.raises(InputError, match="'model' must be an object, not 5"):
         list(inputs_of(call))
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("id", ANALYSES.ids())
+def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
+    """Whatever an analysis reads: its key must equal that of the config, or it is made each run."""
+    inputs = inputs_of_analysis(ANALYSES.get(id).function)
+    paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
+    flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "threads": 2})
+    options = json.dumps({"settings": {}, "digest": "0"})
+    command = cli.command_of(command_of(id))
+    call = command.parse([*flags, "--output", "o", "--options", options])
+    assert not call.overrides()
+    expected = [Path(path) for one in paths.values() for path in one]
+    assert sorted(inputs_of(call)) == sorted(expected)
+
+
+def test_inputs_of_several_words():
+    def compare(data: Path, other_scores: Sequence[Path], output: Path, *, seed: int = 0) -> None:
+        """Compare."""
+
+    analyses = SimpleNamespace(get=lambda id: SimpleNamespace(function=compare))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("exparity.config.analyses.ANALYSES", analyses)
+        paths = {"data": "d", "other_scores": ["s"]}
+        flags = Analyses.flags(None, "compare", paths, {"seed": 1})
+    call = Command("compare", compare).parse([*flags, "--output", "o"])
+    assert call.flags["other_scores"] == [Path("s")]

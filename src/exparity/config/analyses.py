@@ -136,7 +136,10 @@ class Analyses:
         function, flags = ANALYSES.get(name).function, []
         for argument in inputs_of(function):
             paths = inputs.get(argument, [])
-            flags += [f"--{argument}", *([paths] if isinstance(paths, str) else paths)]
+            flags += [
+                f"--{argument.replace('_', '-')}",
+                *([paths] if isinstance(paths, str) else paths),
+            ]
         for argument in arguments_of(function):
             if argument in _FLAGS:
                 flag, id = _FLAGS[argument]

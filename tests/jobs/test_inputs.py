@@ -117,4 +117,4 @@ def test_inputs_of_several_words():
         paths = {"data": "d", "other_scores": ["s"]}
         flags = Analyses.flags(None, "compare", paths, {"seed": 1})
     call = Command("compare", compare).parse([*flags, "--output", "o"])
-    assert call.flags["other_scores"] == [Path("s")]
+    assert list(call.files()) == [Path("d"), Path("s")]  # and not what it writes

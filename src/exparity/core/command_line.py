@@ -249,7 +249,8 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
         if several:
             kind, inner, _ = _unwrapped(typing.get_args(kind)[0])
             marks = [*inner, *marks]
-        set_of_flag = {
+        set_of_flag: dict[str, Any] = {"path": "output"} if name == "output" else {}
+        set_of_flag |= {
             key: value
             for mark in marks
             if isinstance(mark, Flag)

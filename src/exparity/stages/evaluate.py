@@ -5,13 +5,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
 
-from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
 from exparity.core.flags import (
     Device,
@@ -26,14 +27,18 @@ from exparity.core.flags import (
     ToldCheckpoint,
 )
 from exparity.core.options import complete
-from exparity.core.progress import Progress
-from exparity.data.table import read_prepared, sample
-from exparity.interface import SPECIAL_WORD, Example, Explanation, Origin
-from exparity.jobs.parts import Job, Shard, open_parts
+from exparity.core.registry import Entry
+from exparity.data.table import PreparedData, read_prepared, sample
+from exparity.interface import SPECIAL_WORD, Example, Explanation, MethodFacts, Origin
+from exparity.jobs.loop import Chunks, Compute, Work, load, run
+from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
 
@@ -82,11 +87,10 @@ def evaluate_cell(
     Raises:
         InputError: bad options or artefacts that do not belong together.
     """
-    start = time.monotonic()
     if gather:
         gather_shards(gather, output)
         return
-    share = Shard.parse(shard)
+    start, share = time.monotonic(), Shard.parse(shard)
     metric_id = metric_id or use
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
@@ -97,103 +101,102 @@ def evaluate_cell(
         (explanations, cell_of(metadata)),
         (checkpoint or "", checkpoint_ids(checkpoint) if checkpoint else {}),
     )
-    rows = {key: row for row, key in enumerate(table.column("example_id").to_pylist())}
-    test = {e.example_id: e for e in prepared.split("test")}
-    unknown = rows.keys() - test.keys()
-    if unknown:
-        raise InputError(
-            f"{explanations}: example '{min(unknown)}' is not in {data}; explain this data again"
-        )
-    chosen = sample([e for key, e in test.items() if key in rows], max_examples)
+    chosen = _chosen(prepared, table, max_examples, explanations, data)
     if entry.facts.needs == "rationale" and all(e.rationale is None for e in chosen):
         raise InputError(
             f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
             "with; leave the metric out for this data"
         )
-    runs_model = entry.facts.runs_model
-    if runs_model and checkpoint is None:
+    if entry.facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
-    origin_of = _origins(metadata)
-    explainer = None
-    if entry.facts.needs == "explainer":
-        call = origin_of("")
-        if call is None:
-            raise InputError(f"{explanations}: does not say which method made it; explain again")
-        explainer = METHODS.get(call.method)
+    explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
     if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
         precision = "fp32"
-    ids = {**metadata["wildcards"], "metric": metric_id}
     job = Job(
         output,
         "scores",
         "evaluate",
-        ids,
+        {**metadata["wildcards"], "metric": metric_id},
         {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
         files=[data, explanations],
-        checkpoint=checkpoint if runs_model else None,
+        checkpoint=checkpoint if entry.facts.runs_model else None,
         sources=[entry.source, *shared_sources(entry), *([explainer.source] if explainer else [])],
     )
-    extra = {
+    known = {
         "groups": list(prepared.groups),
         "attribute": prepared.attribute,
         "flags": metadata.get("flags", []),
         "bounds": entry.facts.bounds,
     }
+    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
+    loader = partial(load, checkpoint, precision, device, threads, **machine)
+    work = Work(
+        f"evaluating {metric_id}",
+        entry.facts.passes * (explainer.facts.passes if explainer else 1),
+        loader if entry.facts.runs_model else None,
+        partial(_evaluating, job, table, _origins(metadata)),
+        known,
+        start,
+    )
+    written = run(job, chosen, work, share)
+    scores = np.zeros(0) if written is None else written.column("score").to_numpy()
+    if np.isnan(scores).any():
+        undefined = int(np.isnan(scores).sum())
+        log.warning("%s is undefined for %d of %d examples", metric_id, undefined, len(scores))
 
-    passes = entry.facts.passes * (explainer.facts.passes if explainer else 1)
-    with open_parts(job, chosen, passes, share, save=runs_model) as parts:
-        if parts.finished:
-            return
-        classifier = None
-        if runs_model:  # the others start in a fraction of the time
-            from exparity.core.device import give_back_memory, make_repeatable
-            from exparity.engine import load_classifier
 
-            make_repeatable(threads)
-            classifier = load_classifier(
-                str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
+def _evaluating(
+    job: Job,
+    explained: pa.Table,
+    origin_of: Callable[[str], Origin | None],
+    classifier: Classifier | None,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return what scores the explanations of a part."""
+    positions = {key: at for at, key in enumerate(explained.column("example_id").to_pylist())}
+    use, options, seed = job.parameters["use"], job.parameters["params"], int(job.ids["seed"])
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        keys = [example.example_id for example in part]
+        explanations = [
+            _explanation(example, row, origin_of(example.example_id))
+            for example, row in zip(
+                part, explained.take([positions[key] for key in keys]).to_pylist(), strict=True
             )
-        todo = parts.todo
-        with Progress(sum(map(len, todo.values())), f"evaluating {metric_id}") as progress:
-            for position, part in parts.each():
-                keys = [e.example_id for e in part]
-                wanted = table.take([rows[key] for key in keys]).to_pylist()
-                found = [
-                    _explanation(e, row, origin_of(e.example_id))
-                    for e, row in zip(part, wanted, strict=True)
-                ]
-                notes: Counter[str] = Counter()
-                values = evaluate_keyed(
-                    classifier, found, keys, use, int(ids["seed"]), options, notes
-                )
-                out = [_row(e, value) for e, value in zip(part, values, strict=True)]
-                parts.add(position, out, notes=dict(notes))
-                if classifier:
-                    give_back_memory()
-                progress.advance(len(part))
-        scores = parts.table()
-        noted = sum((Counter(facts["notes"]) for facts in parts.done.values()), Counter[str]())
-        undefined = int(np.isnan(scores.column("score").to_numpy()).sum())
-        if undefined:
-            log.warning(
-                "%s is undefined for %d of %d examples", metric_id, undefined, scores.num_rows
-            )
-        write_table(
-            output,
-            "scores",
-            scores,
-            ids,
-            stage=job.stage,
-            parameters=job.parameters,
-            device=str(classifier.device) if classifier else "cpu",
-            seconds=time.monotonic() - start,
-            extra={
-                **extra,
-                **parts.provenance,
-                **parts.spent(),
-                **({"notes": noted} if noted else {}),
-            },
+        ]
+        notes: Counter[str] = Counter()
+        values = evaluate_keyed(classifier, explanations, keys, use, seed, options, notes)
+        rows = [_row(e, value) for e, value in zip(part, values, strict=True)]
+        return rows, {"notes": dict(notes)}
+
+    return compute
+
+
+def _chosen(
+    prepared: PreparedData,
+    explained: pa.Table,
+    max_examples: int | None,
+    explanations: Path,
+    data: Path,
+) -> list[Example]:
+    """Return the examples to score."""
+    keys = set(explained.column("example_id").to_pylist())
+    test = prepared.split("test")
+    unknown = keys - {example.example_id for example in test}
+    if unknown:
+        raise InputError(
+            f"{explanations}: example '{min(unknown)}' is not in {data}; explain this data again"
         )
+    return sample([example for example in test if example.example_id in keys], max_examples)
+
+
+def _explainer(metadata: Mapping[str, Any], explanations: Path) -> Entry[MethodFacts]:
+    """Return the method that made explanations."""
+    origin = _origins(metadata)("")
+    if origin is None:
+        raise InputError(f"{explanations}: does not say which method made it; explain again")
+    return METHODS.get(origin.method)
 
 
 def _origins(metadata: Mapping[str, Any]) -> Callable[[str], Origin | None]:

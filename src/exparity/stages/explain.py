@@ -5,12 +5,12 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.artefacts.files import write_table
 from exparity.core.errors import InputError
 from exparity.core.flags import (
     Device,
@@ -26,14 +26,17 @@ from exparity.core.flags import (
     ToldCheckpoint,
 )
 from exparity.core.options import complete
-from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
-from exparity.jobs.parts import Job, Shard, open_parts
+from exparity.jobs.loop import Chunks, Compute, Work, load, run
+from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS, Training
 from exparity.stages._texts import check_texts, encode
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
 
 log = logging.getLogger(__name__)
 
@@ -93,16 +96,10 @@ def explain_cell(
         InputError: bad options or artefacts that do not belong together.
         ExparityError: the preflight found that the job would go wrong.
     """
-    from exparity.core.device import give_back_memory, make_repeatable
-    from exparity.engine import load_classifier
-    from exparity.engine.preflight import check_attributions, check_wrapper
-    from exparity.methods import explain_encodings
-
-    start = time.monotonic()
     if gather:
         gather_shards(gather, output)
         return
-    share = Shard.parse(shard)
+    start, share = time.monotonic(), Shard.parse(shard)
     model_id = model_id or checkpoint.resolve().parent.name
     method_id = method_id or use
     entry = METHODS.get(use)
@@ -126,75 +123,72 @@ def explain_cell(
         "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
         {
-            "use": use, "params": options, "target": target, "examples": examples,
-            "max_examples": max_examples, "precision": precision,
+            "use": use,
+            "params": options,
+            "target": target,
+            "examples": examples,
+            "max_examples": max_examples,
+            "precision": precision,
         },
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=[entry.source],
-    )  # fmt: skip
+    )
+    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
+    work = Work(
+        f"explaining with {method_id}",
+        entry.facts.passes,
+        partial(load, checkpoint, precision, device, threads, **machine),
+        partial(_explaining, job, predicted),
+        {"n_truncated": 0, "flags": []},
+        start,
+    )
+    run(job, chosen, work, share)
 
-    with open_parts(job, chosen, entry.facts.passes, share) as parts:
-        if parts.finished:
-            return
-        make_repeatable(threads)
-        classifier = load_classifier(
-            str(checkpoint), device, precision, token_budget=token_budget, shortcuts=shortcuts
+
+def _explaining(
+    job: Job,
+    predicted: Mapping[str, int],
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return what explains a part, once some texts have shown that scores mean anything."""
+    from exparity.engine.preflight import check_attributions, check_wrapper
+    from exparity.methods import explain_encodings
+
+    entry, method = METHODS.get(job.parameters["use"]), str(job.ids["method"])
+    targets = predicted if job.parameters["target"] == "predicted" else {}
+    options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
+    training = _training(job.files[0], method) if entry.facts.needs_training else None
+    ahead = [check_texts(classifier, chunks)]  # of the first chunk
+
+    def explain(
+        part: Sequence[Example], encodings: list[Encoding], flags: set[str]
+    ) -> list[Explanation]:
+        keys = [e.example_id for e in part]
+        classes = np.array([targets.get(e.example_id, e.label) for e in part])
+        return explain_encodings(
+            classifier, encodings, classes, keys, entry.id, seed, options, flags, training=training
         )
-        training = _training(data, method_id) if entry.facts.needs_training else None
 
-        def explain(
-            part: Sequence[Example], encodings: list[Encoding], flags: set[str]
-        ) -> list[Explanation]:
-            targets = [predicted[e.example_id] if target == "predicted" else e.label for e in part]
-            keys = [e.example_id for e in part]
-            return explain_encodings(
-                classifier, encodings, np.array(targets), keys, use, seed, options, flags,
-                training=training,
-            )  # fmt: skip
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings = ahead.pop() if ahead else encode(classifier, part)
+        flags: set[str] = set()
+        rows = [_row(e, x) for e, x in zip(part, explain(part, encodings, flags), strict=True)]
+        truncated = sum(encoding.truncated for encoding in encodings)
+        return rows, {"n_truncated": truncated, "flags": sorted(flags)}
 
-        todo = parts.todo
-        encodings = check_texts(classifier, list(todo.values()))  # those of the first chunk
-        if todo and not parts.done:  # what earlier parts came from has passed
-            probe = encodings[:_PROBE]
-            if not entry.facts.model_free:
-                check_wrapper(classifier, [e.token_ids for e in probe])
-            part = next(iter(todo.values()))[:_PROBE]
-            flags: set[str] = set()
-            check_attributions(method_id, [e.scores for e in explain(part, probe, flags)])
-            if flags:
-                names = ", ".join(sorted(flags))
-                log.warning("the scores of %s are flagged: %s", method_id, names)
-        with Progress(sum(map(len, todo.values())), f"explaining with {method_id}") as progress:
-            for position, part in parts.each():
-                encodings = encodings or encode(classifier, part)
-                flags = set()
-                found = explain(part, encodings, flags)
-                rows = [_row(e, x) for e, x in zip(part, found, strict=True)]
-                truncated = sum(e.truncated for e in encodings)
-                parts.add(position, rows, n_truncated=truncated, flags=sorted(flags))
-                progress.advance(len(part))
-                encodings = []
-                give_back_memory()
-        seconds = time.monotonic() - start
-        log.info("%d examples in %.1f s on %s", progress.done, seconds, classifier.device)
-        facts = parts.done.values()
-        write_table(
-            output,
-            "explanations",
-            parts.table(),
-            job.ids,
-            stage=job.stage,
-            parameters=job.parameters,
-            device=str(classifier.device),
-            seconds=seconds,
-            extra={
-                "n_truncated": sum(f["n_truncated"] for f in facts),
-                "flags": sorted({flag for f in facts for flag in f["flags"]}),
-                **parts.provenance,
-                **parts.spent(),
-            },
-        )
+    if chunks and afresh:  # what earlier parts came from has passed
+        probe = ahead[0][:_PROBE]
+        if not entry.facts.model_free:
+            check_wrapper(classifier, [e.token_ids for e in probe])
+        flags: set[str] = set()
+        probed = explain(chunks[0][:_PROBE], probe, flags)
+        check_attributions(method, [e.scores for e in probed])
+        if flags:
+            log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(flags)))
+    return compute
 
 
 def _training(data: Path, method_id: str) -> Training:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
@@ -12,6 +11,7 @@ import pyarrow as pa
 from exparity.artefacts.files import join_tables, read_artefact, read_parquet, write_table
 from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Output
+from exparity.jobs.loop import merged
 from exparity.jobs.parts import Shard
 from exparity.stages.cell import check_examples
 
@@ -57,11 +57,6 @@ def gather_shards(
     extra: dict[str, Any] = {
         key: first[key] for key in ("groups", "attribute", "fingerprint", "bounds") if key in first
     }
-    if "n_truncated" in first:
-        extra["n_truncated"] = sum(f["n_truncated"] for f in facts)
-    noted = sum((Counter(f.get("notes", {})) for f in facts), Counter[str]())
-    if noted:
-        extra["notes"] = noted
     shares = [_share(table, metadata) for table, metadata in found]
     extra["shards"] = sorted(shares, key=lambda share: int(share["index"]))
     extra["work_seconds"] = round(sum(f.get("work_seconds", 0.0) for f in facts), 3)
@@ -74,7 +69,7 @@ def gather_shards(
         parameters=first["parameters"],
         device=", ".join(sorted({f["device"] for f in facts})),
         seconds=sum(f["wall_seconds"] for f in facts),
-        extra={**extra, "flags": sorted({flag for f in facts for flag in f["flags"]})},
+        extra={**extra, **merged(facts)},
     )
 
 

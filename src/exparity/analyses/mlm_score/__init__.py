@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,14 +16,13 @@ import pyarrow as pa
 from exparity.analyses import KEY, ExperimentView, analysis, fields
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.analyses.mlm_score.section import findings
-from exparity.artefacts.files import write_table
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
-from exparity.core.progress import Progress
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Range
-from exparity.jobs.parts import Job, Shard, open_parts
+from exparity.jobs.loop import Work, run
+from exparity.jobs.parts import Job, Shard
 from exparity.stages.cell import checkpoint_ids, require_same_cell
 
 if TYPE_CHECKING:
@@ -164,31 +164,15 @@ def mlm_score_cell(
         checkpoint=checkpoint,
         sources=[Path(__file__)],
     )
-    with open_parts(job, chosen, _PASSES, Shard.parse("1/1")) as parts:
-        if parts.finished:
-            return
-        model = load_masked_lm(checkpoint, original, revision, device, token_budget)
-        todo = parts.todo
-        with Progress(sum(map(len, todo.values())), "asking for masked words") as progress:
-            for position, part in parts.each():
-                parts.add(position, _rows(model, part))
-                progress.advance(len(part))
-        write_table(
-            output,
-            "mlm_scores",
-            parts.table(),
-            job.ids,
-            stage=job.stage,
-            parameters=job.parameters,
-            device=str(model.device),
-            seconds=time.monotonic() - start,
-            extra={
-                "groups": list(prepared.groups),
-                "attribute": prepared.attribute,
-                **parts.provenance,
-                **parts.spent(),
-            },
-        )
+    work = Work(
+        "asking for masked words",
+        _PASSES,
+        partial(load_masked_lm, checkpoint, original, revision, device, token_budget),
+        lambda model, chunks, afresh: lambda part: (_rows(model, part), {}),
+        {"groups": list(prepared.groups), "attribute": prepared.attribute},
+        start,
+    )
+    run(job, chosen, work, Shard())
 
 
 def _encode(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[Encoding]:

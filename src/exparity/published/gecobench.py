@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.resources import files
 from typing import Any
+
+from exparity.published.study import published_table
 
 REFERENCE = "Wilming et al. 2024, arXiv:2406.11547"
 DATASETS = ("geco_all", "geco_subj")
+_STUDY = "gecobench2024"
 
 
 @dataclass(frozen=True)
@@ -26,11 +27,6 @@ class Published:
     sd: float | None = None
 
 
-def _rows(name: str) -> Iterator[dict[str, str]]:
-    path = files("exparity.resources") / "published" / f"gecobench2024_{name}.csv"
-    yield from csv.DictReader(path.read_text(encoding="utf-8").splitlines())
-
-
 @cache
 def accuracies() -> dict[tuple[str, str], Published]:
     """Return the test accuracy by (scheme, dataset), from Table 2."""
@@ -38,7 +34,7 @@ def accuracies() -> dict[tuple[str, str], Published]:
         (row["scheme"], row["dataset"]): Published(
             float(row["accuracy_mean"]) / 100, float(row["accuracy_std"]) / 100
         )
-        for row in _rows("accuracy")
+        for row in published_table(_STUDY, "accuracy")
     }
 
 
@@ -50,14 +46,17 @@ def model_bias() -> dict[tuple[str, str, str], Published]:
     """
     return {
         (row["scheme"], row["dataset"], row["metric"]): Published(float(row["mean"]) / 100)
-        for row in _rows("bias")
+        for row in published_table(_STUDY, "bias")
     }
 
 
 @cache
 def dataset_facts() -> dict[tuple[str, str], float]:
     """Return numbers on the datasets by (dataset, quantity), from sections 2.1 and A.1."""
-    return {(row["dataset"], row["quantity"]): float(row["value"]) for row in _rows("dataset")}
+    return {
+        (row["dataset"], row["quantity"]): float(row["value"])
+        for row in published_table(_STUDY, "dataset")
+    }
 
 
 def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:

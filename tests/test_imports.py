@@ -39,11 +39,6 @@ LAYERS = [
 TOGETHER = [{"interface", "core"}]
 
 
-STILL_PRIVATE = {
-    ("exparity.analyses.attribution_difference", "exparity.metrics._rationale"),
-}
-
-
 def modules_of(package) -> dict[str, Path]:
     """Every module of the package by its name."""
     named = {}
@@ -128,7 +123,7 @@ def test_private_modules_are_used_by_their_own_package_alone(modules):
         for target, _ in imports_of(path, modules):
             parts = target.split(".")
             private = [i for i, part in enumerate(parts) if part[0] == "_" and part[:2] != "__"]
-            if private and (module, target) not in STILL_PRIVATE:
+            if private:
                 home = ".".join(parts[: private[0]])
                 assert f"{package}.".startswith(f"{home}."), f"{module} imports {target}"
 

@@ -86,6 +86,18 @@ class TestTree:
         change(tree / "engine.py")
         assert fresh(path) == before
 
+    def test_what_a_package_offers_counts_by_the_file_that_defines_it(self, tree):
+        (tree / "metrics" / "__init__.py").write_text(
+            "from exparity.metrics._shared import area as area\n"
+        )
+        path = tree / "metrics" / "own.py"
+        path.write_text("from exparity.metrics import area\n")
+        before = fresh(path)
+        change(tree / "metrics" / "__init__.py")
+        assert fresh(path) == before
+        change(tree / "metrics" / "_shared.py")
+        assert fresh(path) != before
+
     def test_a_file_without_helpers_does_not_depend_on_them(self, tree):
         before = fresh(tree / "metrics" / "alone.py")
         change(tree / "metrics" / "_shared.py")

@@ -93,9 +93,10 @@ def source_digest(*paths: Path) -> str:
     """Digest the source of implementing files and of the private helpers that they share.
 
     A file's own bytes count, and those of every ``_private`` exparity module that it imports,
-    directly or through another such module: the removal curve under comprehensiveness and
-    sufficiency, say. Public modules (engine, artefacts) do not: they have tests of their own that
-    hold their results still, and a change in them must not throw away days of work.
+    directly, through another such module, or from a package that offers what it defines: the ranks
+    under the metrics of correctness, say. Public modules (engine, artefacts) do not: they have
+    tests of their own that hold their results still, and a change in them must not throw away
+    days of work.
 
     Args:
         paths: implementing files.
@@ -111,7 +112,7 @@ def source_digest(*paths: Path) -> str:
             continue
         seen[path] = path.read_bytes()
         names = _imported(path) if path.suffix == ".py" else []
-        files = (_module_file(name) for name in names)
+        files = (_definition(name) for name in names)
         queue += [file for file in files if file is not None and _private(file)]
     digest = hashlib.sha256()
     for path in sorted(seen, key=lambda p: (p.name, seen[p])):

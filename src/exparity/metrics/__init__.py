@@ -40,7 +40,8 @@ from exparity.interface import (
 )
 from exparity.metrics import _arrays, _rationale
 from exparity.metrics._arrays import l1_normalised, pad
-from exparity.metrics._rationale import Attribution, word_arrays
+from exparity.metrics._rationale import Attribution as Attribution
+from exparity.metrics._rationale import word_arrays as word_arrays
 
 if TYPE_CHECKING:
     import torch

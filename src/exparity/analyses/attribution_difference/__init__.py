@@ -22,7 +22,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.data.table import read_prepared
 from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray, Range
-from exparity.metrics._rationale import Attribution, word_arrays
+from exparity.metrics import Attribution, word_arrays
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 
 log = logging.getLogger(__name__)

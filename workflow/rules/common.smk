@@ -12,7 +12,7 @@ try:
     from exparity.config import as_in_a_file, check_or_exit, load_or_exit, mark_outdated
     from exparity.core.errors import InputError
     from exparity.jobs.leftovers import cancel_leftovers
-    from exparity.jobs.run_lock import hold
+    from exparity.jobs.locks import hold
     from exparity.tools.data import fetch
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:

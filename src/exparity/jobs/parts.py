@@ -27,7 +27,7 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.data.files import sha256_of
 from exparity.interface import Example
-from exparity.jobs.job_lock import job_lock
+from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
 from exparity.models.manifest import require_intact
 

@@ -26,7 +26,7 @@ from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
-from exparity.jobs.job_lock import job_lock
+from exparity.jobs.locks import job_lock
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build

@@ -13,7 +13,7 @@ from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
 from exparity.core.options import reason, violation
-from exparity.jobs.job_lock import job_lock
+from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_results
 from exparity.published.study import STUDIES
 from exparity.published.tables import write_comparison

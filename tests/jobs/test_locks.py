@@ -12,10 +12,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from exparity.jobs import run_lock as runlock
+from exparity.jobs import locks as runlock
 
 HOLD = (
-    "import sys; from pathlib import Path; from exparity.jobs.run_lock import hold\n"
+    "import sys; from pathlib import Path; from exparity.jobs.locks import hold\n"
     "hold(Path(sys.argv[1]), 'this folder'); print('held', flush=True); sys.stdin.read()"
 )
 

@@ -1,7 +1,8 @@
-"""One run at a time in a folder and in its results, without stale locks.
+"""One run at a time in a folder and in its results, one job at a time for a cell; none goes stale.
 
-The kernel drops the lock when its process ends, however it ends, so that a killed run can be
-started again at once. Snakemake's own lock files outlive a kill and need ``--unlock``.
+The kernel drops a lock when its process ends, however it ends, so that a killed run can be started
+again at once. Snakemake's own lock files outlive a kill and need ``--unlock``. What else keeps two
+runs apart, and which does what, says docs/cluster.md.
 """
 
 from __future__ import annotations
@@ -9,11 +10,16 @@ from __future__ import annotations
 import fcntl
 import getpass
 import json
+import logging
 import os
 import socket
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, NoReturn
+
+log = logging.getLogger(__name__)
 
 _held: list[IO[str]] = []
 
@@ -65,3 +71,36 @@ def _owner(text: str) -> str:
     except json.JSONDecodeError:  # it has not written yet
         return ""
     return f" (process {owner['pid']} of {owner['user']} on {owner['host']})"
+
+
+@contextmanager
+def job_lock(path: Path) -> Iterator[bool]:
+    """Hold ``path`` exclusively; wait for another job of the same cell.
+
+    Such a job exists where the workflow was killed and started again: its jobs live on. The holder
+    may remove the file; who waited for it then makes a new one.
+
+    Yields:
+        True if another job held it first, and may have finished the work.
+    """
+    waited = False
+    while True:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if not waited:
+                    log.warning("another job is working on the same cell; waiting for it")
+                waited = True
+                fcntl.flock(file, fcntl.LOCK_EX)
+            if _is(path, file.fileno()):
+                yield waited
+                return
+
+
+def _is(path: Path, descriptor: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(descriptor))
+    except FileNotFoundError:
+        return False

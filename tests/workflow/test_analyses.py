@@ -28,7 +28,7 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     assert len(exparity.read_results(finished.results, "dataset_bias")) > 20
     changed = {**ANALYSES, "attribution_difference": {"min_sets": 4}}
     finished.configure(metrics=METRICS, analyses=changed)
-    assert finished.plan() == {"attribution_difference": 1, "report": 1}
+    assert finished.plan() == {"attribution_difference": 1, "cost": 1, "report": 1}
 
 
 def test_data_without_rationales_is_one_error_before_any_job(checkout):

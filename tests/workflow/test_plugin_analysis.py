@@ -77,7 +77,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     (finished.root / "mine.py").write_text(PLUGIN)
     analyses = {"length": {"at_least": 2}, "test_count": None}
     finished.configure(plugins=["mine.py"], analyses=analyses)
-    assert finished.plan() == {"length": 1, "test_count": 1, "report": 1}
+    assert finished.plan() == {"length": 1, "test_count": 1, "cost": 1, "report": 1}
     finished.snakemake()
     assert finished.plan() == {}
     counted = pq.read_table(finished.results / "lengths" / "pairs_all.parquet").to_pylist()
@@ -92,7 +92,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
             "female": "40", "male": "40"
         }  # fmt: skip
     finished.configure(plugins=["mine.py"], analyses={**analyses, "length": {"at_least": 3}})
-    assert finished.plan() == {"length": 1, "report": 1}
+    assert finished.plan() == {"length": 1, "cost": 1, "report": 1}
     finished.configure(plugins=["mine.py"], analyses={"length": {"at_leats": 3}})
     run = finished.snakemake("-n", check=None)
     assert "unknown key 'analyses.length.at_leats'; did you mean 'at_least'" in run.stderr

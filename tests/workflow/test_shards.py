@@ -14,6 +14,8 @@ import psutil
 import pyarrow.parquet as pq
 import pytest
 
+from exparity.costs.finished import read_finished
+
 pytestmark = pytest.mark.workflow
 
 N_PARTS = 8  # 32 test examples, 4 in a part
@@ -52,6 +54,9 @@ def test_shards_change_no_table(sharded, undivided_run):
     benchmarks = sorted(p.stem for p in (copy.results / "benchmarks").rglob("*.tsv"))
     assert [name.removesuffix(".log") for name in logs] == benchmarks
     assert logs.count("1-of-3.log") == 2
+    shards = [job for job in read_finished(copy.results).jobs if job.shard]
+    assert len(shards) == 6
+    assert all(job.seconds for job in shards)
 
 
 def test_another_number_redoes_nothing(sharded):

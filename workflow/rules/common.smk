@@ -63,9 +63,11 @@ def get_benchmark(rule, artefact):
     return f"{RESULTS}/benchmarks/{stem_of(rule, artefact)}.tsv"
 
 
-def get_shard(folder, artefact, suffix):
+def get_shard(folder, rule, artefact, suffix):
     """Where the parts of a cell lie that jobs make side by side."""
-    return f"{RESULTS}/{folder}/{stem_of(artefact, artefact)}/{{shard}}-of-{{shards}}.{suffix}"
+    return (
+        f"{RESULTS}/{folder}/{stem_of(rule, artefact)}/{{shard}}-of-{{shards}}.{suffix}"
+    )
 
 
 wildcard_constraints:
@@ -163,7 +165,9 @@ def get_explain_shards(wildcards):
     count = EXPERIMENT.explain_shards(
         wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
     )
-    return get_shards(get_shard("shards", "explanations", "parquet"), wildcards, count)
+    return get_shards(
+        get_shard("shards", "explanations", "explanations", "parquet"), wildcards, count
+    )
 
 
 def get_evaluate_shards(wildcards):
@@ -174,4 +178,6 @@ def get_evaluate_shards(wildcards):
         wildcards.method,
         wildcards.metric,
     )
-    return get_shards(get_shard("shards", "scores", "parquet"), wildcards, count)
+    return get_shards(
+        get_shard("shards", "scores", "scores", "parquet"), wildcards, count
+    )

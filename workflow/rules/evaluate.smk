@@ -38,11 +38,11 @@ use rule evaluate as evaluate_shard with:
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
     output:
-        scores=temp(get_shard("shards", "scores", "parquet")),
+        scores=temp(get_shard("shards", "scores", "scores", "parquet")),
     log:
-        get_shard("logs/evaluate_shard", "scores", "log"),
+        get_shard("logs", "evaluate_shard", "scores", "log"),
     benchmark:
-        get_shard("benchmarks/evaluate_shard", "scores", "tsv")
+        get_shard("benchmarks", "evaluate_shard", "scores", "tsv")
     params:
         options=evaluate_options,
         split=shard_flags,

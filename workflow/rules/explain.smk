@@ -36,11 +36,13 @@ use rule explain as explain_shard with:
         checkpoint=get_path("models"),
         predictions=get_path("predictions"),
     output:
-        explanations=temp(get_shard("shards", "explanations", "parquet")),
+        explanations=temp(
+            get_shard("shards", "explanations", "explanations", "parquet")
+        ),
     log:
-        get_shard("logs/explain_shard", "explanations", "log"),
+        get_shard("logs", "explain_shard", "explanations", "log"),
     benchmark:
-        get_shard("benchmarks/explain_shard", "explanations", "tsv")
+        get_shard("benchmarks", "explain_shard", "explanations", "tsv")
     params:
         options=explain_options,
         split=shard_flags,

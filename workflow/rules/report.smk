@@ -1,7 +1,8 @@
 rule report:
     input:
         get_report_inputs(),
-        cost=get_path("cost"),
+        # Made anew by hand, with the costs of the report itself, it makes no report outdated.
+        cost=ancient(get_path("cost")),
     output:
         page=report(
             f"{RESULTS}/report/index.html",

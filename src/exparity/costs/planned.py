@@ -93,8 +93,8 @@ def dag_jobs(
             made = workflow._workflow  # the API names no other way to it
             order = {rule.name: place for place, rule in enumerate(made.rules)}
             jobs = [job for job in made.dag.jobs if job.output and job.rule.name != _ACCOUNTS]
-            jobs.sort(key=lambda job: order[job.rule.name])
-            return [_read(job, made.dag.needrun(job)) for job in jobs]
+            read = [_read(job, made.dag.needrun(job)) for job in jobs]
+            return sorted(read, key=lambda job: (order[job.stage], job.gathers))
     except (RuleException, WorkflowError) as error:
         raise InputError(f"{configfiles[-1]}: {' '.join(str(error).split())}") from None
 

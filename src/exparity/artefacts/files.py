@@ -308,12 +308,7 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
     """
     columns_of(artefact)
     results = Path(folder)
-    # Hidden names are work in progress of a running or killed job.
-    paths = sorted(
-        path
-        for path in results.glob(layout.every(artefact))
-        if not any(part.startswith(".") for part in path.relative_to(results).parts)
-    )
+    paths = [path for _, path in layout.files(results, artefact)]
     if not paths:
         place = results / Path(layout.every(artefact)).parts[0]
         raise InputError(f"{place}: no '{artefact}' files there; has that stage run?")

@@ -9,6 +9,7 @@ from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
@@ -94,7 +95,7 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
     """Return the tests, what is known of the study, and what to know about the tests."""
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name the results folder of a run")
-    files = _tests(results)
+    files = [path for _, path in layout.files(results, "tests")]
     for path in (results / "report" / "disparity.parquet", results / "disparity.parquet"):
         if path.is_file():
             table, metadata = read_artefact(path, "disparity")
@@ -119,15 +120,6 @@ def _columns(path: Path) -> pa.Table:
         return file.read(columns=list(_COLUMNS), use_threads=False).replace_schema_metadata()
 
 
-def _tests(results: Path) -> list[Path]:
-    # Hidden names are work in progress.
-    return sorted(
-        path
-        for path in (results / "tests").glob("*/*/*/*/*.parquet")
-        if not path.name.startswith(".")
-    )
-
-
 def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
     ids_of_rows = table[kind].to_pylist()
     known = set(ids_of_rows)
@@ -140,11 +132,7 @@ def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
 
 def _controls(results: Path, wanted: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
     """Return the rows of the permutation control that belong to the tests shown."""
-    paths = sorted(
-        path
-        for path in (results / "controls").glob("*/*/*.parquet")
-        if not path.name.startswith(".")
-    )
+    paths = [path for _, path in layout.files(results, "controls")]
     table = read_tables(paths, "controls").select([*IDS, *_OF_CONTROLS])
     return [
         row for row in table.to_pylist() if all(row[kind] in ids for kind, ids in wanted.items())

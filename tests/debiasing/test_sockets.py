@@ -313,3 +313,10 @@ def test_the_schema_describes_both_keys(repository):
     schema = yaml.safe_load((repository / "workflow/schemas/config.schema.yaml").read_text())
     assert schema["properties"]["counterfactuals"]["description"]
     assert schema["$defs"]["model"]["properties"]["debias"]["description"]
+
+
+def test_the_catalogue_lists_them(capsys):
+    assert cli.main(["list", "interventions", "--plugins", *PLUGINS]) == 0
+    assert "mirrored" in capsys.readouterr().out
+    assert cli.main(["list", "--plugins", *PLUGINS]) == 0
+    assert "pronouns" in capsys.readouterr().out

@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, current_lineage
 from exparity.core.digest import source_digest
 from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, TokenBudget
@@ -113,28 +114,18 @@ def finetune_cell(
         with quiet_transformers(), saving(output):
             trained.model.save_pretrained(temporary)
             trained.tokenizer.save_pretrained(temporary)
-        write_artefact(
-            temporary / "history.parquet",
-            "history",
-            [asdict(record) for record in trained.history],
-            ids,
-            stage="finetune",
-            parameters=parameters,
-            device=str(resolve_device(device)),
-            seconds=time.monotonic() - start,
-            extra={
-                "work_seconds": round(sum(record.seconds for record in trained.history), 3),
-                "earlier_seconds": round(snapshots.earlier_seconds, 3),
-            },
-        )
-        write_artefact(
-            temporary / "training_set.parquet",
-            "training_set",
-            training_set.rows(),
-            ids,
-            stage="finetune",
-            parameters=parameters,
-        )
+        write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
+        used: dict[str, Any] = {
+            "device": str(resolve_device(device)),
+            "seconds": time.monotonic() - start,
+        }
+        records = [asdict(record) for record in trained.history]
+        spent = {
+            "work_seconds": round(sum(record.seconds for record in trained.history), 3),
+            "earlier_seconds": round(snapshots.earlier_seconds, 3),
+        }
+        write(temporary / _name("history"), "history", records, **used, extra=spent)
+        write(temporary / _name("training_set"), "training_set", training_set.rows())
         manifest = {
             **ids,
             "fingerprint": fingerprint,
@@ -147,6 +138,11 @@ def finetune_cell(
         temporary.replace(output)
         sync(output.parent)
         shutil.rmtree(state, ignore_errors=True)
+
+
+def _name(artefact: str) -> str:
+    """Return the name of an artefact's file in the folder of the checkpoint."""
+    return PATHS[artefact].rpartition("/")[2]
 
 
 def _interventions(

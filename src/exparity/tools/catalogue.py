@@ -8,7 +8,9 @@ from typing import Any, Literal
 from exparity.core.escaping import say
 from exparity.core.options import Option
 from exparity.core.registry import Entry, Registry
+from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
+from exparity.debiasing import INTERVENTIONS
 from exparity.interface import ARROWS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
@@ -16,12 +18,14 @@ from exparity.models.catalogue import describe_models
 
 
 def print_catalogue(
-    kind: Literal["datasets", "methods", "metrics", "models"] | None = None, /
+    kind: Literal["datasets", "methods", "metrics", "counterfactuals", "interventions", "models"]
+    | None = None,
+    /,
 ) -> None:
-    """List datasets, methods, metrics and models.
+    """List datasets, methods, metrics, models, and what intervenes in their training.
 
     Args:
-        kind: all four if None.
+        kind: all if None.
     """
     say(describe(kind))
 
@@ -30,10 +34,17 @@ def describe(kind: str | None = None) -> str:
     """Return a plain-text catalogue.
 
     Args:
-        kind: ``datasets``, ``methods``, ``metrics`` or ``models``; all if None.
+        kind: ``datasets``, ``methods``, ``metrics``, ``counterfactuals``, ``interventions`` or
+            ``models``; all that there are if None.
     """
-    parts: dict[str, Registry[Any]] = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
-    chosen = [kind] if kind else [*parts, "models"]
+    parts: dict[str, Registry[Any]] = {
+        "datasets": DATASETS,
+        "methods": METHODS,
+        "metrics": METRICS,
+        "counterfactuals": GENERATORS,
+        "interventions": INTERVENTIONS,
+    }
+    chosen = [kind] if kind else [*(name for name, part in parts.items() if part.ids()), "models"]
     return "\n\n".join(
         describe_models() if name == "models" else _section(name, parts[name]) for name in chosen
     )

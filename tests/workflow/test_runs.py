@@ -112,7 +112,7 @@ def test_editing_a_metric_redoes_that_metric_only(finished):
 
 
 def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
-    source = finished.root / "src" / "exparity" / "metrics" / "_removal.py"
+    source = finished.root / "src" / "exparity" / "metrics" / "removal.py"
     source.write_text(source.read_text() + "\n# edited\n")
     assert finished.plan() == {
         "evaluate": N_METHODS,

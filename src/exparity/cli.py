@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from exparity.core.errors import ExparityError, did_you_mean
-from exparity.core.escaping import LogFormatter, visible
+from exparity.core.escaping import LogFormatter, say, visible
 from exparity.jobs.stop import Stopped, stoppable
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _without_command(flag: str) -> NoReturn:
     if parser.parse_args([flag] if flag else []).version:
         from exparity import __version__
 
-        print(f"exparity {__version__}")
+        say(f"exparity {__version__}")
         parser.exit()
     parser.error("name a command: `exparity --help` lists them")
 

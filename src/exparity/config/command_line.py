@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.core.strict import parse_yaml, read_yaml
+
+if TYPE_CHECKING:
+    from exparity.config.experiment import Experiment
 
 DEFAULT = Path("config", "config.yaml")
 """The config of a run that names none."""
@@ -28,6 +29,9 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
     Raises:
         InputError: no such file, not YAML, or a bad config.
     """
+    from exparity.config.experiment import Experiment
+    from exparity.config.schema import read_schema
+
     config = read_config(files, overrides)
     for folder in (Path(__file__).parents[3], Path.cwd()):
         if (folder / _SCHEMA).is_file():

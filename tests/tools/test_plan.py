@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import json
 import os
-import resource
 import subprocess
 import sys
 from dataclasses import replace
@@ -13,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import N_METHODS, N_METRICS, TINY
+from support import N_METHODS, N_METRICS, TINY, cpu_seconds, interpreter_seconds
 
 from exparity import cli
 from exparity.costs.estimate import LEVELS, Estimator
@@ -282,12 +281,11 @@ class TestCommand:
             run("plan", "--examples", number)
 
     def test_help_is_there_at_once(self):
-        """In CPU time, which other programs do not add to."""
-        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        """In CPU time, of which a busy machine needs more: 3 units when this was written."""
+        before = cpu_seconds()
         subprocess.run(
             [sys.executable, "-m", "exparity", "plan", "--help"],
             check=True,
             stdout=subprocess.DEVNULL,
         )
-        after = resource.getrusage(resource.RUSAGE_CHILDREN)
-        assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 1
+        assert cpu_seconds() - before < 6 * interpreter_seconds()

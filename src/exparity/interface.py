@@ -9,33 +9,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from exparity.core.calls import array_of, listed, plain
 from exparity.core.errors import InputError
+from exparity.core.ranges import Count as Count
+from exparity.core.ranges import NotNegative as NotNegative
+from exparity.core.ranges import Positive as Positive
+from exparity.core.ranges import Range as Range
+from exparity.core.ranges import Share as Share
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
-
-@dataclass(frozen=True)
-class Range:
-    """What a number may be: ``Annotated[int, Range(at_least=1)]`` in the signature of an option."""
-
-    at_least: float | None = None
-    at_most: float | None = None
-    above: float | None = None
-    below: float | None = None
-
-
-Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]
-Positive = Annotated[float, Range(above=0, at_most=1_000_000)]
-NotNegative = Annotated[float, Range(at_least=0, at_most=1_000_000)]
-Share = Annotated[float, Range(above=0, below=1)]
 
 Guarded = TypeVar("Guarded")
 

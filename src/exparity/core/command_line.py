@@ -28,8 +28,8 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag
 from exparity.core.options import Option, complete, schema_of
+from exparity.core.ranges import Range
 from exparity.core.strict import parse_json
-from exparity.interface import Range
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)

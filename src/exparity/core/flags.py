@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from exparity.interface import Range
+from exparity.core.ranges import Range
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import Parameters, Range
+from exparity.core.ranges import Range
 
 _TYPES: dict[Any, Any] = {
     bool: "boolean",
@@ -134,7 +134,9 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     return options
 
 
-def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: str) -> Parameters:
+def complete(
+    options: Mapping[str, Option], values: Mapping[str, Any], where: str
+) -> dict[str, Any]:
     """Check ``values`` against ``options`` and fill in the defaults.
 
     Args:
@@ -162,7 +164,9 @@ def complete(options: Mapping[str, Option], values: Mapping[str, Any], where: st
     return {name: values.get(name, options[name].default) for name in sorted(options)}
 
 
-def complete_for(function: Callable[..., Any], values: Mapping[str, Any], where: str) -> Parameters:
+def complete_for(
+    function: Callable[..., Any], values: Mapping[str, Any], where: str
+) -> dict[str, Any]:
     """Check ``values`` against the options of a function and fill in its defaults, all but a seed.
 
     Args:

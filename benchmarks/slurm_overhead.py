@@ -109,7 +109,7 @@ def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
         shutil.copytree(ROOT / name, checkout / name)
     shutil.copy(ROOT / "Snakefile", checkout)
     (checkout / "grid.yaml").write_text(yaml.safe_dump(config))
-    grid = Experiment.from_config(
+    grid = Experiment.from_mapping(
         config, read_schema(checkout / "workflow/schemas/config.schema.yaml")
     )
     cells = list(grid.cells())

@@ -128,7 +128,7 @@ KINDS = st.sampled_from([datetime.date(2026, 1, 1), b"bytes", {1: 2}, (1, 2), {"
 @tries(100)
 @given(mutated(CONFIG, VALUES | KINDS) | st.dictionaries(st.sampled_from(sorted(CONFIG)), VALUES))
 def test_configs(config):
-    works_or_is_refused(lambda: Experiment.from_config(config, SCHEMA))
+    works_or_is_refused(lambda: Experiment.from_mapping(config, SCHEMA))
 
 
 ROWS = [

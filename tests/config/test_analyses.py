@@ -26,7 +26,7 @@ def experiment(schema):
         config = {**copy.deepcopy(TINY), "metrics": {"mass_accuracy": {}, "gini": {}}, **changes}
         if analyses is not None:
             config["analyses"] = analyses
-        return Experiment.from_config(config, schema)
+        return Experiment.from_mapping(config, schema)
 
     return make
 

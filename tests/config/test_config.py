@@ -60,7 +60,7 @@ FULL["analyses"] = {
 
 
 def experiment(**changes) -> Experiment:
-    return Experiment.from_config({**copy.deepcopy(SMALL), **changes}, SCHEMA)
+    return Experiment.from_mapping({**copy.deepcopy(SMALL), **changes}, SCHEMA)
 
 
 def resolved(schema):
@@ -125,11 +125,11 @@ class TestSchema:
     )
     def test_configs_that_come_with_it_are_valid(self, name, tests):
         folder = CONFIGS if name == "paper-ci.yaml" else ROOT / "config"
-        found = Experiment.from_config(yaml.safe_load((folder / name).read_text()), SCHEMA)
+        found = Experiment.from_mapping(yaml.safe_load((folder / name).read_text()), SCHEMA)
         assert len(list(found.cells())) == tests
 
     def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
-        Experiment.from_config(FULL, SCHEMA)
+        Experiment.from_mapping(FULL, SCHEMA)
         visited = {id(schema) for _, schema in CLOSED}
         closed = {id(s) for s in parts(SCHEMA) if s.get("additionalProperties") is False}
         assert closed == visited
@@ -145,7 +145,7 @@ class TestSchema:
     def test_a_misspelt_key_is_refused_at_every_level(self, path, name):
         wrong = name + "x"
         with pytest.raises(InputError) as refused:
-            Experiment.from_config(put(FULL, path, wrong, None), SCHEMA)
+            Experiment.from_mapping(put(FULL, path, wrong, None), SCHEMA)
         message = str(refused.value)
         assert wrong in message
         assert f"did you mean '{name}'" in message or f"or '{name}'" in message
@@ -393,7 +393,7 @@ class TestRefused:
         endless = {**SMALL}
         endless["training"] = endless
         with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
-            Experiment.from_config(endless, SCHEMA)
+            Experiment.from_mapping(endless, SCHEMA)
 
     def test_a_good_config_is_loaded(self):
         assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
@@ -671,7 +671,7 @@ class TestWhatAChangeTouches:
         one = {**SMALL, "training": {"epochs": 1, "batch_size": 2},
                "methods": {"few": {"use": "integrated_gradients", "n_steps": 3}}}  # fmt: skip
         jobs = [
-            all_options(Experiment.from_config(config, SCHEMA)) for config in (one, turned(one))
+            all_options(Experiment.from_mapping(config, SCHEMA)) for config in (one, turned(one))
         ]
         for job_lists in jobs:
             del job_lists["report",]  # its pairs are in the order of its rows
@@ -719,7 +719,7 @@ class TestWhatAChangeTouches:
             metrics={**SMALL["metrics"], "sparse": {"use": "sparsity", "tau": 0.3, "shards": 2}},
             methods={"gradient": {"max_examples": 8}, "integrated_gradients": None},
         )
-        written = Experiment.from_config(before.resolved(), SCHEMA)
+        written = Experiment.from_mapping(before.resolved(), SCHEMA)
         assert changed(before, written) == set()
         assert written.resolved() == before.resolved()
         assert before.resolved()["metrics"]["sparse"] == {

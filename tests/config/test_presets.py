@@ -55,7 +55,7 @@ GRID = {
 
 
 def experiment(**changes) -> Experiment:
-    return Experiment.from_config({**copy.deepcopy(GRID), **changes}, SCHEMA)
+    return Experiment.from_mapping({**copy.deepcopy(GRID), **changes}, SCHEMA)
 
 
 def training_of(found, dataset, model):
@@ -264,7 +264,7 @@ class TestWhatTheConfigSetsWins:
             config["models"][model]["training"] = own
         else:
             config["overrides"] = [{"match": {"dataset": dataset, "model": model}, "training": own}]
-        found = training_of(Experiment.from_config(config, SCHEMA), dataset, model)
+        found = training_of(Experiment.from_mapping(config, SCHEMA), dataset, model)
         assert own.items() <= found.items()
         plain = training_of(experiment(study=study), dataset, model)
         rest = {key: value for key, value in plain.items() if key not in own}
@@ -281,7 +281,7 @@ class TestWhatComesOut:
 
     def test_it_is_a_valid_config_that_says_the_same(self, study):
         plain = {**with_preset({**copy.deepcopy(GRID), "study": study}), "study": "default"}
-        one, two = experiment(study=study), Experiment.from_config(plain, SCHEMA)
+        one, two = experiment(study=study), Experiment.from_mapping(plain, SCHEMA)
         for dataset, model in one.pairs:
             assert training_of(one, dataset, model) == training_of(two, dataset, model)
         for metric in GRID["metrics"]:
@@ -289,8 +289,8 @@ class TestWhatComesOut:
 
     def test_nothing_is_left_to_presets_once_written_out(self, study):
         one = experiment(study=study)
-        two = Experiment.from_config({**one.resolved(), "study": "default"}, SCHEMA)
-        again = Experiment.from_config(one.resolved(), SCHEMA)
+        two = Experiment.from_mapping({**one.resolved(), "study": "default"}, SCHEMA)
+        again = Experiment.from_mapping(one.resolved(), SCHEMA)
         for dataset, model in one.pairs:
             assert len({e.finetune_options(dataset, model, 0) for e in (one, two, again)}) == 1
         for metric in GRID["metrics"]:

@@ -21,7 +21,7 @@ def experiment(repository):
 
     def make(datasets, metrics):
         config = {**copy.deepcopy(TINY), "datasets": datasets, "metrics": metrics}
-        return Experiment.from_config(config, schema)
+        return Experiment.from_mapping(config, schema)
 
     return make
 

@@ -25,7 +25,7 @@ def experiment(repository, tmp_path, monkeypatch):
     schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
 
     def make(**changes) -> Experiment:
-        return Experiment.from_config({**TINY, **changes}, schema)
+        return Experiment.from_mapping({**TINY, **changes}, schema)
 
     return make
 

@@ -24,7 +24,7 @@ def probe(experiment, repository):
     def make(least=20, **changes):
         made = experiment(**changes)
         config = probe_config(made, ExampleCounts(made), least)
-        return made, Experiment.from_config(config, schema)
+        return made, Experiment.from_mapping(config, schema)
 
     return make
 

@@ -196,7 +196,7 @@ def experiment(repository, **changes) -> Experiment:
         "training": {"epochs": 1},
     }
     schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-    return Experiment.from_config({**config, **changes}, schema)
+    return Experiment.from_mapping({**config, **changes}, schema)
 
 
 class TestConfig:

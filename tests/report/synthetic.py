@@ -53,7 +53,7 @@ def config(
 
 def options_of(settings: dict) -> dict:
     """Return what the report depends on, as the workflow passes it."""
-    return json.loads(Experiment.from_config(settings, read_schema(SCHEMA)).report_options())
+    return json.loads(Experiment.from_mapping(settings, read_schema(SCHEMA)).report_options())
 
 
 def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:

@@ -174,7 +174,7 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
 
 @pytest.fixture(scope="module")
 def options():
-    found = Experiment.from_config(CONFIG, read_schema(SCHEMA))
+    found = Experiment.from_mapping(CONFIG, read_schema(SCHEMA))
     return json.loads(found.report_options())
 
 

@@ -39,7 +39,7 @@ def reasons(finished, monkeypatch):
     def ask(**changes):
         config = yaml.safe_load(finished.config_path.read_text()) | changes
         schema = read_schema(finished.root / "workflow" / "schemas" / "config.schema.yaml")
-        asked = outdated(Experiment.from_config(config, schema))
+        asked = outdated(Experiment.from_mapping(config, schema))
         return {path.removeprefix("results/"): reason for path, reason in asked.items()}
 
     return ask

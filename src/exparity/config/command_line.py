@@ -35,7 +35,7 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
     config = read_config(files, overrides)
     for folder in (Path(__file__).parents[3], Path.cwd()):
         if (folder / _SCHEMA).is_file():
-            return Experiment.from_config(config, read_schema(folder / _SCHEMA))
+            return Experiment.from_mapping(config, read_schema(folder / _SCHEMA))
     raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
 
 

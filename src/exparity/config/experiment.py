@@ -42,7 +42,7 @@ NOT_OF_SPEC = ("training", "datasets", "debias")
 def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2."""
     with _exiting():
-        return Experiment.from_config(config, read_schema(schema))
+        return Experiment.from_mapping(config, read_schema(schema))
 
 
 def check_or_exit(files: Iterable[Path]) -> None:
@@ -100,7 +100,7 @@ class Experiment:
         self.analyses.check()
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
+    def from_mapping(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
         """Validate a config against the schema and the registries.
 
         Raises:

@@ -259,7 +259,6 @@ class TestCode:
             if isinstance(call, ast.Call)
             and isinstance(call.func, ast.Attribute)
             and call.func.attr in ("from_pretrained", "from_config")
-            and ast.unparse(call.func.value) not in ("Experiment", "cls")
         ]
         assert len(calls) >= 4
         assert [call for call in calls if "trust_remote_code=False" not in call[2]] == []

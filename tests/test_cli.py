@@ -594,11 +594,23 @@ class TestTest:
                 raise
 
         monkeypatch.setattr("exparity.stages.evaluate.read_prepared", stop)
-        before = signal.getsignal(signal.SIGTERM)
+        late = []
+        before = signal.signal(signal.SIGTERM, lambda *_: late.append("disturbed"))
         files = ["--data", tmp_path / "d", "--explanations", tmp_path / "e"]
-        result = run("evaluate", "--use", "gini", *files, "--output", tmp_path / "o")
+        try:
+            result = run("evaluate", "--use", "gini", *files, "--output", tmp_path / "o")
+            os.kill(os.getpid(), signal.SIGTERM)  # while the process ends
+        finally:
+            signal.signal(signal.SIGTERM, before)
+        assert not late
         line = f"exparity: stopped by SIGTERM; {text}the same command continues"
         assert result == (143, "", [line])
+
+    def test_without_a_term_its_handler_is_as_before(self, run, tmp_path):
+        before = signal.getsignal(signal.SIGTERM)
+        missing = tmp_path / "d"
+        files = ["--data", missing, "--explanations", missing, "--output", tmp_path / "o"]
+        assert run("evaluate", "--use", "gini", *files)[0] == 2
         assert signal.getsignal(signal.SIGTERM) == before
 
 

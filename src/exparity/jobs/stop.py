@@ -30,7 +30,10 @@ class Stopped(BaseException):
 
 @contextmanager
 def stoppable() -> Iterator[None]:
-    """Raise :class:`Stopped` in the block on the first TERM; later ones must not disturb it."""
+    """Raise :class:`Stopped` in the block on the first TERM, and ignore those that follow.
+
+    They stay ignored after the block: the process is about to say why it ends, and to end.
+    """
 
     def stop(number: int, frame: FrameType | None) -> None:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -40,4 +43,5 @@ def stoppable() -> Iterator[None]:
     try:
         yield
     finally:
-        signal.signal(signal.SIGTERM, before)
+        if signal.getsignal(signal.SIGTERM) is stop:
+            signal.signal(signal.SIGTERM, before)

@@ -106,7 +106,7 @@ def _versions() -> dict[str, str]:
 def write_artefact(
     path: Path,
     artefact: str,
-    rows: Sequence[Mapping[str, Any]],
+    rows: Sequence[Mapping[str, Any]] | pa.Table,
     ids: Mapping[str, str | int],
     *,
     stage: str,
@@ -117,10 +117,14 @@ def write_artefact(
 ) -> None:
     """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
 
+    Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
+    others and whose results may be in use: what a job that started later wrote is left as it is.
+
     Args:
         path: where to.
         artefact: which one; see :func:`~exparity.artefacts.schemas.artefacts`.
-        rows: one mapping per row, without the ids.
+        rows: one mapping per row, without the ids; or their table, from :func:`table_of` or
+            :func:`join_tables`.
         ids: the cell's ids (``dataset``, ``model``, ...); a row may override them.
         stage: stage that made it.
         parameters: parameters that made it.
@@ -131,11 +135,28 @@ def write_artefact(
     Raises:
         InputError: a row does not fit the schema.
     """
-    table = table_of(path, artefact, rows, ids)
-    write_table(
-        path, artefact, table, ids,
-        stage=stage, parameters=parameters, device=device, seconds=seconds, extra=extra,
-    )  # fmt: skip
+    started = _job_start.get() or time.time() - seconds
+    if _start_of(path) > started:
+        log.warning("%s: a job that started later has written it; left as it is", path)
+        return
+    table = rows if isinstance(rows, pa.Table) else table_of(path, artefact, rows, ids)
+    provenance = {
+        "artefact": artefact,
+        "version": version("exparity"),
+        "commit": _commit(),
+        "stage": stage,
+        "wildcards": dict(ids),
+        "parameters": dict(parameters),
+        "packages": _versions(),
+        "device": device,
+        "seed": ids.get("seed"),
+        "rows": table.num_rows,
+        "started": started,
+        "wall_seconds": round(seconds, 3),
+        **usage(),
+        **(extra or {}),
+    }
+    save_parquet(path, table, provenance, current_lineage())
 
 
 def table_of(
@@ -179,46 +200,6 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
     table = table.unify_dictionaries()
     keys = columns_of(artefact)[2]
     return table.sort_by([(key, "ascending") for key in keys]).combine_chunks()
-
-
-def write_table(
-    path: Path,
-    artefact: str,
-    table: pa.Table,
-    ids: Mapping[str, str | int],
-    *,
-    stage: str,
-    parameters: Mapping[str, Any],
-    device: str = "cpu",
-    seconds: float = 0.0,
-    extra: Mapping[str, Any] | None = None,
-) -> None:
-    """Write a table from :func:`table_of` or :func:`join_tables`; see :func:`write_artefact`.
-
-    Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
-    others and whose results may be in use: what a job that started later wrote is left as it is.
-    """
-    started = _job_start.get() or time.time() - seconds
-    if _start_of(path) > started:
-        log.warning("%s: a job that started later has written it; left as it is", path)
-        return
-    provenance = {
-        "artefact": artefact,
-        "version": version("exparity"),
-        "commit": _commit(),
-        "stage": stage,
-        "wildcards": dict(ids),
-        "parameters": dict(parameters),
-        "packages": _versions(),
-        "device": device,
-        "seed": ids.get("seed"),
-        "rows": table.num_rows,
-        "started": started,
-        "wall_seconds": round(seconds, 3),
-        **usage(),
-        **(extra or {}),
-    }
-    save_parquet(path, table, provenance, current_lineage())
 
 
 def _start_of(path: Path) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
@@ -13,6 +14,7 @@ from exparity.artefacts.analyses import made_by
 from exparity.artefacts.layout import levels, made_by_analyses
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
+from exparity.resources import resource
 
 _ID = pa.dictionary(pa.int32(), pa.string())
 
@@ -22,158 +24,36 @@ def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) ->
     return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
 
 
-_IDS: dict[str, pa.Field] = {
-    name: pa.field(name, pa.int64() if name == "seed" else _ID, nullable=False)
-    for name in ("dataset", "model", "seed", "method", "metric")
-}
-
-_COST_COLUMNS = fields(
-    ("output", pa.string()),
-    ("stage", _ID),
-    ("dataset", _ID, True),
-    ("model", _ID, True),
-    ("seed", pa.int64(), True),
-    ("method", _ID, True),
-    ("metric", _ID, True),
-    ("shard", pa.string(), True),
-    ("examples", pa.int64(), True),
-    ("seconds", pa.float64(), True),
-    ("work_seconds", pa.float64(), True),
-    ("cpu_seconds", pa.float64(), True),
-    ("max_rss_mb", pa.float64(), True),
-    ("device", _ID),
-    ("runs_model", pa.bool_()),
-    ("bytes", pa.int64()),
-)
-
 KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
 """The columns of an artefact with one row an example."""
+IDS = ("dataset", "model", "seed", "method", "metric")
+"""What tells cells apart, in the order of paths and columns."""
 
-_TEST_COLUMNS = fields(
-    ("group_a", pa.string()),
-    ("group_b", pa.string()),
-    ("n_a", pa.int64()),
-    ("n_b", pa.int64()),
-    ("mean_a", pa.float64()),
-    ("mean_b", pa.float64()),
-    ("sd_a", pa.float64()),
-    ("sd_b", pa.float64()),
-    ("mean_difference", pa.float64()),
-    ("U", pa.float64()),
-    ("p", pa.float64()),
-    ("significant", pa.bool_()),
-    ("cohens_d", pa.float64()),
-    ("d_ci_low", pa.float64()),
-    ("d_ci_high", pa.float64()),
-    ("considerable", pa.bool_()),
-    ("rank_biserial", pa.float64()),
-    ("direction", pa.int8()),
-    ("n_pairs", pa.int64()),
-    ("wilcoxon_p", pa.float64()),
-    ("d_z", pa.float64()),
-    ("n_undefined", pa.int64()),
-    ("n_examples", pa.int64()),
-    ("flags", pa.list_(pa.string())),
-    ("n_groups", pa.int64()),
-    ("omnibus", pa.string()),
-    ("omnibus_statistic", pa.float64()),
-    ("omnibus_p", pa.float64()),
-    ("epsilon_squared", pa.float64()),
-    ("n_sets", pa.int64()),
-    ("friedman_statistic", pa.float64()),
-    ("friedman_p", pa.float64()),
-)
 
-# artefact: (columns beside the ids, sort keys); those of analyses are in the registry
-_ARTEFACTS: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {
-    "data": (
-        fields(
-            ("example_id", pa.string()),
-            ("match_id", pa.string(), True),
-            ("split", pa.string()),
-            ("text", pa.string()),
-            ("words", pa.list_(pa.string())),
-            ("label", pa.int8()),
-            ("group", pa.string()),
-            ("rationale", pa.list_(pa.int8()), True),
-            ("attributes", pa.map_(pa.string(), pa.string())),
-        ),
-        ("split", "example_id"),
-    ),
-    "history": (
-        fields(
-            ("epoch", pa.int64()),
-            ("step", pa.int64()),
-            ("learning_rate", pa.float64()),
-            ("train_loss", pa.float64()),
-            ("train_accuracy", pa.float64()),
-            ("validation_loss", pa.float64()),
-            ("validation_accuracy", pa.float64()),
-            ("seconds", pa.float64()),
-        ),
-        ("epoch",),
-    ),
-    "training_set": (
-        fields(
-            ("position", pa.int64()),
-            ("example_id", pa.string()),
-            ("group", pa.string()),
-            ("label", pa.int8()),
-            ("weight", pa.float64()),
-            ("made_by", pa.string(), True),
-            ("words", pa.list_(pa.string()), True),
-        ),
-        ("position",),
-    ),
-    "predictions": (
-        KEY
-        + fields(
-            ("label", pa.int8()),
-            ("probabilities", pa.list_(pa.float32())),
-            ("predicted", pa.int8()),
-        ),
-        ("example_id",),
-    ),
-    "explanations": (
-        fields(
-            ("example_id", pa.string()),
-            ("target", pa.int8()),
-            ("token_ids", pa.list_(pa.int32())),
-            ("tokens", pa.list_(pa.string())),
-            ("word_ids", pa.list_(pa.int32())),
-            ("scores", pa.list_(pa.float32())),
-        ),
-        ("example_id",),
-    ),
-    "scores": (
-        KEY + fields(("score", pa.float64())),
-        ("example_id",),
-    ),
-    "tests": (
-        _TEST_COLUMNS,
-        ("group_a", "group_b"),
-    ),
-    "disparity": (
-        _TEST_COLUMNS
-        + fields(
-            ("metric_direction", pa.string()),
-            ("better_group", pa.string(), True),
-            ("test_accuracy", pa.float64()),
-            ("p_holm", pa.float64()),
-            ("p_bh", pa.float64()),
-            ("significant_holm", pa.bool_()),
-            ("significant_bh", pa.bool_()),
-        ),
-        (*_IDS, "group_a", "group_b"),
-    ),
-    # Not every job has all ids: they are columns that may be empty.
-    "cost": (_COST_COLUMNS, ("stage", "output")),
-}
+@cache
+def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
+    """Return the columns beside the ids and the sort keys of all but the artefacts of analyses."""
+    tables: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {}
+    for name, table in tomllib.loads(resource("artefacts.toml").read_text("utf-8")).items():
+        columns = [
+            pa.field(column, _type(kind.removesuffix("?")), nullable=kind.endswith("?"))
+            for column, kind in table["columns"].items()
+        ]
+        start = tables[table["starts_as"]][0] if "starts_as" in table else []
+        tables[name] = start + columns, tuple(table["keys"])
+    return tables
+
+
+def _type(name: str) -> pa.DataType:
+    if name.startswith("list<"):
+        return pa.list_(_type(name[len("list<") : -1]))
+    known = {"id": _ID, "map<string, string>": pa.map_(pa.string(), pa.string())}
+    return known.get(name) or pa.type_for_alias(name)
 
 
 def artefacts() -> list[str]:
     """Return the artefacts that are tables."""
-    return [*_ARTEFACTS, *made_by_analyses().values()]
+    return [*_tables(), *made_by_analyses().values()]
 
 
 def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
@@ -182,9 +62,8 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
     Raises:
         InputError: no such artefact.
     """
-    if artefact in _ARTEFACTS:
-        ids = tuple(_IDS) if artefact == "disparity" else levels(artefact)
-        return ids, *_ARTEFACTS[artefact]
+    if artefact in _tables():
+        return IDS if artefact == "disparity" else levels(artefact), *_tables()[artefact]
     entry = made_by(artefact)
     if entry is None:
         raise InputError(f"unknown artefact '{artefact}'; {did_you_mean(artefact, artefacts())}")
@@ -222,7 +101,8 @@ def schema_of(artefact: str) -> pa.Schema:
         InputError: no such artefact.
     """
     ids, columns, _ = columns_of(artefact)
-    return pa.schema([*(_IDS[name] for name in ids), *columns])
+    types = {"seed": pa.int64()}
+    return pa.schema([*(pa.field(id, types.get(id, _ID), nullable=False) for id in ids), *columns])
 
 
 _TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import write_table
+from exparity.artefacts.files import write_artefact
 from exparity.core.device import give_back_memory, make_repeatable
 from exparity.core.progress import Progress
 from exparity.interface import Example
@@ -90,7 +90,7 @@ def run(job: Job, examples: Sequence[Example], work: Work, shard: Shard) -> pa.T
         seconds, device = time.monotonic() - work.since, model.device if model else "cpu"
         log.info("%d examples in %.1f s on %s", progress.done, seconds, device)
         table = parts.table()
-        write_table(
+        write_artefact(
             job.output,
             job.artefact,
             table,

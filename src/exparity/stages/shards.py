@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import join_tables, read_artefact, read_parquet, write_table
+from exparity.artefacts.files import join_tables, read_artefact, read_parquet, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Output
 from exparity.jobs.loop import merged
@@ -60,7 +60,7 @@ def gather_shards(
     shares = [_share(table, metadata) for table, metadata in found]
     extra["shards"] = sorted(shares, key=lambda share: int(share["index"]))
     extra["work_seconds"] = round(sum(f.get("work_seconds", 0.0) for f in facts), 3)
-    write_table(
+    write_artefact(
         output,
         kind,
         join_tables(kind, tables),

@@ -41,7 +41,7 @@ from exparity.report.figures.style import (
 )
 from exparity.report.gather import gather
 from exparity.report.tables import by_cell, disparity_tables
-from exparity.stats.exact import exact_interval
+from exparity.stats.significance import exact_interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 

@@ -7,8 +7,7 @@ import math
 import pytest
 from scipy.stats import binomtest
 
-from exparity.stats.control import control_rates
-from exparity.stats.significance import HEADLINE, count_significant, headline_shares
+from exparity.stats.significance import HEADLINE, control_rates, count_significant, headline_shares
 
 NAN = math.nan
 

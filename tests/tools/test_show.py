@@ -19,7 +19,7 @@ from exparity.core.errors import InputError
 from exparity.report.gather import gather
 from exparity.report.terminal import Selection, Terminal, render
 from exparity.report.terminal.grid import folded
-from exparity.stats.exact import exact_interval
+from exparity.stats.significance import exact_interval
 from exparity.tools.show import show
 
 SETTINGS = config(datasets=2, models=2, seeds=3, methods=2, metrics=3)

@@ -21,7 +21,7 @@ from exparity.report.gather import Study
 from exparity.report.latex import render_bias_latex, render_export_latex, render_latex
 from exparity.report.sections.overview import headline_rates, rates_by_metric
 from exparity.report.tables import Table
-from exparity.stats.control import ControlRate
+from exparity.stats.significance import ControlRate
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _DIGITS = 6

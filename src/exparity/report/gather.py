@@ -16,8 +16,8 @@ from exparity.interface import MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
-from exparity.stats.control import ControlRate, control_rates
 from exparity.stats.multiplicity import adjust
+from exparity.stats.significance import ControlRate, control_rates
 
 
 @dataclass(frozen=True)

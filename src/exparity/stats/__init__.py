@@ -1,10 +1,10 @@
 """Group statistics: is a metric's distribution the same for every group?"""
 
 from exparity.stats.compare import GroupComparison, compare_all, compare_groups
-from exparity.stats.control import ControlRate, control_rates
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
 from exparity.stats.permutation import PermutedTest, permutation_control
 from exparity.stats.seeds import SeedSummary, combine_p, summarise_seeds
+from exparity.stats.significance import ControlRate, control_rates
 
 __all__ = [
     "ControlRate",

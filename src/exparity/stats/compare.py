@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from exparity.core.calls import checked, shown
 from exparity.core.errors import InputError
+from exparity.core.escaping import visible
+from exparity.core.markup import FONT, number_text
 from exparity.core.seeding import derive_seed
 from exparity.interface import FloatArray, IntArray
 from exparity.stats.bootstrap import interval_of_d
-from exparity.stats.checks import check_options, samples
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
-from exparity.stats.omnibus import compare_at_once
-from exparity.stats.rank_tests import mann_whitney, signed_rank
-from exparity.stats.sets import complete, set_index, set_means
+from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
+from exparity.stats.samples import (
+    check_options,
+    complete,
+    groups_present,
+    samples,
+    set_differences,
+    set_index,
+    set_means,
+)
 
 NAN = float("nan")
 
@@ -56,9 +66,9 @@ class GroupComparison:
             the numbers that follow are NaN.
         omnibus_statistic: its H, corrected for ties.
         omnibus_p: its p-value.
-        epsilon_squared: its effect size, in [0, 1].
+        epsilon_squared: its effect size H/(n − 1), in [0, 1] (Tomczak and Tomczak 2014).
         n_sets: matched sets with a defined value of every group; 0 for fewer than three groups.
-        friedman_statistic: the Friedman test's statistic on these sets.
+        friedman_statistic: the Friedman test's statistic on these sets; NaN below two sets.
         friedman_p: its p-value.
     """
 
@@ -97,9 +107,12 @@ class GroupComparison:
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: a small table."""
-        from exparity.stats._html import comparison_html
+        from jinja2 import Environment
 
-        return comparison_html(self)
+        environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+        environment.filters |= {"number": number_text, "visible": visible}
+        source = Path(__file__).with_name("comparison.html.j2").read_text(encoding="utf-8")
+        return environment.from_string(source).render(c=self, font=FONT)
 
 
 @checked
@@ -148,22 +161,22 @@ def compare_groups(
         raise InputError(f"order must name two groups, not {shown(order)}")
     defined = ~np.isnan(scores)
     sets = set_index(names, defined)
-    codes = codes[defined]
     flags = ["undefined_values"] if not defined.all() else []
-    base = _described(order, scores, scores[defined], codes)
-    a, b = (scores[defined][codes == code] for code in (0, 1))
+    n_examples, scores, codes = len(scores), scores[defined], codes[defined]
+    a, b = scores[codes == 0], scores[codes == 1]
+    base = _described(order, a, b, n_examples)
     if min(len(a), len(b)) < 2:
         return replace(base, flags=[*flags, "too_few"])
     u, p = map(float, mann_whitney(a, b))
     d = float(cohens_d(a, b, ddof=ddof))
-    if np.ptp(scores[defined]) == 0:
+    if np.ptp(scores) == 0:
         flags.append("constant")
     elif np.isinf(d):
         flags.append("no_variance")
     low = high = NAN
     if resamples and np.isfinite(d):
         low, high, how_found = interval_of_d(
-            scores[defined],
+            scores,
             codes == 0,
             sets,
             ddof=ddof,
@@ -172,7 +185,6 @@ def compare_groups(
             rng=np.random.default_rng(seed),
         )
         flags += how_found
-    n_pairs, wilcoxon_p, effect = _paired(scores[defined], codes, sets)
     return replace(
         base,
         U=u,
@@ -183,10 +195,8 @@ def compare_groups(
         d_ci_high=high,
         considerable=abs(d) >= threshold,
         rank_biserial=rank_biserial(u, len(a), len(b)),
-        n_pairs=n_pairs,
-        wilcoxon_p=wilcoxon_p,
-        d_z=effect,
         flags=flags,
+        **_paired(scores, codes, sets),
     )
 
 
@@ -229,9 +239,8 @@ def compare_all(
     groups = list(groups)
     scores, codes, names = samples(values, groups, order, pairs)
     defined = ~np.isnan(scores)
-    at_once = asdict(
-        compare_at_once(scores[defined], codes[defined], len(order), set_index(names, defined))
-    )
+    sets = set_index(names, defined)
+    at_once = _compared_at_once(scores[defined], codes[defined], len(order), sets)
     comparisons = []
     for first, second in combinations(order, 2):
         kept = [i for i, group in enumerate(groups) if group in (first, second)]
@@ -252,10 +261,9 @@ def compare_all(
 
 
 def _described(
-    order: tuple[str, str], scores: FloatArray, defined: FloatArray, codes: IntArray
+    order: tuple[str, str], a: FloatArray, b: FloatArray, n_examples: int
 ) -> GroupComparison:
-    """Return what can be said of any values: counts, means, standard deviations."""
-    a, b = defined[codes == 0], defined[codes == 1]
+    """Return what can be said of any defined values: counts, means, standard deviations."""
     (mean_a, sd_a), (mean_b, sd_b) = _mean_and_sd(a), _mean_and_sd(b)
     difference = mean_a - mean_b
     return GroupComparison(
@@ -269,8 +277,8 @@ def _described(
         sd_b=sd_b,
         mean_difference=difference,
         direction=0 if np.isnan(difference) else int(np.sign(difference)),
-        n_undefined=len(scores) - len(defined),
-        n_examples=len(scores),
+        n_undefined=n_examples - len(a) - len(b),
+        n_examples=n_examples,
         n_groups=sum(len(part) >= 2 for part in (a, b)),
     )
 
@@ -282,15 +290,48 @@ def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
     return float(mean), float(np.sqrt(variance))
 
 
-def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> tuple[int, float, float]:
-    """Number of matched sets with both groups; signed-rank p and d_z of their differences."""
-    if sets is None:
-        return 0, NAN, NAN
-    means = set_means(scores, codes, sets, 2)
-    means = means[complete(means)]
-    differences = means[:, 0] - means[:, 1]
-    n = len(differences)
-    if n < 2:
-        return n, NAN, NAN
-    effect = d_z(differences) if differences.any() else NAN
-    return n, float(signed_rank(differences)), effect
+def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> dict[str, Any]:
+    """Return the statistics of the differences within the matched sets that have both groups."""
+    differences = set_differences(scores, codes == 0, codes == 1, sets)
+    if len(differences) < 2:
+        return {"n_pairs": len(differences)}
+    return {
+        "n_pairs": len(differences),
+        "wilcoxon_p": float(signed_rank(differences)),
+        "d_z": d_z(differences) if differences.any() else NAN,
+    }
+
+
+def _compared_at_once(
+    scores: FloatArray, codes: IntArray, groups: int, sets: IntArray | None
+) -> dict[str, Any]:
+    """Test whether any group differs; only the number of groups where they are fewer than three.
+
+    Args:
+        scores: (n,) finite scores.
+        codes: (n,) number of each one's group, below ``groups``.
+        groups: how many groups are declared.
+        sets: (n,) number of each one's matched set, or None without matched sets.
+    """
+    present = groups_present(codes, groups)
+    if len(present) < 3:
+        return {"n_groups": len(present)}
+    h, p = map(float, kruskal_wallis([scores[codes == code] for code in present]))
+    n = int(np.isin(codes, present).sum())
+    n_sets, statistic, friedman_p = 0, NAN, NAN
+    if sets is not None:
+        means = set_means(scores, codes, sets, groups)[:, present]
+        means = means[complete(means)]
+        n_sets = len(means)
+        if n_sets >= 2:
+            statistic, friedman_p = map(float, friedman(means))
+    return {
+        "n_groups": len(present),
+        "omnibus": "kruskal_wallis",
+        "omnibus_statistic": h,
+        "omnibus_p": p,
+        "epsilon_squared": h / (n - 1),
+        "n_sets": n_sets,
+        "friedman_statistic": statistic,
+        "friedman_p": friedman_p,
+    }

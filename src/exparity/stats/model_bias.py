@@ -6,7 +6,7 @@ two classes. ``docs/bias.md`` has the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -16,16 +16,14 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.core.seeding import generator
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.stats.checks import MAX_RESAMPLES
+from exparity.stats.bootstrap import interval_of
 from exparity.stats.prediction_difference import (
     interval_of_gap,
-    interval_of_mean,
     mean_distance,
-    set_differences,
     wasserstein,
     wasserstein_by_chance,
 )
-from exparity.stats.sets import plain_ids, set_index
+from exparity.stats.samples import check_options, plain_ids, set_differences, set_index
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
 
 
@@ -90,18 +88,6 @@ class _Predictions:
         return np.asarray(self.groups == self.order.index(group))
 
 
-@dataclass(frozen=True)
-class _Settings:
-    confidence: float
-    resamples: int
-    seed: int
-
-    def of(self, *key: str) -> dict[str, Any]:
-        """Return the settings of one interval; its draws do not depend on what else is drawn."""
-        rng = generator(self.seed, *key)
-        return {"confidence": self.confidence, "resamples": self.resamples, "rng": rng}
-
-
 def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
     """Return True if a classifier predicts one class for every example."""
     return len(np.unique(np.asarray(predicted))) == 1
@@ -144,18 +130,18 @@ def model_bias(
         InputError: no example, lengths disagree, an unknown group or class, fewer than two groups
             or classes, a name that is empty or given twice, or an option out of range.
     """
-    if not 0 < confidence < 1:
-        raise InputError(f"statistics.confidence must be between 0 and 1, not {confidence}")
-    if not 0 <= resamples <= MAX_RESAMPLES:
-        raise InputError(f"statistics.resamples must be 0 to {MAX_RESAMPLES:,}, not {resamples}")
+    check_options(confidence=confidence, resamples=resamples)
     data = _checked(labels, predicted, probabilities, groups, order, classes, pairs)
-    settings = _Settings(confidence, resamples, seed)
-    rows: list[BiasRow] = []
-    for rate in _rates(data):
-        rows += _rate_rows(data, rate, confidence)
+
+    def drawn_for(row: BiasRow) -> dict[str, Any]:
+        # The draws of an interval do not depend on what else is drawn.
+        rng = generator(seed, row.quantity, row.group, row.group_b, row.class_name)
+        return {"confidence": confidence, "resamples": resamples, "rng": rng}
+
+    rows = list(_rate_rows(data, confidence))
     rows += _equalised_odds(data, rows)
-    for pair in _pairs(data):
-        rows += [_matched(pair, settings), *_unmatched(pair, settings)]
+    for row, arrays in _probabilities(data):
+        rows += [_matched(row, arrays, drawn_for), *_unmatched(row, arrays, drawn_for)]
     if len(data.classes) == 2:
         rows.append(_apd_by_label(data))
     if is_collapsed(data.predicted):
@@ -216,47 +202,31 @@ def _checked(
 # Shares: accuracy, true positive and true negative rate, selection rate
 
 
-@dataclass(frozen=True, eq=False)
-class _Rate:
-    """A share of examples: the ``counted`` ones that are ``hits``, both (n,) masks."""
-
-    quantity: str
-    class_name: str
-    hits: BoolArray
-    counted: BoolArray
-
-    def of(self, members: BoolArray) -> Share:
-        mask = self.counted & members
-        return Share(int((self.hits & mask).sum()), int(mask.sum()))
-
-
-def _rates(data: _Predictions) -> Iterator[_Rate]:
+def _rates(data: _Predictions) -> Iterator[tuple[str, str, BoolArray, BoolArray]]:
+    """Yield quantity, class, (n,) what counts as a hit and (n,) which examples are counted."""
     every = data.members("")
-    yield _Rate("accuracy", "", data.predicted == data.labels, every)
+    yield "accuracy", "", data.predicted == data.labels, every
     for i, name in enumerate(data.classes):
         positive, says = data.labels == i, data.predicted == i
-        yield _Rate("tpr", name, says, positive)
-        yield _Rate("tnr", name, ~says, ~positive)
-        yield _Rate("selection_rate", name, says, every)
+        yield "tpr", name, says, positive
+        yield "tnr", name, ~says, ~positive
+        yield "selection_rate", name, says, every
 
 
-def _rate_rows(data: _Predictions, rate: _Rate, confidence: float) -> Iterator[BiasRow]:
-    for group in ("", *data.order):
-        share = rate.of(data.members(group))
-        yield BiasRow(
-            rate.quantity, group, "", rate.class_name, share.value, share.n,
-            *share.interval(confidence), flags=_empty(share.n),
-        )  # fmt: skip
-    for a, b in combinations(data.order, 2):
-        masks = [rate.counted & data.members(group) for group in (a, b)]
-        first, second = (rate.of(mask) for mask in masks)
-        together = correlation_of_shares(rate.hits, masks[0], masks[1], data.sets)
-        yield BiasRow(
-            f"{rate.quantity}_gap", a, b, rate.class_name,
-            first.value - second.value, first.n + second.n,
-            *difference_interval(first, second, confidence, together),
-            flags=_empty(min(first.n, second.n)),
-        )  # fmt: skip
+def _rate_rows(data: _Predictions, confidence: float) -> Iterator[BiasRow]:
+    for quantity, class_name, hits, counted in _rates(data):
+        masks = {group: counted & data.members(group) for group in ("", *data.order)}
+        shares = {g: Share(int((hits & mask).sum()), int(mask.sum())) for g, mask in masks.items()}
+        for group, share in shares.items():
+            ends = share.interval(confidence)
+            row = BiasRow(quantity, group, "", class_name, share.value, share.n, *ends)
+            yield replace(row, flags=_empty(share.n))
+        for a, b in combinations(data.order, 2):
+            together = correlation_of_shares(hits, masks[a], masks[b], data.sets)
+            ends = difference_interval(shares[a], shares[b], confidence, together)
+            gap, n = shares[a].value - shares[b].value, shares[a].n + shares[b].n
+            row = BiasRow(f"{quantity}_gap", a, b, class_name, gap, n, *ends)
+            yield replace(row, flags=_empty(min(shares[a].n, shares[b].n)))
 
 
 def _empty(n: int) -> tuple[str, ...]:
@@ -280,97 +250,66 @@ def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> list[BiasRow
 
 # Differences of probabilities
 
-
-@dataclass(frozen=True, eq=False)
-class _Pair:
-    """One probability of every example, to be compared between two groups.
-
-    Attributes:
-        a: first group.
-        b: second group.
-        class_name: whose probability; empty for that of each example's true class.
-        values: (n,) the probabilities.
-        in_a: (n,) True for defined values of the first group.
-        in_b: (n,) True for those of the second.
-        sets: as in :class:`_Predictions`.
-        flags: of every row that is made of it.
-    """
-
-    a: str
-    b: str
-    class_name: str
-    values: FloatArray
-    in_a: BoolArray
-    in_b: BoolArray
-    sets: IntArray | None
-    flags: tuple[str, ...]
-
-    @property
-    def present(self) -> bool:
-        """Whether both groups have a value."""
-        return bool(self.in_a.any() and self.in_b.any())
-
-    def row(
-        self,
-        quantity: str,
-        value: float,
-        n: int,
-        low: float = NAN,
-        high: float = NAN,
-        flags: tuple[str, ...] = (),
-    ) -> BiasRow:
-        return BiasRow(
-            quantity, self.a, self.b, self.class_name, value, n, low, high, (*self.flags, *flags)
-        )
-
-    def key(self, quantity: str) -> tuple[str, ...]:
-        return quantity, self.a, self.b, self.class_name
+# (n,) values, defined ones of the first group and of the second, and matched sets.
+_Arrays = tuple[FloatArray, BoolArray, BoolArray, IntArray | None]
+_DrawnFor = Callable[[BiasRow], dict[str, Any]]
 
 
-def _pairs(data: _Predictions) -> Iterator[_Pair]:
+def _probabilities(data: _Predictions) -> Iterator[tuple[BiasRow, _Arrays]]:
     """Yield every pair of groups with the probability of the true class, and with each class's.
 
     The members of a matched set may belong to different classes, as in GECO, or to the same. The
-    true class fits both, and is the published form.
+    true class fits both, and is the published form. Of each there is a row without a quantity.
     """
     own = data.probabilities[np.arange(len(data)), data.labels]
     columns = [("", own), *zip(data.classes, data.probabilities.T, strict=True)]
     for a, b in combinations(data.order, 2):
+        in_a, in_b = data.members(a), data.members(b)
         for class_name, values in columns:
             defined = ~np.isnan(values)
-            masks = [data.members(group) for group in (a, b)]
-            lost = bool(((masks[0] | masks[1]) & ~defined).any())
-            yield _Pair(
-                a, b, class_name, values, masks[0] & defined, masks[1] & defined, data.sets,
-                ("undefined_values",) if lost else (),
-            )  # fmt: skip
+            lost = ((in_a | in_b) & ~defined).any()
+            row = BiasRow("", a, b, class_name, NAN, 0, flags=("undefined_values",) if lost else ())
+            yield row, (values, in_a & defined, in_b & defined, data.sets)
 
 
-def _matched(pair: _Pair, settings: _Settings) -> BiasRow:
-    gaps = np.abs(set_differences(pair.values, pair.in_a, pair.in_b, pair.sets))
+def _filled(
+    row: BiasRow,
+    value: float,
+    n: int,
+    low: float = NAN,
+    high: float = NAN,
+    flags: tuple[str, ...] = (),
+) -> BiasRow:
+    return replace(row, value=value, n=n, ci_low=low, ci_high=high, flags=(*row.flags, *flags))
+
+
+def _matched(row: BiasRow, arrays: _Arrays, drawn_for: _DrawnFor) -> BiasRow:
+    row = replace(row, quantity="apd")
+    gaps = np.abs(set_differences(*arrays))
     if not len(gaps):
-        return pair.row("apd", NAN, 0, flags=("no_pairs",))
-    low, high, flags = interval_of_mean(gaps, **settings.of(*pair.key("apd")))
-    return pair.row("apd", float(gaps.mean()), len(gaps), low, high, flags)
+        return _filled(row, NAN, 0, flags=("no_pairs",))
+    ends = interval_of((gaps,), np.mean, **drawn_for(row))
+    return _filled(row, float(gaps.mean()), len(gaps), *ends)
 
 
-def _unmatched(pair: _Pair, settings: _Settings) -> Iterator[BiasRow]:
-    n = int((pair.in_a | pair.in_b).sum())
-    chance = "apd_unpaired_by_chance"
-    if not pair.present:
-        for quantity in ("apd_unpaired", chance, "probability_gap"):
-            yield pair.row(quantity, NAN, n, flags=("no_examples",))
+def _unmatched(row: BiasRow, arrays: _Arrays, drawn_for: _DrawnFor) -> Iterator[BiasRow]:
+    values, in_a, in_b, _ = arrays
+    n = int((in_a | in_b).sum())
+    quantities = ("apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
+    distance, chance, gap = (replace(row, quantity=quantity) for quantity in quantities)
+    if not (in_a.any() and in_b.any()):
+        for empty in (distance, chance, gap):
+            yield _filled(empty, NAN, n, flags=("no_examples",))
         return
-    arrays = (pair.values, pair.in_a, pair.in_b, pair.sets)
-    a, b = pair.values[pair.in_a], pair.values[pair.in_b]
-    yield pair.row("apd_unpaired", wasserstein(a, b), n)
-    if settings.resamples:
-        value, low, high = wasserstein_by_chance(*arrays, **settings.of(*pair.key(chance)))
-        yield pair.row(chance, value, n, low, high)
+    a, b = values[in_a], values[in_b]
+    yield _filled(distance, wasserstein(a, b), n)
+    options = drawn_for(chance)
+    if options["resamples"]:
+        value, low, high = wasserstein_by_chance(*arrays, **options)
+        yield _filled(chance, value, n, low, high)
     else:
-        yield pair.row(chance, NAN, n, flags=("not_drawn",))
-    low, high, flags = interval_of_gap(*arrays, **settings.of(*pair.key("probability_gap")))
-    yield pair.row("probability_gap", float(a.mean() - b.mean()), n, low, high, flags)
+        yield _filled(chance, NAN, n, flags=("not_drawn",))
+    yield _filled(gap, float(a.mean() - b.mean()), n, *interval_of_gap(*arrays, **drawn_for(gap)))
 
 
 def _apd_by_label(data: _Predictions) -> BiasRow:

@@ -17,9 +17,15 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.stats.checks import samples
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
-from exparity.stats.sets import complete, set_index, set_means
+from exparity.stats.samples import (
+    check_options,
+    complete,
+    groups_present,
+    samples,
+    set_index,
+    set_means,
+)
 
 Scheme = Literal["within_sets", "across_rows"]
 Test = Literal["mann_whitney", "wilcoxon", "kruskal_wallis", "friedman"]
@@ -88,8 +94,7 @@ def permutation_control(
         InputError: as :func:`~exparity.stats.compare.compare_groups`; ``repeats`` is not
             positive, or ``schemes`` is empty or names an unknown one.
     """
-    if not 0 < alpha < 1:
-        raise InputError(f"statistics.alpha must be between 0 and 1, not {alpha}")
+    check_options(alpha=alpha)
     if repeats < 1:
         raise InputError(f"controls.permutation.repeats must be 1 or more, not {repeats}")
     if not schemes or set(schemes) - {"within_sets", "across_rows"}:
@@ -99,33 +104,23 @@ def permutation_control(
         )
     scores, codes, names = samples(values, groups, order, pairs)
     results = []
-    for chosen in _units(codes[~np.isnan(scores)], len(order)):
-        of_unit = np.isin(codes, chosen)
+    for chosen in _chosen_together(codes[~np.isnan(scores)], len(order)):
+        members = np.isin(codes, chosen)
         unit = _Unit(
-            scores[of_unit],
-            np.searchsorted(chosen, codes[of_unit]),
-            None if names is None else [names[i] for i in np.flatnonzero(of_unit)],
+            scores[members],
+            np.searchsorted(chosen, codes[members]),
+            None if names is None else [names[i] for i in np.flatnonzero(members)],
             len(chosen),
         )
-        label = [order[i] for i in chosen] if len(chosen) == 2 else ["", ""]
+        a, b = (order[i] for i in chosen) if len(chosen) == 2 else ("", "")
         for scheme in dict.fromkeys(schemes):
             if scheme == "within_sets" and unit.sets is None:
                 continue
-            rng = np.random.default_rng(derive_seed(seed, scheme, *label))
+            rng = np.random.default_rng(derive_seed(seed, scheme, a, b))
             for test, p, flags in unit.tested(scheme, repeats, rng):
-                significant = int((p <= alpha).sum())
-                results.append(
-                    PermutedTest(
-                        scheme=scheme,
-                        test=test,
-                        group_a=label[0],
-                        group_b=label[1],
-                        n_permutations=len(p),
-                        n_significant=significant,
-                        rate=significant / len(p) if len(p) else float("nan"),
-                        flags=list(flags),
-                    )
-                )
+                hits, n = int((p <= alpha).sum()), len(p)
+                rate = hits / n if n else float("nan")
+                results.append(PermutedTest(scheme, test, a, b, n, hits, rate, list(flags)))
     return results
 
 
@@ -149,16 +144,15 @@ def shuffled(codes: IntArray, blocks: IntArray, repeats: int, rng: np.random.Gen
     return permuted
 
 
-def _units(codes: IntArray, groups: int) -> Iterator[tuple[int, ...]]:
+def _chosen_together(codes: IntArray, groups: int) -> Iterator[tuple[int, ...]]:
     """Yield what is permuted together: every pair of groups, and all if they are more.
 
-    Of all groups those take part that the real test compares; see
-    :func:`~exparity.stats.omnibus.compare_at_once`.
+    Of all groups those take part that the real test compares.
     """
     yield from combinations(range(groups), 2)
     if groups > 2:
-        present = np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
-        yield tuple(present.tolist()) if len(present) > 2 else tuple(range(groups))
+        present = groups_present(codes, groups).tolist()
+        yield tuple(present if len(present) > 2 else range(groups))
 
 
 class _Unit:
@@ -187,7 +181,11 @@ class _Unit:
         on_rows: Test = "mann_whitney" if self.groups == 2 else "kruskal_wallis"
         on_sets: Test = "wilcoxon" if self.groups == 2 else "friedman"
         within = scheme == "within_sets"
-        problem = self._problem()
+        problem = ""
+        if np.bincount(self.codes, minlength=self.groups).min() < 2:
+            problem = "too_few"
+        elif not np.ptp(self.scores):
+            problem = "constant"
         if problem:
             for test in (on_rows, on_sets) if within else (on_rows,):
                 yield test, np.zeros(0), [*self.flags, problem]
@@ -198,12 +196,6 @@ class _Unit:
         if within:
             p, problem = self._on_sets(labels)
             yield on_sets, p, [*self.flags, problem] if problem else self.flags
-
-    def _problem(self) -> str:
-        """Return why nothing can be tested; empty if something can."""
-        if np.bincount(self.codes, minlength=self.groups).min() < 2:
-            return "too_few"
-        return "" if np.ptp(self.scores) else "constant"
 
     def _blocks(self) -> IntArray:
         """Return the set of each row; rows whose set has no other group are a block together."""

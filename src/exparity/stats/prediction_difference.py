@@ -8,29 +8,6 @@ import numpy as np
 
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.bootstrap import Interval, interval_of
-from exparity.stats.sets import complete, set_means
-
-
-def set_differences(
-    values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
-) -> FloatArray:
-    """Return first minus second within each matched set that has values of both groups.
-
-    Args:
-        values: (n,) finite where a mask is True.
-        in_a: (n,) True for values of the first group.
-        in_b: (n,) True for values of the second.
-        sets: (n,) index of each value's matched set; None if there are none.
-
-    Returns:
-        (m,) differences; of several values of a group in one set, the mean counts.
-    """
-    kept = in_a | in_b
-    if sets is None or not kept.any():
-        return np.empty(0)
-    means = set_means(values[kept], in_b[kept].astype(np.int64), sets[kept], 2)  # (m, 2)
-    means = means[complete(means)]
-    return np.asarray(means[:, 0] - means[:, 1])
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:
@@ -94,13 +71,6 @@ def wasserstein_by_chance(
     tail = (1 - confidence) / 2
     low, high = np.quantile(found, (tail, 1 - tail))
     return float(found.mean()), float(low), float(high)
-
-
-def interval_of_mean(
-    values: FloatArray, *, confidence: float, resamples: int, rng: np.random.Generator
-) -> Interval:
-    """Bootstrap interval of the mean of (n,) values, one a matched set."""
-    return interval_of((values,), np.mean, confidence=confidence, resamples=resamples, rng=rng)
 
 
 def interval_of_gap(

@@ -1,15 +1,18 @@
-"""How many tests are significant: the one count behind the page, the terminal and the figures."""
+"""How many tests are significant: the one count behind the page, the terminal and the figures.
+
+Beside it stands how often a test finds a difference between permuted groups: is its error rate what
+it says?
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exparity.stats.control import ControlRate
-from exparity.stats.exact import exact_interval
-
 Rows = Sequence[Mapping[str, Any]]
+NAN = float("nan")
 
 P_VALUES = {"mann_whitney": "p", "wilcoxon": "wilcoxon_p"}
 """Column of the p-value of each test."""
@@ -22,6 +25,86 @@ HEADLINE = {
 }
 """What a headline counts, in its order: a test, and a column that must hold too."""
 _COMPARED_WITH = {"plain": ("mann_whitney", "across_rows"), "paired": ("wilcoxon", "within_sets")}
+
+
+def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+    """Return the interval of Clopper and Pearson (1934) of a share of independent trials.
+
+    It covers at least as often as it says.
+
+    Args:
+        hits: trials that count.
+        n: trials.
+        confidence: coverage, in (0, 1).
+
+    Returns:
+        Low and high end, in [0, 1]; NaN without trials.
+    """
+    # Not scipy.stats, which takes a second to load.
+    from scipy.special import betaincinv
+
+    if not n:
+        return NAN, NAN
+    tail = (1 - confidence) / 2
+    low = float(betaincinv(hits, n - hits + 1, tail)) if hits else 0.0
+    high = float(betaincinv(hits + 1, n - hits, 1 - tail)) if hits < n else 1.0
+    return low, high
+
+
+@dataclass(frozen=True)
+class ControlRate:
+    """How often one test found a difference between permuted groups, over many results.
+
+    Attributes:
+        scheme: how labels were permuted.
+        test: the test.
+        n_results: results (files and pairs of groups) whose permutations were tested.
+        n_degenerate: results where nothing could be tested; they are in no other count.
+        n_permutations: permutations tested.
+        n_significant: of these, the significant ones.
+        rate: their share, to be compared with α; NaN without permutations.
+        low: lower end of its interval.
+        high: upper end of its interval.
+    """
+
+    scheme: str
+    test: str
+    n_results: int
+    n_degenerate: int
+    n_permutations: int
+    n_significant: int
+    rate: float
+    low: float
+    high: float
+
+
+def control_rates(rows: Rows, *, confidence: float = 0.95) -> list[ControlRate]:
+    """Sum up rows of the controls artefact by scheme and test.
+
+    Permutations are drawn independently of each other, also those of different results, so that
+    their number of significant ones is a sum of independent draws. The interval is that of Clopper
+    and Pearson (1934). It is wider than needed where results differ in their rates, never narrower.
+
+    Args:
+        rows: rows of the controls artefact, all or some of them.
+        confidence: coverage of the interval, in (0, 1).
+
+    Returns:
+        One rate per scheme and test, sorted by both.
+    """
+    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        grouped[row["scheme"], row["test"]].append(row)
+    rates = []
+    for scheme, test in sorted(grouped):
+        tested = [row for row in grouped[scheme, test] if row["n_permutations"]]
+        degenerate = len(grouped[scheme, test]) - len(tested)
+        n = sum(row["n_permutations"] for row in tested)
+        hits = sum(row["n_significant"] for row in tested)
+        ends = exact_interval(hits, n, confidence)
+        rate = hits / n if n else NAN
+        rates.append(ControlRate(scheme, test, len(tested), degenerate, n, hits, rate, *ends))
+    return rates
 
 
 @dataclass(frozen=True)
@@ -41,7 +124,7 @@ class SignificantShare:
     @property
     def share(self) -> float:
         """Share of the tests, in [0, 1]; NaN without tests."""
-        return self.hits / self.n if self.n else float("nan")
+        return self.hits / self.n if self.n else NAN
 
     def interval(self, confidence: float = 0.95) -> tuple[float, float]:
         """Return the exact interval of the share, as if tests were independent."""

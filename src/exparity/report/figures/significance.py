@@ -15,8 +15,12 @@ from exparity.report.figures.style import (
     VERMILION,
     WIDTHS,
 )
-from exparity.stats.control import ControlRate, control_rates
-from exparity.stats.significance import SignificantShare, count_significant
+from exparity.stats.significance import (
+    ControlRate,
+    SignificantShare,
+    control_rates,
+    count_significant,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from exparity.report.terminal.selection import GAP, Selection
-from exparity.stats.control import control_rates
-from exparity.stats.significance import headline_shares
+from exparity.stats.significance import control_rates, headline_shares
 
 if TYPE_CHECKING:
     from rich.table import Table

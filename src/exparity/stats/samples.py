@@ -1,0 +1,155 @@
+"""What is compared: values, their groups and matched sets; and what of it is refused."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+
+from exparity.core.calls import array_of, listed, shown
+from exparity.core.errors import InputError
+from exparity.interface import BoolArray, FloatArray, IntArray
+
+_MOST_RESAMPLES = 1_000_000
+_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
+    "alpha": (lambda value: 0 < value < 1, "between 0 and 1"),
+    "confidence": (lambda value: 0 < value < 1, "between 0 and 1"),
+    "threshold": (lambda value: value >= 0, "0 or more"),
+    "ddof": (lambda value: value in (0, 1), "0 or 1"),
+    "resamples": (lambda value: 0 <= value <= _MOST_RESAMPLES, f"0 to {_MOST_RESAMPLES:,}"),
+}
+
+
+def check_options(**options: float) -> None:
+    """Refuse options of ``statistics`` that are out of range.
+
+    Raises:
+        InputError: names the key of the config and what it may be.
+    """
+    for name, value in options.items():
+        is_sound, range_ = _RANGES[name]
+        if not is_sound(value):
+            raise InputError(f"statistics.{name} must be {range_}, not {value}")
+
+
+def samples(
+    values: Sequence[float] | FloatArray,
+    groups: Sequence[str],
+    order: Sequence[str],
+    pairs: Sequence[Any] | None,
+) -> tuple[FloatArray, IntArray, list[str | None] | None]:
+    """Return the values as an array, the number of each one's group in ``order``, and its set.
+
+    Raises:
+        InputError: lengths disagree, a value is infinite, ``order`` names fewer than two groups or
+            one twice, or a value's group is not in it.
+    """
+    scores = array_of(float, values, "values")
+    groups = listed(groups, "groups", "the group of each value")
+    order = listed(order, "order", "groups")
+    pairs = plain_ids(None if pairs is None else listed(pairs, "pairs", "ids of matched sets"))
+    try:
+        strangers = set(groups) - set(order)
+    except TypeError:
+        raise InputError("groups must be names; one is of a type that cannot name any") from None
+    for name, other in (("groups", groups), ("pairs", pairs)):
+        if other is not None and len(other) != len(scores):
+            raise InputError(f"{len(scores)} values but {len(other)} {name}")
+    if np.isinf(scores).any():
+        raise InputError(f"value {int(np.flatnonzero(np.isinf(scores))[0])} is infinite")
+    if len(order) < 2 or len(set(order)) < len(order):
+        raise InputError(f"order must name two or more different groups, not {shown(order)}")
+    if strangers:
+        raise InputError(
+            f"group '{min(map(str, strangers))}' is not one of {', '.join(map(str, order))}"
+        )
+    code = {group: i for i, group in enumerate(order)}
+    return scores, np.array([code[group] for group in groups], dtype=np.int64), pairs
+
+
+def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
+    """Return ids of matched sets as text; None for a missing one, which data frames have as NaN."""
+    if pairs is None:
+        return None
+    for position, id in enumerate(pairs):
+        if not (id is None or isinstance(id, str | float | Integral)):
+            raise InputError(f"pair {position} must be text, a number or None, not {shown(id)}")
+    return [None if id is None or id != id else str(id) for id in pairs]
+
+
+def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:
+    """Number the matched sets of the values that are kept.
+
+    Args:
+        pairs: (n,) id of each value's set; None for a value without one.
+        kept: (n,) which values to number.
+
+    Returns:
+        (kept.sum(),) number of each value's set; a value without one is a set of its own. None if
+        no value has a set.
+    """
+    if pairs is None or all(p is None for p in pairs):
+        return None
+    rows = np.flatnonzero(kept).tolist()
+    names = [f"row\x1f{i}" if pairs[i] is None else f"set\x1f{pairs[i]}" for i in rows]
+    numbers = np.unique(np.array(names, dtype=str), return_inverse=True)[1]
+    return np.asarray(numbers, dtype=np.int64)
+
+
+def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) -> FloatArray:
+    """Return the mean of each group's values in each matched set.
+
+    Args:
+        values: (n,) scores.
+        codes: (..., n) number of each value's group, below ``groups``.
+        sets: (n,) number of each value's set, from 0.
+        groups: how many groups there are.
+
+    Returns:
+        (..., m, groups) means; NaN where a set has no value of a group.
+    """
+    m = int(sets.max()) + 1 if sets.size else 0
+    rows = codes.reshape(math.prod(codes.shape[:-1]), len(values))
+    cells = (np.arange(len(rows))[:, None] * m + sets) * groups + rows
+    size = len(rows) * m * groups
+    counts = np.bincount(cells.ravel(), minlength=size)
+    weights = np.broadcast_to(values, rows.shape).ravel()
+    sums = np.bincount(cells.ravel(), weights=weights, minlength=size)
+    with np.errstate(invalid="ignore"):
+        means: FloatArray = sums / counts
+    return means.reshape(*codes.shape[:-1], m, groups)
+
+
+def complete(means: FloatArray) -> BoolArray:
+    """(..., m) True for the sets that have a value of every group; see :func:`set_means`."""
+    return np.asarray(~np.isnan(means).any(axis=-1))
+
+
+def groups_present(codes: IntArray, groups: int) -> IntArray:
+    """Return the numbers of the groups with two or more of these values: those that are tested."""
+    return np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
+
+
+def set_differences(
+    values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
+) -> FloatArray:
+    """Return first minus second within each matched set that has values of both groups.
+
+    Args:
+        values: (n,) finite where a mask is True.
+        in_a: (n,) True for values of the first group.
+        in_b: (n,) True for values of the second.
+        sets: (n,) index of each value's matched set; None if there are none.
+
+    Returns:
+        (m,) differences; of several values of a group in one set, the mean counts.
+    """
+    kept = in_a | in_b
+    if sets is None or not kept.any():
+        return np.empty(0)
+    means = set_means(values[kept], in_b[kept].astype(np.int64), sets[kept], 2)  # (m, 2)
+    means = means[complete(means)]
+    return np.asarray(means[:, 0] - means[:, 1])

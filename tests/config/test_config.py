@@ -579,7 +579,7 @@ class TestOverrides:
             ],
         )
         shards = {
-            (dataset, method): found.explain_shards(dataset, "one", 0, method)
+            (dataset, method): found.shards(dataset=dataset, model="one", seed=0, method=method)
             for dataset in ("pairs_all", "pairs_subj")
             for method in ("gradient", "integrated_gradients")
         }
@@ -588,7 +588,9 @@ class TestOverrides:
             ("pairs_subj", "gradient"): 2, ("pairs_subj", "integrated_gradients"): 1,
         }  # fmt: skip
         scores = {
-            (seed, metric): found.evaluate_shards("pairs_all", "one", seed, "gradient", metric)
+            (seed, metric): found.shards(
+                dataset="pairs_all", model="one", seed=seed, method="gradient", metric=metric
+            )
             for seed in (0, 1)
             for metric in ("gini", "comprehensiveness")
         }

@@ -170,7 +170,7 @@ class TestCode:
         found = experiment(study="code", metrics=metrics)
         assert metric_of(found, "sensitivity")["params"]["max_tokens"] == 2
         assert metric_of(found, "sensitivity")["max_examples"] == 6
-        assert found.evaluate_shards("first", "gpt2", 0, "gradient", "sensitivity") == 2
+        assert found.shards(model="gpt2", metric="sensitivity") == 2
 
 
 class TestGecobench:

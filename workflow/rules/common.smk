@@ -51,7 +51,7 @@ RESULTS = EXPERIMENT.results
 
 
 def get_path(artefact):
-    """Where an artefact lies, its ids in braces."""
+    """Where an artefact, or a part of the report, lies, its ids in braces."""
     return f"{RESULTS}/{pattern_of(artefact)}"
 
 
@@ -99,12 +99,7 @@ if not workflow.modifier.is_main_snakefile():
 
 
 def get_final_output():
-    return [f"{RESULTS}/report/index.html", get_path("cost")]
-
-
-def get_cells(pattern):
-    """Fill a path pattern with the ids of every cell; those it does not name collapse."""
-    return list(dict.fromkeys(pattern.format(**cell) for cell in EXPERIMENT.cells()))
+    return [get_path("page"), get_path("cost")]
 
 
 @cache
@@ -143,7 +138,8 @@ def get_analysis_flags(name):
 
 
 def get_ids(wildcards):
-    ids = dict(wildcards.items())
+    """The ids of a cell, whichever part of it a job makes."""
+    ids = {id: value for id, value in wildcards.items() if not id.startswith("shard")}
     return {**ids, "seed": int(ids["seed"])} if "seed" in ids else ids
 
 
@@ -154,30 +150,14 @@ def get_checkpoint(wildcards):
     return expand(get_path("models"), **dict(wildcards.items()))
 
 
-def get_shards(pattern, wildcards, count):
+def get_shards(artefact):
     """The files that the jobs of one cell write; none where one job does it all."""
-    ids = dict(wildcards.items())
-    numbers = range(1, count + 1) if count > 1 else []
-    return [pattern.format(**ids, shard=i, shards=count) for i in numbers]
+    pattern = get_shard("shards", artefact, artefact, "parquet")
 
+    def paths(wildcards):
+        ids = get_ids(wildcards)
+        count = EXPERIMENT.shards(**ids)
+        numbers = range(1, count + 1) if count > 1 else []
+        return [pattern.format(**ids, shard=i, shards=count) for i in numbers]
 
-def get_explain_shards(wildcards):
-    count = EXPERIMENT.explain_shards(
-        wildcards.dataset, wildcards.model, int(wildcards.seed), wildcards.method
-    )
-    return get_shards(
-        get_shard("shards", "explanations", "explanations", "parquet"), wildcards, count
-    )
-
-
-def get_evaluate_shards(wildcards):
-    count = EXPERIMENT.evaluate_shards(
-        wildcards.dataset,
-        wildcards.model,
-        int(wildcards.seed),
-        wildcards.method,
-        wildcards.metric,
-    )
-    return get_shards(
-        get_shard("shards", "scores", "scores", "parquet"), wildcards, count
-    )
+    return paths

@@ -15,7 +15,7 @@ rule cost:
         mem_mb=2000,
         runtime=30,
     params:
-        options=cost_options,
+        options=get_options("cost"),
     message:
         "Gathering what the jobs took"
     shell:

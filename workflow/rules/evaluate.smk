@@ -3,7 +3,7 @@ rule evaluate:
         data=get_path("data"),
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
-        shards=get_evaluate_shards,
+        shards=get_shards("scores"),
     output:
         scores=get_path("scores"),
     log:
@@ -20,7 +20,7 @@ rule evaluate:
         runtime=evaluate_minutes,
         gpu_slot=gpu_slots,
     params:
-        options=evaluate_options,
+        options=get_options("evaluate"),
         split=gather_flags,
     message:
         "Evaluating {wildcards.metric} of {wildcards.method}: {wildcards.model} on"
@@ -44,7 +44,7 @@ use rule evaluate as evaluate_shard with:
     benchmark:
         get_shard("benchmarks", "evaluate_shard", "scores", "tsv")
     params:
-        options=evaluate_options,
+        options=get_options("evaluate"),
         split=shard_flags,
     message:
         "Evaluating {wildcards.metric} of {wildcards.method}: {wildcards.model} on"

@@ -3,7 +3,7 @@ rule explain:
         data=get_path("data"),
         checkpoint=get_path("models"),
         predictions=get_path("predictions"),
-        shards=get_explain_shards,
+        shards=get_shards("explanations"),
     output:
         explanations=get_path("explanations"),
     log:
@@ -18,7 +18,7 @@ rule explain:
         runtime=240,
         gpu_slot=gpu_slots,
     params:
-        options=explain_options,
+        options=get_options("explain"),
         split=gather_flags,
     message:
         "Explaining {wildcards.model} on {wildcards.dataset}, seed {wildcards.seed},"
@@ -44,7 +44,7 @@ use rule explain as explain_shard with:
     benchmark:
         get_shard("benchmarks", "explain_shard", "explanations", "tsv")
     params:
-        options=explain_options,
+        options=get_options("explain"),
         split=shard_flags,
     message:
         "Explaining {wildcards.model} on {wildcards.dataset}, seed {wildcards.seed},"

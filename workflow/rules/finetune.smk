@@ -16,7 +16,7 @@ rule finetune:
         runtime=240,
         gpu_slot=gpu_slots,
     params:
-        options=finetune_options,
+        options=get_options("finetune"),
     message:
         "Fine-tuning {wildcards.model} on {wildcards.dataset}, seed {wildcards.seed}"
     shell:

@@ -14,7 +14,7 @@ rule prepare:
         mem_mb=2000,
         runtime=30,
     params:
-        options=prepare_options,
+        options=get_options("prepare"),
     message:
         "Preparing {wildcards.dataset}"
     shell:

@@ -5,21 +5,21 @@ rule report:
         cost=ancient(get_path("cost")),
     output:
         page=report(
-            f"{RESULTS}/report/index.html",
+            get_path("page"),
             caption="../report/page.rst",
             category="Report",
             labels={"what": "The page", "format": "HTML"},
         ),
         disparity=get_path("disparity"),
         tables=report(
-            directory(f"{RESULTS}/report/tables"),
+            directory(get_path("tables")),
             patterns=["{table}.csv"],
             caption="../report/table.rst",
             category="Tables",
             labels={"table": "{table}", "format": "CSV"},
         ),
         figures=report(
-            directory(f"{RESULTS}/report/figures"),
+            directory(get_path("figures")),
             patterns=["{figure}_2col.svg"],
             caption="../report/figure.rst",
             category="Figures",
@@ -36,7 +36,7 @@ rule report:
         mem_mb=4000,
         runtime=30,
     params:
-        options=report_options,
+        options=get_options("report"),
         statistics=EXPERIMENT.config["statistics"],
         seeds=EXPERIMENT.seeds,
     message:

@@ -14,7 +14,7 @@ rule test:
         mem_mb=2000,
         runtime=30,
     params:
-        options=test_options,
+        options=get_options("test"),
     message:
         "Testing {wildcards.metric} of {wildcards.method}: {wildcards.model} on"
         " {wildcards.dataset}, seed {wildcards.seed}"

@@ -32,6 +32,18 @@ PATHS = {
     "cost": "cost.parquet",
 }
 """Path of every artefact, relative to the results folder; those of analyses are in the registry."""
+STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
+    "prepare": ((), ("data",)),
+    "finetune": (("data",), ("predictions", "models")),
+    "explain": (("data", "predictions"), ("explanations",)),
+    "evaluate": (("data", "explanations"), ("scores",)),
+    "test": (("scores",), ("tests",)),
+}
+"""What a job of each stage reads and makes; a stage comes after those that it needs.
+
+A checkpoint is not among what is read: the predictions made with it stand for it."""
+REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
+"""What the report writes beside ``disparity``: files and folders that are no artefacts."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
@@ -43,8 +55,9 @@ def pattern_of(artefact: str) -> str:
     Raises:
         InputError: no such artefact.
     """
-    if artefact in PATHS:
-        return PATHS[artefact]
+    path = PATHS.get(artefact) or REPORT.get(artefact)
+    if path is not None:
+        return path
     entry = made_by(artefact)
     if entry is None:
         known = [*PATHS, *made_by_analyses().values()]

@@ -86,7 +86,7 @@ class Analyses:
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the ids of every artefact of an analysis that is made."""
-        yield from layout.cells(self._experiment.grid(), ANALYSES.get(name).facts.artefact)
+        yield from layout.cells(self._experiment.grid, ANALYSES.get(name).facts.artefact)
 
     def output(self, name: str, ids: Ids) -> str:
         """Return the artefact that a job of an analysis makes."""
@@ -96,7 +96,7 @@ class Analyses:
     def inputs(self, name: str, ids: Ids) -> dict[str, str | list[str]]:
         """Return what a job of an analysis reads, by the names of its function's inputs."""
         entry, experiment = ANALYSES.get(name), self._experiment
-        grid = {**experiment.grid()}
+        grid = {**experiment.grid}
         if entry.facts.metric_needs:
             metrics = experiment.metrics_that_need(entry.facts.metric_needs)
             grid["metrics"] = [[metric, metric] for metric in metrics]

@@ -165,17 +165,7 @@ class Experiment:
 
     def cells(self) -> Iterator[dict[str, str | int]]:
         """Yield the ids of every test of the grid."""
-        for dataset, model in self.pairs:
-            for seed in self.seeds:
-                for method in self.methods:
-                    for metric in self.metrics:
-                        yield {
-                            "dataset": dataset,
-                            "model": model,
-                            "seed": seed,
-                            "method": method,
-                            "metric": metric,
-                        }
+        return layout.cells(self._axes, "tests")
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
@@ -226,19 +216,17 @@ class Experiment:
 
     # How a job is split, which changes no result
 
-    def explain_shards(self, dataset: str, model: str, seed: int, method: str) -> int:
-        """Return how many jobs share the explanations of a cell."""
-        cell: Cell = {"dataset": dataset, "model": model, "seed": seed, "method": method}
-        return int(self._changes("method", cell).get("shards", self.methods[method].shards))
-
-    def evaluate_shards(self, dataset: str, model: str, seed: int, method: str, metric: str) -> int:
-        """Return how many jobs share the scores of a cell."""
-        cell: Cell = {
-            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
-        }  # fmt: skip
-        return int(self._changes("metric", cell).get("shards", self.metrics[metric].shards))
+    def shards(self, **cell: str | int) -> int:
+        """Return how many jobs share the explanations of a cell, or its scores by a metric."""
+        kind = "metric" if "metric" in cell else "method"
+        shards = self._changes(kind, cell).get("shards", self._instance(kind, cell).shards)
+        return int(shards)
 
     # What a job depends on, as canonical JSON
+
+    def options(self, stage: str, ids: Cell) -> str:
+        """Return what the result of a stage depends on, by the ids in its path."""
+        return str(getattr(self, f"{stage}_options")(**ids))
 
     def prepare_options(self, dataset: str) -> str:
         """Return what the data artefact depends on."""
@@ -257,14 +245,16 @@ class Experiment:
         where = f"datasets.{dataset}"
         return [str(path) for path in input_files(instance.entry.id, instance.params, where)]
 
-    def checkpoint_inputs(self, model: str) -> list[str]:
-        """Return the folder of the user's own that a model starts from, if it is one."""
-        checkpoint = self.model_spec(model).checkpoint
+    def own_inputs(self, stage: str, ids: Cell) -> list[str]:
+        """Return the user's own files that a job reads, or the checkpoint that it starts from."""
+        if stage == "prepare":
+            return self.prepare_inputs(str(ids["dataset"]))
+        checkpoint = self.model_spec(str(ids["model"])).checkpoint if stage == "finetune" else None
         return [checkpoint] if checkpoint and Path(checkpoint).is_dir() else []
 
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
-        cell: Cell = {"dataset": dataset, "model": model, "seed": seed}
+        cell = _cell(dataset, model, seed)
         spec = self.model_spec(model)
         training = merge_training(
             self.config["training"],
@@ -310,28 +300,20 @@ class Experiment:
 
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
         """Return what explanations depend on."""
-        cell: Cell = {"dataset": dataset, "model": model, "seed": seed, "method": method}
-        changes = self._changes("method", cell)
-        shared = {key: self.config[key] for key in ("target", "examples", "precision")}
-        return self._cached(self.methods[method], f"methods.{method}", changes, shared)
+        cell = _cell(dataset, model, seed, method)
+        return self._resolved("method", cell, ("target", "examples", "precision"))
 
     def evaluate_options(
         self, dataset: str, model: str, seed: int, method: str, metric: str
     ) -> str:
         """Return what scores depend on."""
-        cell: Cell = {
-            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
-        }  # fmt: skip
-        changes = self._changes("metric", cell)
-        shared = {"precision": self.config["precision"]} if self.runs_model(metric) else {}
-        return self._cached(self.metrics[metric], f"metrics.{metric}", changes, shared)
+        cell = _cell(dataset, model, seed, method, metric)
+        return self._resolved("metric", cell, ["precision"] if self.runs_model(metric) else [])
 
     def test_options(self, dataset: str, model: str, seed: int, method: str, metric: str) -> str:
         """Return what a test depends on."""
-        cell: Cell = {
-            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric
-        }  # fmt: skip
-        return canonical({"statistics": self.statistics(cell), "digest": digests.test()})
+        statistics = self.statistics(_cell(dataset, model, seed, method, metric))
+        return canonical({"statistics": statistics, "digest": digests.test()})
 
     def cost_options(self) -> str:
         """Return what the costs of jobs depend on, beside the jobs."""
@@ -340,20 +322,23 @@ class Experiment:
     def report_options(self) -> str:
         """Return what the report depends on, beside its inputs."""
         sources = tuple(entry.source for entry in self.analyses.used)
-        return canonical({**self.grid(), "digest": digests.report(sources)})
-
-    def grid(self) -> Mapping[str, Any]:
-        """Return which cells there are, and how the report shows them."""
-        return self._grid
+        return canonical({**self.grid, "digest": digests.report(sources)})
 
     @cached_property
-    def _grid(self) -> dict[str, Any]:
+    def _axes(self) -> dict[str, Any]:
         return {
-            "title": self.config["title"],
             "pairs": self.pairs,
             "seeds": self.seeds,
             "methods": [[i.id, i.entry.id] for i in self.methods.values()],
             "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
+        }
+
+    @cached_property
+    def grid(self) -> Mapping[str, Any]:
+        """Which cells there are, and how the report shows them."""
+        return {
+            **self._axes,
+            "title": self.config["title"],
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
             "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
             "study": self.config["study"],
@@ -365,38 +350,44 @@ class Experiment:
 
     def report_inputs(self) -> list[str]:
         """Return the artefacts that the report is made from."""
-        files = layout.report_inputs(self.grid())
+        files = layout.report_inputs(self.grid)
         return [f"{self.results}/{layout.path_of(artefact, ids)}" for artefact, ids in files]
 
     def write_grid(self) -> None:
         """Leave the grid in the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
-            path.write_text(canonical(self.grid()), encoding="utf-8")
+            path.write_text(canonical(self.grid), encoding="utf-8")
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""
         settled = {**self.config["statistics"], **self._changes("statistics", cell)}
         return {key: value for key, value in settled.items() if key != "family"}
 
-    def _cached(
-        self, instance: Instance, where: str, changes: Mapping[str, Any], shared: Mapping[str, Any]
-    ) -> str:
-        """Resolve an instance once per set of overrides: a grid asks thousands of times."""
+    def _instance(self, kind: str, cell: Cell) -> Instance:
+        return (self.methods if kind == "method" else self.metrics)[str(cell[kind])]
+
+    def _resolved(self, kind: str, cell: Cell, shared: Iterable[str]) -> str:
+        """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
+        instance, changes = self._instance(kind, cell), self._changes(kind, cell)
+        where = f"{kind}s.{instance.id}"
         key = (where, canonical(changes))
         if key not in self._memo:
-            self._memo[key] = canonical({**instance.resolved(where, changes), **shared})
+            settings = {name: self.config[name] for name in shared}
+            self._memo[key] = canonical({**instance.resolved(where, changes), **settings})
         return self._memo[key]
 
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
         """Merge the overrides of one block that match a cell."""
-        merged: dict[str, Any] = {}
-        for found in self._blocks(block, cell):
-            merged.update(found)
-        return merged
+        return {key: value for one in self._blocks(block, cell) for key, value in one.items()}
 
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
         return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
+
+
+def _cell(*ids: str | int) -> dict[str, str | int]:
+    """Return ids by name, in the order in which paths have them."""
+    return dict(zip(layout.levels("tests"), ids, strict=False))
 
 
 def _matches(match: Mapping[str, Any], cell: Cell) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 from itertools import groupby
@@ -22,8 +22,6 @@ from exparity.artefacts.lineage import identity, lineage, recorded_lineage
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
-
-Ids = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -72,55 +70,24 @@ def outdated(experiment: Experiment) -> dict[str, str]:
 
 
 def _jobs(experiment: Experiment) -> Iterator[Job]:
-    """Yield all jobs of the grid, each after those that it needs."""
-    place = partial(_place, experiment)
-    for dataset in experiment.datasets:
-        ids = {"dataset": dataset}
-        options = partial(experiment.prepare_options, dataset)
-        yield Job(options, experiment.prepare_inputs(dataset), [place("data", ids)])
-    for dataset, model in experiment.pairs:
-        for seed in experiment.seeds:
-            yield from _jobs_of_model(
-                experiment, {"dataset": dataset, "model": model, "seed": seed}
-            )
-    yield from _jobs_of_analyses(experiment)
-    page = [f"{experiment.results}/report/{name}" for name in ("index.html", "tables", "figures")]
-    yield Job(experiment.report_options, experiment.report_inputs(), [place("disparity", {})], page)
+    """Yield all jobs, each after those that it needs."""
 
+    def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
+        return [f"{experiment.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
-def _jobs_of_model(experiment: Experiment, cell: dict[str, Any]) -> Iterator[Job]:
-    """Yield the jobs of one trained classifier."""
-    place = partial(_place, experiment)
-    data, models, predictions = (place(a, cell) for a in ("data", "models", "predictions"))
-    options = partial(experiment.finetune_options, **cell)
-    reads = [data, *experiment.checkpoint_inputs(cell["model"])]
-    yield Job(options, reads, [predictions, models])
-    for method in experiment.methods:
-        ids = {**cell, "method": method}
-        explanations = place("explanations", ids)
-        options = partial(experiment.explain_options, **ids)
-        yield Job(options, [data, predictions], [explanations])
-        for metric in experiment.metrics:
-            ids = {**cell, "method": method, "metric": metric}
-            scores = place("scores", ids)
-            options = partial(experiment.evaluate_options, **ids)
-            yield Job(options, [data, explanations], [scores])
-            options = partial(experiment.test_options, **ids)
-            yield Job(options, [scores], [place("tests", ids)])
-
-
-def _jobs_of_analyses(experiment: Experiment) -> Iterator[Job]:
-    analyses = experiment.analyses
-    for entry in analyses.used:
-        for ids in analyses.cells(entry.id):
-            reads = analyses.inputs(entry.id, ids).values()
-            files = [path for one in reads for path in ([one] if isinstance(one, str) else one)]
-            options = partial(analyses.options, entry.id, ids)
-            yield Job(options, files, [analyses.output(entry.id, ids)])
-
-
-def _place(experiment: Experiment, artefact: str, ids: Ids) -> str:
-    return f"{experiment.results}/{layout.path_of(artefact, ids)}"
+    for stage, (reads, writes) in layout.STAGES.items():
+        for ids in layout.cells(experiment.grid, writes[0]):
+            inputs = [*experiment.own_inputs(stage, ids), *place(reads, ids)]
+            yield Job(partial(experiment.options, stage, ids), inputs, place(writes, ids))
+    for entry in experiment.analyses.used:
+        for ids in experiment.analyses.cells(entry.id):
+            several = experiment.analyses.inputs(entry.id, ids).values()
+            inputs = [path for one in several for path in ([one] if isinstance(one, str) else one)]
+            options = partial(experiment.analyses.options, entry.id, ids)
+            yield Job(options, inputs, place([entry.facts.artefact], ids))
+    beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
+    inputs = experiment.report_inputs()
+    yield Job(experiment.report_options, inputs, place(["disparity"], {}), beside)
 
 
 def _is_checkpoint(path: str) -> bool:

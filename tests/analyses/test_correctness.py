@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity import InputError
 from exparity.analyses.correctness._performance import SUBSETS, performance
 
 NAN = math.nan
@@ -79,8 +78,3 @@ def test_equals_the_loop(data):
         expected = np.mean(defined) if defined else NAN
         assert row.mean == pytest.approx(expected, nan_ok=True)
     assert {subset for subset, _ in found} <= set(SUBSETS)
-
-
-def test_columns_of_other_lengths_are_refused():
-    with pytest.raises(InputError, match="2 scores, 1 predictions, 2 groups and 2 sets"):
-        performance([0.1, 0.2], [True], ["a", "b"], ["a", "b"])

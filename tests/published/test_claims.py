@@ -11,7 +11,7 @@ from published.made_up import OPTIONS, rows_like
 from exparity.core.errors import InputError
 from exparity.published.claims import holds
 from exparity.published.comparison import compare_results
-from exparity.published.expressions import parse_counted
+from exparity.published.expressions import parse_counted, parse_ordering
 from exparity.resources import resource
 
 GECO = ("geco_all", "geco_subj")
@@ -274,3 +274,26 @@ class TestFromOurs:
 )
 def test_whether_a_statement_holds(printed, value, bound, expected):
     assert holds(printed, value, bound) is expected
+
+
+class TestOrderings:
+    VALUES = {"a": 0.3, "b": 0.3, "c": 0.2}  # noqa: RUF012
+
+    @pytest.mark.parametrize(
+        ("expression", "holds"),
+        [
+            ("{a, b} > {c}", True),
+            ("{a, b} > rest", True),
+            ("{a} > rest", False),
+            ("{a} >= rest", True),
+            ("rest >= {c}", True),
+            ("rest >= {a}", False),
+        ],
+    )
+    def test_by_hand(self, expression, holds):
+        assert parse_ordering(expression).holds(self.VALUES) is holds
+
+    @pytest.mark.parametrize("expression", ["{a}", "{a} < {b}", "{a} > {b} > {c}"])
+    def test_what_orders_nothing_is_refused(self, expression):
+        with pytest.raises(ValueError, match="orders nothing"):
+            parse_ordering(expression)

@@ -6,7 +6,7 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 import pyarrow as pa
 
@@ -113,7 +113,7 @@ def record_columns(kind: type[Any]) -> dict[str, pa.DataType]:
     columns = {}
     for name, hint in get_type_hints(kind).items():
         plain = next(_TYPES[part] for part in (*get_args(hint), hint) if part in _TYPES)
-        columns[name] = pa.list_(plain) if Ellipsis in get_args(hint) else plain
+        columns[name] = pa.list_(plain) if get_origin(hint) in (list, tuple) else plain
     return columns
 
 

@@ -4,7 +4,7 @@
 ``considerable(…)`` those of cells whose mean effect is considerable, ``runs()`` all. A name is an
 id or one of the study's sets of ids; ``training`` is ``pretrained`` or ``scratch``. The least of
 several groups is ``smallest(model, significant(…))``. A single name is a setting: how a study was
-run.
+run. ``{a, b} > rest`` says that a and b are above all others.
 """
 
 from __future__ import annotations
@@ -78,3 +78,43 @@ def _condition(
         case ast.keyword(arg=str(kind), value=ast.Name(id=name)) if kind in _CELLS_BY:
             return kind, tuple(sets.get(name, (name,)))
     raise ValueError
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """Which of several values are above which; no names stand for all others.
+
+    Attributes:
+        above: names of those that are above.
+        below: names of those that are below.
+        strict: whether they must not be equal.
+    """
+
+    above: tuple[str, ...]
+    below: tuple[str, ...]
+    strict: bool
+
+    @property
+    def named(self) -> tuple[str, ...]:
+        """The names on both sides."""
+        return *self.above, *self.below
+
+    def holds(self, values: Mapping[str, float]) -> bool:
+        """Return whether values are so ordered; all that are named must be there."""
+        rest = [value for name, value in values.items() if name not in self.named]
+        least = min([values[name] for name in self.above] or rest)
+        greatest = max([values[name] for name in self.below] or rest)
+        return least > greatest if self.strict else least >= greatest
+
+
+def parse_ordering(expression: str) -> Ordering:
+    """Parse an ordering such as ``{a, b} > {c}`` or ``rest >= {d}``."""
+    match ast.parse(expression, mode="eval").body:
+        case ast.Compare(left=left, ops=[ast.Gt() | ast.GtE() as operator], comparators=[right]):
+            return Ordering(_names(left), _names(right), isinstance(operator, ast.Gt))
+    raise ValueError(f"'{expression}' orders nothing")
+
+
+def _names(node: ast.expr) -> tuple[str, ...]:
+    """Return the names in a set; none of ``rest``."""
+    return tuple(name.id for name in getattr(node, "elts", ()))

@@ -59,6 +59,12 @@ def dataset_facts() -> dict[tuple[str, str], float]:
     }
 
 
+@cache
+def statements(ranked: str) -> list[dict[str, str]]:
+    """Return what is said of mass accuracy of ``methods`` or ``schemes``, printed in figures."""
+    return [row for row in published_table(_STUDY, "claims") if row["ranked"] == ranked]
+
+
 def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
     """Return our models that are a published training scheme, by id.
 

@@ -49,8 +49,8 @@ class PermutedTest:
             ``undefined_values``.
     """
 
-    scheme: Scheme
-    test: Test
+    scheme: str
+    test: str
     group_a: str
     group_b: str
     n_permutations: int

@@ -15,15 +15,21 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import analysis, fields
-from exparity.analyses.attribution_difference._words import WordPair, attribution_differences
+from exparity.analyses._reading import read_all
+from exparity.analyses.attribution_difference._words import (
+    WordDifference,
+    WordPair,
+    attribution_differences,
+)
 from exparity.analyses.attribution_difference.section import findings
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.data.table import read_prepared
 from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray, Range
 from exparity.metrics import Attribution, word_arrays
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import cell_of
 
 log = logging.getLogger(__name__)
 Sets = Mapping[str, Mapping[str, Example]]
@@ -37,17 +43,7 @@ Sets = Mapping[str, Mapping[str, Example]]
     columns=fields(
         ("group_a", pa.string()),
         ("group_b", pa.string()),
-        ("word_a", pa.string()),
-        ("word_b", pa.string()),
-        ("n_sets", pa.int64()),
-        ("n_words", pa.int64()),
-        ("mean_a", pa.float64()),
-        ("mean_b", pa.float64()),
-        ("mean_difference", pa.float64()),
-        ("mean_absolute_difference", pa.float64()),
-        ("d_z", pa.float64()),
-        ("p", pa.float64()),
-        ("p_holm", pa.float64()),
+        *record_columns(WordDifference).items(),
     ),
     keys=("method", "group_a", "group_b", "word_a", "word_b"),
     ids=("method",),
@@ -80,7 +76,7 @@ def attribution_difference_cell(
         InputError: a file of another trained classifier or other data, data without rationales, or
             a bad option.
     """
-    start = time.monotonic()
+    start, stage = time.monotonic(), "attribution_difference"
     prepared = read_prepared(data, "test")
     if all(example.rationale is None for example in prepared.examples):
         raise InputError(f"{data}: no example has a rationale, so no words can be compared")
@@ -91,14 +87,9 @@ def attribution_difference_cell(
     rows: list[dict[str, Any]] = []
     ids: dict[str, Any] = {}
     unaligned: set[str] = set()
-    for path in explanations:
-        table, metadata = read_examples(path, "explanations")
-        ids = ids or cell_of(metadata)
-        require_same_cell(
-            (data, {"dataset": prepared.dataset}),
-            (explanations[0], ids),
-            (path, metadata["wildcards"]),
-        )
+    of_data = data, {"dataset": prepared.dataset}
+    for path, table, metadata in read_all(stage, "explanations", explanations, of_data):
+        ids = cell_of(metadata)
         values = _word_values(path, table.to_pylist(), prepared.examples, attribution)
         for a, b in combinations(prepared.groups, 2):
             pairs = _pairs(sets, a, b, values, unaligned)
@@ -106,8 +97,6 @@ def attribution_difference_cell(
                 {"method": metadata["wildcards"]["method"], "group_a": a, "group_b": b, **asdict(r)}
                 for r in attribution_differences(pairs, min_sets=min_sets)
             ]
-    if not ids:
-        raise InputError("attribution_difference: needs at least one explanations artefact")
     if not rows:
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
     if unaligned:
@@ -117,7 +106,7 @@ def attribution_difference_cell(
         "attribution_differences",
         rows,
         ids,
-        stage="attribution_difference",
+        stage=stage,
         parameters={"attribution": attribution, "min_sets": min_sets},
         seconds=time.monotonic() - start,
         extra={

@@ -14,6 +14,9 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.interface import FloatArray
+from exparity.stats.effect import d_z
+from exparity.stats.multiplicity import holm
+from exparity.stats.rank_tests import signed_rank
 
 
 @dataclass(frozen=True)
@@ -92,14 +95,12 @@ def attribution_differences(
     for pair in kept:
         words[pair.word_a.lower(), pair.word_b.lower()].append(pair)
     together = _compared("", "", kept, min_sets)
-    found = [_compared(a, b, part, min_sets) for (a, b), part in words.items()]
-    found.sort(key=lambda row: (-row.n_sets, row.word_a, row.word_b))
-    from exparity.stats.multiplicity import holm
-
-    corrected = holm([row.p for row in found])
+    by_word = [_compared(a, b, part, min_sets) for (a, b), part in words.items()]
+    by_word.sort(key=lambda word: (-word.n_sets, word.word_a, word.word_b))
+    corrected = holm([word.p for word in by_word]).tolist()
     return [
         together,
-        *(replace(row, p_holm=float(p)) for row, p in zip(found, corrected, strict=True)),
+        *(replace(word, p_holm=p) for word, p in zip(by_word, corrected, strict=True)),
     ]
 
 
@@ -109,9 +110,6 @@ def _compared(word_a: str, word_b: str, pairs: Sequence[WordPair], min_sets: int
         by_set[pair.set_id].append((pair.value_a, pair.value_b))
     means = np.array([np.mean(values, axis=0) for values in by_set.values()])  # (sets, 2)
     differences: FloatArray = means[:, 0] - means[:, 1]
-    from exparity.stats.effect import d_z
-    from exparity.stats.rank_tests import signed_rank
-
     p = float(signed_rank(differences)) if len(differences) >= min_sets else np.nan
     sizes = [abs(pair.value_a - pair.value_b) for pair in pairs]
     return WordDifference(

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.artefacts.schemas import record_columns
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
@@ -19,17 +20,12 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
-_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_COLUMNS = pa.schema({
-    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "group_a": _TEXT, "group_b": _TEXT,
-    "word_a": _TEXT, "word_b": _TEXT, "mean_difference": _FLOAT, "mean_absolute": _FLOAT,
-    "significant": _INT, "tested": _INT, "n_sets": _INT,
-})  # fmt: skip
+_IDS = ("dataset", "model", "method", "group_a", "group_b", "word_a", "word_b")
 
 
 @dataclass(frozen=True)
 class Difference:
-    """One word, or all, of one model and method over its seeds.
+    """One word, or all, of one model and method over its seeds; an empty word stands for all.
 
     Attributes:
         mean_difference: mean over seeds of first minus second group; None if there is none.
@@ -39,6 +35,13 @@ class Difference:
         n_sets: most matched sets that a seed has.
     """
 
+    dataset: str
+    model: str
+    method: str
+    group_a: str
+    group_b: str
+    word_a: str
+    word_b: str
     mean_difference: float | None
     mean_absolute: float | None
     significant: int
@@ -140,6 +143,7 @@ def _table(
 
 def _difference(rows: Sequence[Mapping[str, Any]], alpha: float) -> Difference:
     return Difference(
+        **{name: rows[0][name] for name in _IDS},
         mean_difference=mean_and_sd([row["mean_difference"] for row in rows])[0],
         mean_absolute=mean_and_sd([row["mean_absolute_difference"] for row in rows])[0],
         significant=sum(row["p_holm"] <= alpha for row in rows),
@@ -157,17 +161,12 @@ def findings(
     title = "Attribution of words within matched sets"
     return Findings(
         {"differences": tables, "noise": noise, "meaning": meaning_of(ROUNDING_NOISE)},
-        [Export("attribution_differences", title, _COLUMNS, _export(tables))],
+        [
+            Export(
+                "attribution_differences",
+                title,
+                pa.schema(record_columns(Difference).items()),
+                [asdict(difference) for table in tables for difference in table.cells.values()],
+            )
+        ],
     )
-
-
-def _export(tables: Sequence[DifferenceTable]) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": table.dataset, "group_a": table.group_a, "group_b": table.group_b,
-            "model": model, "method": method, "word_a": word[0], "word_b": word[1],
-            **asdict(difference),
-        }
-        for table in tables
-        for (model, method, word), difference in table.cells.items()
-    ]  # fmt: skip

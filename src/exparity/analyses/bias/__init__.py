@@ -10,14 +10,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stats.model_bias import BiasRow, is_collapsed, model_bias
 
 log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
@@ -34,17 +34,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     level="seed",
     reads=("data", "predictions"),
     artefact="bias",
-    columns=fields(
-        ("quantity", pa.string()),
-        ("group", pa.string()),
-        ("group_b", pa.string()),
-        ("class_name", pa.string()),
-        ("value", pa.float64()),
-        ("n", pa.int64()),
-        ("ci_low", pa.float64()),
-        ("ci_high", pa.float64()),
-        ("flags", pa.list_(pa.string())),
-    ),
+    columns=fields(*record_columns(BiasRow).items()),
     keys=("quantity", "group", "group_b", "class_name"),
     display="Model bias",
     block="statistics",
@@ -71,8 +61,6 @@ def bias_cell(
         InputError: the files are of different datasets, predictions are missing or there twice, a
             row does not fit what the data declare, or an option is out of range.
     """
-    from exparity.stats.model_bias import is_collapsed, model_bias
-
     start = time.monotonic()
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
@@ -80,16 +68,18 @@ def bias_cell(
     table, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     require_same_cell((data, declared["wildcards"]), (predictions, ids))
-    columns = {name: table.column(name).to_pylist() for name in _COLUMNS}
+    label, predicted, probabilities, group, match_id = (
+        table.column(name).to_pylist() for name in _COLUMNS
+    )
     try:
         rows = model_bias(
-            columns["label"],
-            columns["predicted"],
-            columns["probabilities"],
-            columns["group"],
+            label,
+            predicted,
+            probabilities,
+            group,
             declared["groups"],
             declared["labels"],
-            columns["match_id"],
+            match_id,
             seed=derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"]),
             confidence=confidence,
             resamples=resamples,
@@ -98,7 +88,7 @@ def bias_cell(
         raise InputError(f"{predictions}: {error}") from None
     undefined = sum(math.isnan(row.value) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
-    if is_collapsed(columns["predicted"]):
+    if is_collapsed(predicted):
         log.warning("the classifier predicts one class for every test example")
     write_artefact(
         output,
@@ -109,9 +99,7 @@ def bias_cell(
         parameters={"confidence": confidence, "resamples": resamples},
         seconds=time.monotonic() - start,
         extra={
-            "groups": declared["groups"],
-            "labels": declared["labels"],
-            "attribute": declared["attribute"],
+            **{name: declared[name] for name in ("groups", "labels", "attribute")},
             "notes": {"undefined": undefined},
         },
     )

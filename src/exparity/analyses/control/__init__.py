@@ -8,14 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
-import pyarrow as pa
-
 from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses._reading import read_all
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import cell_of, read_scores, require_same_cell
+from exparity.stages.cell import cell_of
+from exparity.stats.permutation import PermutedTest, permutation_control
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -35,16 +36,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     level="seed",
     reads=("scores",),
     artefact="controls",
-    columns=fields(
-        ("scheme", pa.string()),
-        ("test", pa.string()),
-        ("group_a", pa.string()),
-        ("group_b", pa.string()),
-        ("n_permutations", pa.int64()),
-        ("n_significant", pa.int64()),
-        ("rate", pa.float64()),
-        ("flags", pa.list_(pa.string())),
-    ),
+    columns=fields(*record_columns(PermutedTest).items()),
     keys=("method", "metric", "scheme", "test", "group_a", "group_b"),
     ids=("method", "metric"),
     block="controls.permutation",
@@ -73,19 +65,13 @@ def control_cells(
             classifier than the first or of the same method and metric as another, or an option is
             out of range.
     """
-    from exparity.stats.permutation import permutation_control
-
     start = time.monotonic()
-    parameters = {"alpha": alpha, "repeats": repeats, "schemes": list(schemes)}
     rows: list[dict[str, Any]] = []
-    seen: dict[tuple[str, str], Path] = {}
+    paths: dict[tuple[str, str], Path] = {}
     facts: dict[str, Any] = {}
     trained: dict[str, Any] = {}
-    for path in scores:
-        table, metadata = read_scores(path)
-        ids = metadata["wildcards"]
-        trained = trained or cell_of(metadata)
-        require_same_cell((scores[0], trained), (path, ids))
+    for path, table, metadata in read_all("control", "scores", scores):
+        trained, ids = cell_of(metadata), metadata["wildcards"]
         compared = {name: metadata[name] for name in ("groups", "attribute")}
         facts = facts or compared
         if compared != facts:
@@ -94,15 +80,18 @@ def control_cells(
                 "evaluate both again"
             )
         cell = ids["method"], ids["metric"]
-        if cell in seen:
-            raise InputError(f"{path}: holds {cell[1]} of {cell[0]}, as {seen[cell]} does")
-        seen[cell] = path
+        if cell in paths:
+            raise InputError(f"{path}: holds {cell[1]} of {cell[0]}, as {paths[cell]} does")
+        paths[cell] = path
+        values, groups, sets = (
+            table.column(name).to_pylist() for name in ("score", "group", "match_id")
+        )
         try:
             results = permutation_control(
-                table.column("score").to_pylist(),
-                table.column("group").to_pylist(),
+                values,
+                groups,
                 facts["groups"],
-                table.column("match_id").to_pylist(),
+                sets,
                 seed=derive_seed(ids["seed"], "control", ids["dataset"], ids["model"], *cell),
                 alpha=alpha,
                 repeats=repeats,
@@ -111,18 +100,15 @@ def control_cells(
         except InputError as error:
             raise InputError(f"{path}: {error}") from None
         for result in results:
-            row = {"method": cell[0], "metric": cell[1], **asdict(result)}
-            row["flags"] += metadata.get("flags", [])
-            rows.append(row)
-    if not rows:
-        raise InputError("a control needs at least one scores artefact")
+            result.flags.extend(metadata.get("flags", []))
+            rows.append({"method": cell[0], "metric": cell[1], **asdict(result)})
     write_artefact(
         output,
         "controls",
         rows,
         trained,
         stage="control",
-        parameters=parameters,
+        parameters={"alpha": alpha, "repeats": repeats, "schemes": list(schemes)},
         seconds=time.monotonic() - start,
         extra=facts,
     )

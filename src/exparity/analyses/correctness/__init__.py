@@ -8,15 +8,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses.correctness._performance import performance
+from exparity.analyses._reading import read_all
+from exparity.analyses.correctness._performance import Performance, performance
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
-from exparity.stages.cell import cell_of, read_examples, read_scores, require_same_cell
+from exparity.stages.cell import cell_of, read_examples
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -33,15 +33,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     level="seed",
     reads=("scores", "predictions"),
     artefact="correctness",
-    columns=fields(
-        ("subset", pa.string()),
-        ("group", pa.string()),
-        ("n", pa.int64()),
-        ("n_undefined", pa.int64()),
-        ("mean", pa.float64()),
-        ("sd", pa.float64()),
-        ("median", pa.float64()),
-    ),
+    columns=fields(*record_columns(Performance).items()),
     keys=("method", "metric", "subset", "group"),
     ids=("method", "metric"),
     metric_needs="rationale",
@@ -68,30 +60,24 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) 
     right = {row["example_id"]: row["predicted"] == row["label"] for row in columns}
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for path in scores:
-        table, metadata = read_scores(path)
-        require_same_cell((predictions, ids), (path, metadata["wildcards"]))
+    for path, table, metadata in read_all("correctness", "scores", scores, (predictions, ids)):
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
-        given = table.to_pydict()
-        missing = set(given["example_id"]) - right.keys()
+        examples = table.column("example_id").to_pylist()
+        missing = set(examples) - right.keys()
         if missing:
             raise InputError(
                 f"{predictions}: has no prediction for example '{min(missing)}' of {path}; run "
                 "finetune again on this data"
             )
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
-        rows += [
-            {**cell, **asdict(part)}
-            for part in performance(
-                given["score"],
-                [right[key] for key in given["example_id"]],
-                given["group"],
-                metadata["groups"],
-                given["match_id"],
-            )
-        ]
-    if not rows:
-        raise InputError("correctness: needs at least one scores artefact")
+        parts = performance(
+            table.column("score").to_numpy(),
+            [right[example] for example in examples],
+            table.column("group").to_pylist(),
+            metadata["groups"],
+            table.column("match_id").to_pylist(),
+        )
+        rows += [{**cell, **asdict(part)} for part in parts]
     write_artefact(
         output,
         "correctness",

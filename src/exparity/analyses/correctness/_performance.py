@@ -6,12 +6,11 @@ The published benchmark reports it on the sentences that the classifier gets rig
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.core.errors import InputError
 from exparity.interface import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
@@ -60,26 +59,17 @@ def performance(
     Returns:
         One per subset and group. ``correct_sets`` is left out if there are no sets; an example
         without one is none of it.
-
-    Raises:
-        InputError: the lengths disagree.
     """
     values = np.asarray(scores, dtype=np.float64)
     correct = np.asarray(right, dtype=bool)
-    lengths = {len(values), len(correct), len(groups), len(groups if sets is None else sets)}
-    if len(lengths) > 1:
-        raise InputError(
-            f"correctness: {len(values)} scores, {len(correct)} predictions, {len(groups)} groups "
-            f"and {len(groups if sets is None else sets)} sets; give one of each per example"
-        )
     names = np.asarray(groups, dtype=object)
     masks = {"all": np.ones(len(values), bool), "correct": correct}
     if sets is not None and any(match is not None for match in sets):
         masks["correct_sets"] = _of_correct_sets(correct, sets)
     return [
-        found
+        _described(subset, group, values[mask & (names == group)] if group else values[mask])
         for subset, mask in masks.items()
-        for found in _described(subset, values, mask, names, order)
+        for group in ("", *order)
     ]
 
 
@@ -88,18 +78,14 @@ def _of_correct_sets(correct: BoolArray, sets: Sequence[str | None]) -> BoolArra
     return np.array([match is not None and match not in wrong for match in sets], dtype=bool)
 
 
-def _described(
-    subset: str, values: FloatArray, mask: BoolArray, groups: np.ndarray, order: Sequence[str]
-) -> Iterator[Performance]:
-    for group in ("", *order):
-        chosen = values[mask & (groups == group)] if group else values[mask]
-        kept = chosen[~np.isnan(chosen)]
-        yield Performance(
-            subset=subset,
-            group=group,
-            n=len(kept),
-            n_undefined=len(chosen) - len(kept),
-            mean=float(kept.mean()) if len(kept) else np.nan,
-            sd=float(kept.std(ddof=1)) if len(kept) > 1 else np.nan,
-            median=float(np.median(kept)) if len(kept) else np.nan,
-        )
+def _described(subset: str, group: str, scores: FloatArray) -> Performance:
+    defined = scores[~np.isnan(scores)]
+    return Performance(
+        subset=subset,
+        group=group,
+        n=len(defined),
+        n_undefined=len(scores) - len(defined),
+        mean=float(defined.mean()) if len(defined) else np.nan,
+        sd=float(defined.std(ddof=1)) if len(defined) > 1 else np.nan,
+        median=float(np.median(defined)) if len(defined) else np.nan,
+    )

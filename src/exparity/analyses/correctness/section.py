@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -11,31 +11,33 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.published.gecobench import DATASETS, REFERENCE, accuracies, model_bias, schemes_of
+from exparity.artefacts.schemas import record_columns
+from exparity.published.expressions import parse_ordering
+from exparity.published.gecobench import (
+    DATASETS,
+    REFERENCE,
+    accuracies,
+    model_bias,
+    schemes_of,
+    statements,
+)
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
-_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_COLUMNS = pa.schema({
-    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "metric": _TEXT, "subset": _TEXT,
-    "group": _TEXT, "mean": _FLOAT, "sd": _FLOAT, "n": _INT, "undefined": _INT,
-})  # fmt: skip
+_IDS = ("dataset", "model", "method", "metric", "subset", "group")
 _MEASURES = {
     "tpr": "True positive rate",
     "tnr": "True negative rate",
     "apd": "Average prediction difference",
 }
-TOP = ("pattern_variant", "gradient_x_input")
-RANDOM = "uniform_random"
-TUNED, FIXED = ("bert_ce", "bert_cef"), ("bert_c", "bert_cefaf")
 
 
 @dataclass(frozen=True)
 class Level:
-    """A metric's mean over some examples, over seeds.
+    """A metric's mean over some examples of a cell, over seeds.
 
     Attributes:
         mean: mean of the seeds' means; None where no seed has one.
@@ -44,6 +46,12 @@ class Level:
         undefined: scores that are not defined, of all seeds.
     """
 
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    subset: str
+    group: str
     mean: float | None
     sd: float | None
     n: int
@@ -90,8 +98,8 @@ class CorrectnessTable:
             of[line.method][line.model] = line
 
         def mean(method: str) -> float:
-            found = [_of_correct(line.levels) for line in of[method].values()]
-            return mean_and_sd([m for m in found if m is not None])[0] or 0.0
+            means = [_of_correct(line.levels) for line in of[method].values()]
+            return mean_and_sd([m for m in means if m is not None])[0] or 0.0
 
         return [(method, of[method]) for method in sorted(of, key=mean, reverse=True)]
 
@@ -131,11 +139,12 @@ def _lines(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
     for row in rows:
         levels = cells.setdefault((row["model"], row["method"]), {})
         levels.setdefault((row["subset"], row["group"]), []).append(row)
-    found = {cell: {key: _level(part) for key, part in parts.items()}
-             for cell, parts in cells.items()}  # fmt: skip
+    summaries = {
+        cell: {key: _level(part) for key, part in parts.items()} for cell, parts in cells.items()
+    }
     lines = []
-    for (model, method), summary in found.items():
-        means = [_of_correct(other) for (m, _), other in found.items() if m == model]
+    for (model, method), summary in summaries.items():
+        means = [_of_correct(other) for (m, _), other in summaries.items() if m == model]
         own = _of_correct(summary)
         rank = None if own is None else 1 + sum(x is not None and x > own for x in means)
         lines.append(Line(model, method, summary, rank))
@@ -149,7 +158,9 @@ def _of_correct(levels: Mapping[tuple[str, str], Level]) -> float | None:
 
 def _level(rows: Sequence[Mapping[str, Any]]) -> Level:
     mean, sd = mean_and_sd([row["mean"] for row in rows])
-    return Level(mean, sd, sum(r["n"] for r in rows), sum(r["n_undefined"] for r in rows))
+    n, undefined = (sum(row[name] for row in rows) for name in ("n", "n_undefined"))
+    ids = {name: rows[0][name] for name in _IDS}
+    return Level(**ids, mean=mean, sd=sd, n=n, undefined=undefined)
 
 
 def published_claims(
@@ -178,50 +189,45 @@ def published_claims(
             if line.model in schemes and mean is not None:
                 of[schemes[line.model]].setdefault(methods[line.method], mean)
         for scheme, means in of.items():
-            claims += _of_one_scheme(table.dataset, scheme, means)
-        if datasets[table.dataset] == "geco_all":
-            claims += _of_embeddings(table.dataset, of)
+            claims += _of_methods(table.dataset, scheme, means)
+        claims += _of_schemes(table.dataset, datasets[table.dataset], of)
     return claims
 
 
-def _of_one_scheme(dataset: str, scheme: str, means: Mapping[str, float]) -> list[Claim]:
-    order = sorted(means, key=lambda method: -means[method])
-
-    def claim(text: str, shown: Sequence[str], holds: bool) -> Claim:
-        ours = " > ".join(f"{method} {means[method]:.3f}" for method in shown)
-        return Claim(f"{scheme}: {text}", "3.1", dataset, ours, holds)
-
-    found = []
-    best, second = TOP
-    if scheme == "ola_cea" and {best, second} < set(order):
-        holds = set(order[:2]) == {best, second}
-        last = 1 + max(order.index(best), order.index(second), 2)
-        text = f"{best} and {second} are the two best methods"
-        found.append(claim(text, order[:last], holds))
-    elif best in order and len(order) > 1:
-        last = 1 + max(order.index(best), 1)
-        text = f"no method reaches {best}"
-        found.append(claim(text, order[:last], order[0] == best))
-    if RANDOM in order and len(order) > 1:
-        first = min(order.index(RANDOM), len(order) - 2)
-        text = f"no method is below {RANDOM}"
-        found.append(claim(text, order[first:], order[-1] == RANDOM))
-    return found
+def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[Claim]:
+    """Yield the statements on the methods of a scheme; of those on the best one, the first."""
+    said = False
+    for statement in statements("methods"):
+        ordering = parse_ordering(statement["ordering"])
+        applies = statement["scheme"] in ("", scheme) and set(ordering.named) < means.keys()
+        if not applies or (said and ordering.above):
+            continue
+        said = said or bool(ordering.above)
+        order = sorted(means, key=lambda method: -means[method])
+        places = [order.index(method) for method in ordering.named]
+        if ordering.above:
+            order = order[: 1 + max(*places, len(places))]
+        else:
+            order = order[min(*places, len(order) - 1 - len(places)) :]
+        ours = " > ".join(f"{method} {means[method]:.3f}" for method in order)
+        text = f"{scheme}: {statement['description']}"
+        yield Claim(text, statement["section"], dataset, ours, ordering.holds(means))
 
 
-def _of_embeddings(dataset: str, of: Mapping[str, Mapping[str, float]]) -> list[Claim]:
-    """Compare schemes by their mean over the methods that all of them have."""
-    if not all(scheme in of for scheme in (*TUNED, *FIXED)):
-        return []
-    shared = set.intersection(*(set(of[scheme]) for scheme in (*TUNED, *FIXED)))
-    shared -= {TOP[0], RANDOM}
-    if not shared:
-        return []
-    means = {s: sum(of[s][m] for m in shared) / len(shared) for s in (*TUNED, *FIXED)}
-    text = ", ".join(f"{scheme} {mean:.3f}" for scheme, mean in means.items())
-    holds = min(means[s] for s in TUNED) > max(means[s] for s in FIXED)
-    claim = "tuning the embeddings alone beats fixed embeddings and tuning all"
-    return [Claim(f"{claim} (mean over methods)", "3.1", dataset, text, holds)]
+def _of_schemes(
+    dataset: str, registered: str, of: Mapping[str, Mapping[str, float]]
+) -> Iterator[Claim]:
+    """Yield the statements on schemes: on their mean over the methods that all of them have."""
+    for statement in statements("schemes"):
+        ordering = parse_ordering(statement["ordering"])
+        if registered != statement["dataset"] or not of.keys() >= set(ordering.named):
+            continue
+        shared = set.intersection(*(set(of[scheme]) for scheme in ordering.named))
+        if shared := shared - set(statement["without"].split()):
+            means = {s: sum(of[s][m] for m in shared) / len(shared) for s in ordering.named}
+            ours = ", ".join(f"{scheme} {mean:.3f}" for scheme, mean in means.items())
+            text, section = statement["description"], statement["section"]
+            yield Claim(text, section, dataset, ours, ordering.holds(means))
 
 
 def findings(
@@ -229,6 +235,10 @@ def findings(
 ) -> Findings:
     """Return what the report says: the rows over seeds, beside what was published."""
     tables, schemes = correctness_tables(rows), schemes_of(options)
+    columns = pa.schema(record_columns(Level).items())
+    levels = [
+        asdict(level) for table in tables for line in table.lines for level in line.levels.values()
+    ]
     return Findings(
         {
             "correctness": tables,
@@ -241,25 +251,13 @@ def findings(
             "classifiers": _classifiers(study, schemes),
             "reference": REFERENCE,
         },
-        [Export("correctness", "Correctness of explanations", _COLUMNS, _export(tables))],
+        [Export("correctness", "Correctness of explanations", columns, levels)],
     )
-
-
-def _export(tables: Sequence[CorrectnessTable]) -> list[dict[str, Any]]:
-    return [
-        {
-            "dataset": table.dataset, "model": line.model, "method": line.method,
-            "metric": table.metric, "subset": subset, "group": group, **asdict(level),
-        }
-        for table in tables
-        for line in table.lines
-        for (subset, group), level in line.levels.items()
-    ]  # fmt: skip
 
 
 def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
-    found = []
+    classifiers = []
     for dataset, model in study.pairs:
         key = schemes.get(model, ""), study.datasets[dataset]
         if key not in accuracies():
@@ -274,8 +272,8 @@ def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any
                 and _is_published(row, study.declared(dataset).classes[1])
             ]
             lines.append((name, mean_and_sd(values), model_bias()[(*key, measure)]))
-        found.append({"dataset": dataset, "model": model, "scheme": key[0], "lines": lines})
-    return found
+        classifiers.append({"dataset": dataset, "model": model, "scheme": key[0], "lines": lines})
+    return classifiers
 
 
 def _is_published(row: Mapping[str, Any], positive: str) -> bool:

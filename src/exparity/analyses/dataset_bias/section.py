@@ -10,21 +10,19 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.artefacts.schemas import record_columns
 from exparity.published.gecobench import REFERENCE, dataset_facts
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
-_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_COOCCURRENCE = pa.schema({
-    "dataset": _TEXT, "split": _TEXT, "group": _TEXT, "share": _FLOAT, "count": _INT,
-    "n_texts": _INT, "published": _FLOAT,
-})  # fmt: skip
-_WORDS = pa.schema({
-    "dataset": _TEXT, "class_name": _TEXT, "word": _TEXT, "correlation": _FLOAT, "n_texts": _INT,
-    "rationale_share": _FLOAT,
-})  # fmt: skip
+_WORDS = {
+    **dict.fromkeys(("dataset", "class_name", "word"), pa.string()),
+    "correlation": pa.float64(),
+    "n_texts": pa.int64(),
+    "rationale_share": pa.float64(),
+}
 _PUBLISHED_GROUP = "female"
 
 
@@ -33,6 +31,7 @@ class Share:
     """A group's share of all co-occurrences, and how many texts have one of its terms.
 
     Attributes:
+        dataset: the dataset's instance.
         split: of which texts.
         group: the group.
         share: its share; NaN if there are no co-occurrences.
@@ -41,6 +40,7 @@ class Share:
         published: the printed share; None if there is none.
     """
 
+    dataset: str
     split: str
     group: str
     share: float
@@ -74,11 +74,13 @@ def dataset_biases(
         rows: its rows.
         datasets: instance id to registered id.
     """
-    found = []
-    for dataset in dict.fromkeys(row["dataset"] for row in rows):
-        own = [row for row in rows if row["dataset"] == dataset]
-        found.append(DatasetBias(dataset, _shares(own, datasets[dataset]), _associations(own)))
-    return found
+    by_dataset: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        by_dataset.setdefault(row["dataset"], []).append(row)
+    return [
+        DatasetBias(dataset, _shares(own, datasets[dataset]), _associations(own))
+        for dataset, own in by_dataset.items()
+    ]
 
 
 def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
@@ -90,6 +92,7 @@ def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
     printed = dataset_facts().get((registered, "bias_c"))
     shares = [
         Share(
+            dataset=row["dataset"],
             split=row["split"],
             group=row["group"],
             share=row["value"],
@@ -124,22 +127,21 @@ def findings(
 ) -> Findings:
     """Return what the report says: shares by group and words by class."""
     biases = dataset_biases(rows, study.datasets)
-    shares = [{"dataset": b.dataset, **asdict(share)} for b in biases for share in b.shares]
+    shares = [asdict(share) for bias in biases for share in bias.shares]
     words = [
-        {
-            "dataset": b.dataset, "class_name": name, "word": row["word"],
-            "correlation": row["value"], "n_texts": row["n"],
-            "rationale_share": row["rationale_share"],
-        }
-        for b in biases
-        for name, associations in b.associations.items()
+        {**row, "correlation": row["value"], "n_texts": row["n"]}
+        for bias in biases
+        for associations in bias.associations.values()
         for row in associations
-    ]  # fmt: skip
+    ]
     title = "Words beside the terms of each group"
+    share_columns, word_columns = (
+        pa.schema(columns.items()) for columns in (record_columns(Share), _WORDS)
+    )
     return Findings(
         {"dataset_biases": biases, "reference": REFERENCE},
         [
-            Export("cooccurrence", title, _COOCCURRENCE, shares),
-            Export("word_associations", "Words that go with a class", _WORDS, words),
+            Export("cooccurrence", title, share_columns, shares),
+            Export("word_associations", "Words that go with a class", word_columns, words),
         ],
     )

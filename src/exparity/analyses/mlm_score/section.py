@@ -13,17 +13,12 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.artefacts.schemas import record_columns
 from exparity.report.reading import mean_and_sd
+from exparity.stats.compare import compare_groups
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
-
-_TEXT, _INT, _FLOAT = pa.string(), pa.int64(), pa.float64()
-_COLUMNS = pa.schema({
-    "dataset": _TEXT, "model": _TEXT, "group_a": _TEXT, "group_b": _TEXT, "mean_a": _FLOAT,
-    "mean_b": _FLOAT, "difference": _FLOAT, "significant": _INT, "tested": _INT,
-    "likelier": _FLOAT, "n": _INT,
-})  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -83,34 +78,30 @@ def _line(
     seeds: Sequence[Sequence[Mapping[str, Any]]],
     alpha: float,
 ) -> MlmLine:
-    from exparity.stats.compare import compare_groups
-
-    found, likelier = [], []
-    for rows in seeds:
-        kept = [row for row in rows if row["group"] in (a, b)]
-        found.append(
-            compare_groups(
-                [row["mlm_score"] for row in kept],
-                [row["group"] for row in kept],
-                (a, b),
-                [row["match_id"] for row in kept],
-                alpha=alpha,
-                resamples=0,
-            )
+    members = [[row for row in rows if row["group"] in (a, b)] for rows in seeds]
+    comparisons = [
+        compare_groups(
+            [row["mlm_score"] for row in rows],
+            [row["group"] for row in rows],
+            (a, b),
+            [row["match_id"] for row in rows],
+            alpha=alpha,
+            resamples=0,
         )
-        likelier.append(_share_likelier(kept, a, b))
-    p = [one.wilcoxon_p for one in found]
+        for rows in members
+    ]
+    p = [comparison.wilcoxon_p for comparison in comparisons]
     return MlmLine(
         dataset=dataset,
         model=model,
         group_a=a,
         group_b=b,
-        mean_a=mean_and_sd([one.mean_a for one in found])[0],
-        mean_b=mean_and_sd([one.mean_b for one in found])[0],
-        difference=mean_and_sd([one.mean_difference for one in found])[0],
+        mean_a=mean_and_sd([one.mean_a for one in comparisons])[0],
+        mean_b=mean_and_sd([one.mean_b for one in comparisons])[0],
+        difference=mean_and_sd([one.mean_difference for one in comparisons])[0],
         significant=sum(value <= alpha for value in p),
         tested=sum(value == value for value in p),
-        likelier=mean_and_sd(likelier)[0],
+        likelier=mean_and_sd([_share_likelier(rows, a, b) for rows in members])[0],
         n=max(len(rows) for rows in seeds),
     )
 
@@ -130,8 +121,7 @@ def findings(
 ) -> Findings:
     """Return what the report says: the scores by group over seeds."""
     lines = mlm_lines(rows, study.statistics["alpha"])
+    columns = pa.schema(record_columns(MlmLine).items())
     exported = [asdict(line) for line in lines]
-    return Findings(
-        {"lines": lines},
-        [Export("mlm_scores", "Masked language model", _COLUMNS, exported)],
-    )
+    export = Export("mlm_scores", "Masked language model", columns, exported)
+    return Findings({"lines": lines}, [export])

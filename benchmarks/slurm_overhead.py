@@ -101,7 +101,7 @@ def main() -> None:
 def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
     """A copy of the project in which the files of every job are there, and empty."""
     sys.path.insert(0, str(ROOT / "src"))
-    from exparity.config import Experiment
+    from exparity.config.experiment import Experiment
     from exparity.config.schema import read_schema
 
     checkout = folder / "checkout"

@@ -27,7 +27,7 @@ from support import TINY
 import exparity
 from exparity import InputError, cli, compare_groups, evaluate, explain
 from exparity.cli import main
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.escaping import UNSAFE
 from exparity.data import load_dataset

@@ -151,7 +151,7 @@ def test_metrics_reach_methods_late(repository):
     "modules",
     [
         "exparity",
-        "exparity.config",
+        "exparity.config.experiment",
         "exparity.stats, exparity.stages.test",
         "exparity.stages.report, exparity.report.render",
         "exparity.tools.show, exparity.report.plots, exparity.core.markup",

@@ -8,7 +8,9 @@ import json
 import pytest
 from support import TINY
 
-from exparity.config import Experiment
+from exparity.artefacts import layout
+from exparity.artefacts.analyses import ANALYSES
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 
@@ -45,7 +47,9 @@ def checkpoints(tmp_path):
 
 def files(analyses):
     return [
-        analyses.output(name, ids) for name in analyses.settings for ids in analyses.cells(name)
+        f"results/{layout.path_of(ANALYSES.get(name).facts.artefact, ids)}"
+        for name in analyses.settings
+        for ids in analyses.cells(name)
     ]
 
 

@@ -10,8 +10,7 @@ import yaml
 from snakemake.cli import parse_config
 from snakemake.utils import update_config
 
-from exparity.config import as_in_a_file
-from exparity.config.command_line import read_config
+from exparity.config.command_line import as_in_a_file, read_config
 from exparity.core.errors import InputError
 
 OVERRIDES = [

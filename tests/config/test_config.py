@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from exparity.config import Experiment, as_in_a_file, canonical, load_or_exit
-from exparity.config.experiment import NOT_OF_SPEC
+from exparity.config.command_line import as_in_a_file
+from exparity.config.experiment import NOT_OF_SPEC, Experiment, load_or_exit
+from exparity.config.instances import canonical
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.core.options import options_of, violation

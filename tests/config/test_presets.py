@@ -14,7 +14,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.presets import preset, preset_names, replaced_use, with_preset
 from exparity.config.schema import read_schema
 from exparity.core.options import complete

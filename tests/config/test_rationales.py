@@ -8,7 +8,7 @@ import csv
 import pytest
 from support import TINY
 
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from exparity.config import check_or_exit
 from exparity.config.command_line import read_experiment
+from exparity.config.experiment import check_or_exit
 from exparity.core.errors import InputError
 from exparity.core.strict import MAX_VALUES, parse_json, parse_yaml, read_yaml
 

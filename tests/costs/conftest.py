@@ -7,7 +7,7 @@ import yaml
 from made_up import MadeUp
 from support import TINY
 
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.costs.counts import ExampleCounts
 from exparity.costs.planned import dag_jobs, planned_jobs

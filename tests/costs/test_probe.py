@@ -8,7 +8,7 @@ from collections import Counter
 import pytest
 from support import TINY
 
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.costs.counts import ExampleCounts
 from exparity.costs.probe import probe_config

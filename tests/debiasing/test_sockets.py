@@ -14,7 +14,7 @@ import yaml
 from exparity import ExparityError, InputError, cli, read_results
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.layout import path_of
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.registry import load_plugin
 from exparity.counterfactuals import GENERATORS, counterfactuals_of

@@ -15,7 +15,7 @@ import numpy as np
 
 from exparity import compare_groups
 from exparity.artefacts.files import write_artefact
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.stages.report import report
 from exparity.stats.model_bias import model_bias

@@ -20,7 +20,7 @@ import pytest
 
 from exparity import read_results
 from exparity.artefacts.files import write_artefact
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather

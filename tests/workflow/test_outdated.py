@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 import exparity
-from exparity.config import Experiment
+from exparity.config.experiment import Experiment
 from exparity.config.outdated import outdated
 from exparity.config.schema import read_schema
 

@@ -20,7 +20,7 @@ for analysis in EXPERIMENT.analyses.used:
             runtime=analysis.facts.minutes,
             gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0,
         params:
-            command=EXPERIMENT.analyses.command(analysis.id),
+            command=command_of(analysis.id),
             options=get_analysis_options(analysis.id),
             flags=get_analysis_flags(analysis.id),
         message:

@@ -1,7 +1,7 @@
 """Where artefacts lie below the results folder: the one table of their paths and ids.
 
-A grid is what :meth:`exparity.config.Experiment.report_options` says of an experiment: its
-``pairs`` of dataset and model, ``seeds``, ``methods``, ``metrics``, ``controls`` and ``analyses``.
+A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
+``seeds``, ``methods``, ``metrics``, ``controls`` and ``analyses`` of an experiment.
 """
 
 from __future__ import annotations

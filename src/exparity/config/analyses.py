@@ -12,7 +12,6 @@ from exparity.artefacts.analyses import (
     ANALYSES,
     AnalysisFacts,
     arguments_of,
-    command_of,
     config_options,
     inputs_of,
 )
@@ -80,18 +79,13 @@ class Analyses:
         return [
             target
             for target in targets
-            if not (target and facts.needs_rationales and not self._marked(target[0]))
+            if not (target and facts.needs_rationales and not self._is_marked(target[0]))
             and self._settled(name, dict(zip(names, target, strict=True))) is not None
         ]
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the ids of every artefact of an analysis that is made."""
         yield from layout.cells(self._experiment.grid, ANALYSES.get(name).facts.artefact)
-
-    def output(self, name: str, ids: Ids) -> str:
-        """Return the artefact that a job of an analysis makes."""
-        artefact = ANALYSES.get(name).facts.artefact
-        return f"{self._experiment.results}/{layout.path_of(artefact, ids)}"
 
     def inputs(self, name: str, ids: Ids) -> dict[str, str | list[str]]:
         """Return what a job of an analysis reads, by the names of its function's inputs."""
@@ -103,7 +97,7 @@ class Analyses:
         named = [ids[level] for level in entry.facts.levels if level in ("dataset", "model")]
         grid["pairs"] = [pair for pair in grid["pairs"] if list(pair[: len(named)]) == named]
         grid["seeds"] = [ids["seed"]] if "seed" in ids else grid["seeds"]
-        found: dict[str, str | list[str]] = {}
+        files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:
             paths = [
@@ -116,12 +110,8 @@ class Analyses:
                     f"analysis '{name}': reads {len(paths)} files of '{artefact}'; annotate "
                     f"'{argument}' as Sequence[Path]"
                 )
-            found[argument] = paths if several else paths[0]
-        return found
-
-    def command(self, name: str) -> str:
-        """Return the command of an analysis."""
-        return command_of(name)
+            files[argument] = paths if several else paths[0]
+        return files
 
     def flags(
         self, name: str, inputs: Mapping[str, str | list[str]], ids: Mapping[str, Any]
@@ -148,10 +138,10 @@ class Analyses:
 
     def message(self, name: str) -> str:
         """Return what the workflow says of a job of an analysis."""
-        entry = ANALYSES.get(name)
-        cell = {"dataset": "on {wildcards.dataset}", "model": "of {wildcards.model}",
-                "seed": "seed {wildcards.seed}"}  # fmt: skip
-        return " ".join([entry.display, *(cell[id] for id in entry.facts.levels)])
+        entry, words = ANALYSES.get(name), {"dataset": "on", "model": "of", "seed": "seed"}
+        return " ".join(
+            [entry.display, *(f"{words[id]} {{wildcards.{id}}}" for id in entry.facts.levels)]
+        )
 
     def options(self, name: str, ids: Ids) -> str:
         """Return what a job of an analysis depends on, as canonical JSON."""
@@ -165,7 +155,7 @@ class Analyses:
         settings, settle = self.settings.get(name, {}), ANALYSES.get(name).facts.settle
         return settings if settle is None else settle(self._experiment, ids, **settings)
 
-    def _marked(self, dataset: str) -> bool:
+    def _is_marked(self, dataset: str) -> bool:
         instance = self._experiment.datasets[dataset]
         return has_rationales(instance.entry.id, instance.params)
 

@@ -22,8 +22,14 @@ from exparity.config.checks import (
     check_rationales,
     check_references,
 )
-from exparity.config.entries import instances_of, interventions_of, named, written_out
-from exparity.config.instances import Instance, canonical
+from exparity.config.instances import (
+    Instance,
+    canonical,
+    instances_of,
+    interventions_of,
+    named,
+    written_out,
+)
 from exparity.config.presets import with_preset
 from exparity.config.schema import read_schema, validate, with_defaults
 from exparity.core.errors import InputError, did_you_mean

@@ -19,7 +19,7 @@ from exparity.data.table import sample
 from exparity.interface import DatasetFacts, Example
 
 if TYPE_CHECKING:
-    from exparity.config import Experiment
+    from exparity.config.experiment import Experiment
     from exparity.config.instances import Instance
 
 _COLUMNS = ("example_id", "match_id", "group", "split")

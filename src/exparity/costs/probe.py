@@ -10,7 +10,7 @@ from exparity.artefacts.analyses import ANALYSES, config_options
 from exparity.costs.counts import ExampleCounts
 
 if TYPE_CHECKING:
-    from exparity.config import Experiment
+    from exparity.config.experiment import Experiment
 
 FOLDER = "plan"
 """Where a probe's results go, below those of the experiment."""

@@ -69,7 +69,7 @@ def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
     """Return our models that are a published training scheme, by id.
 
     Args:
-        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
     """
     schemes = {scheme for scheme, _ in accuracies()}
     return {model: known for model, known in options.get("models", ()) if known in schemes}

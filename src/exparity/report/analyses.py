@@ -51,7 +51,7 @@ def reported(results: Path, study: Study, options: Mapping[str, Any]) -> list[Re
     Args:
         results: folder of all results.
         study: the tests and what is needed to read them.
-        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
 
     Raises:
         InputError: an artefact is missing or damaged.

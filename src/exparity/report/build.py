@@ -32,7 +32,7 @@ def build_context(
         results: folder of all results.
         folder: folder of the page.
         study: the tests and what is needed to read them.
-        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         published: the comparison with published numbers, if there is one.
 
     Raises:

@@ -26,7 +26,7 @@ class Context:
 
     Attributes:
         study: the tests and what is needed to read them.
-        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         results: folder of all results.
         folder: folder of the page.
         tables: the disparity tables.

@@ -97,7 +97,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
 
     Args:
         results: folder of all results.
-        options: what :meth:`exparity.config.Experiment.report_options` returns.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returns.
 
     Raises:
         InputError: an artefact of the grid is missing or damaged.

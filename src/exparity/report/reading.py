@@ -18,7 +18,7 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
 
     Args:
         results: folder of all results.
-        options: what :meth:`exparity.config.Experiment.report_options` returned.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         name: the analysis.
 
     Returns:

@@ -63,7 +63,7 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
     Args:
         results: folder of all results; two above ``page`` if None.
         page: the page to write.
-        options: what :meth:`exparity.config.Experiment.report_options` returns.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returns.
 
     Raises:
         InputError: an option is missing, or an artefact of the grid is missing or damaged.

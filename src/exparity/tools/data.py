@@ -20,7 +20,7 @@ from exparity.data.files import DataSource, sha256_of, unverified, with_digest
 from exparity.interface import DatasetFacts, RemoteFile
 
 if TYPE_CHECKING:
-    from exparity.config import Experiment
+    from exparity.config.experiment import Experiment
     from exparity.models.spec import ModelSpec
 
 

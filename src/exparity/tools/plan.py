@@ -25,7 +25,7 @@ from exparity.costs.probe import FOLDER, probe_config
 from exparity.interface import Range
 
 if TYPE_CHECKING:
-    from exparity.config import Experiment
+    from exparity.config.experiment import Experiment
 
 log = logging.getLogger(__name__)
 _NAMED = 10

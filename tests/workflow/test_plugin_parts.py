@@ -1,0 +1,230 @@
+"""Parts of the user's own, all in one file: in the DAG, the results and the report."""
+
+from __future__ import annotations
+
+import csv
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from support import N_METHODS, N_METRICS, TINY
+
+pytestmark = pytest.mark.workflow
+
+SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
+PLUGIN = '''"""A metric, two analyses, an intervention and a counterfactual generator."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.analyses import Export, Findings, analysis, fields
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.counterfactuals import counterfactual
+from exparity.debiasing import intervention
+from exparity.metrics import metric
+
+SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
+
+
+@counterfactual("he_she", reference="a test", groups=("male", "female"))
+def he_she(example, group, data):
+    """Swap he and she."""
+    words = tuple(SWAPPED.get(word, word) for word in example.words)
+    return None if words == example.words else replace(example, words=words, group=group)
+
+
+@intervention("mirrored", reference="a test", needs_counterfactuals=True)
+def mirrored(training_set, *, weight: float = 1.0):
+    """Add every counterfactual that there is."""
+    added = [c for e in training_set.examples for c in training_set.counterfactuals(e)]
+    weights = np.append(training_set.weights, np.full(len(added), weight))
+    return replace(training_set, examples=[*training_set.examples, *added], weights=weights)
+
+
+@metric(
+    "strongest",
+    direction="higher",
+    bounds=(0.0, 1.0),
+    unit="share",
+    kind="complexity",
+    needs="attributions",
+    stochastic=False,
+    reference="a test",
+)
+def strongest(scores: np.ndarray, content_mask: np.ndarray) -> np.ndarray:
+    """Share of the attribution that the strongest content token holds."""
+    magnitude = np.where(content_mask, np.abs(scores), 0.0)  # (n, t)
+    return magnitude.max(1) / magnitude.sum(1)
+
+
+def say(rows, study, options):
+    columns = pa.schema({"dataset": pa.string(), "group": pa.string(), "texts": pa.int64()})
+    return Findings({"rows": rows}, [Export("lengths", "Long texts", columns, rows)])
+
+
+@analysis(
+    "length",
+    level="dataset",
+    reads=("data",),
+    artefact="lengths",
+    columns=fields(("group", pa.string()), ("texts", pa.int64())),
+    keys=("group",),
+    section=say,
+    template="<p class=lengths>{% for r in rows %}{{ r.group }} {{ r.texts }};{% endfor %}</p>",
+)
+def length(data: Path, output: Path, *, at_least: int = 1) -> None:
+    """Count the texts of each group that are long.
+
+    Args:
+        data: the data artefact.
+        output: the lengths artefact to write.
+        at_least: fewest words of a long text.
+    """
+    table, metadata = read_artefact(data, "data")
+    groups = [row["group"] for row in table.to_pylist() if len(row["words"]) >= at_least]
+    rows = [{"group": group, "texts": groups.count(group)} for group in set(groups)]
+    write_artefact(
+        output, "lengths", rows, metadata["wildcards"], stage="length",
+        parameters={"at_least": at_least},
+    )
+
+
+@analysis(
+    "test_count",
+    level="experiment",
+    reads=("tests",),
+    artefact="test_counts",
+    columns=fields(("tests", pa.int64())),
+    keys=("tests",),
+)
+def test_count(tests: Sequence[Path], output: Path) -> None:
+    """Count the tests.
+
+    Args:
+        tests: all of them.
+        output: the artefact to write.
+    """
+    rows = [{"tests": len(tests)}]
+    write_artefact(output, "test_counts", rows, {}, stage="test_count", parameters={})
+'''
+
+
+def code_of(root):
+    """Return the project's code: what a part of the user's own must not need to change."""
+    files = [f for folder in ("src", "workflow", "profiles") for f in (root / folder).rglob("*")]
+    code = [f for f in [root / "Snakefile", *files] if f.is_file() and f.suffix != ".pyc"]
+    return {f.relative_to(root).as_posix(): f.read_bytes() for f in code}
+
+
+def expected_training_set(data, weight):
+    """Return (example id, group, weight, who made it, its words) of what is trained on."""
+    train = [row for row in data if row["split"] == "train"]
+    swaps = [(row, [SWAPPED.get(word, word) for word in row["words"]]) for row in train]
+    other = {"male": "female", "female": "male"}
+    return [(row["example_id"], row["group"], 1.0, None, None) for row in train] + [
+        (row["example_id"], other[row["group"]], weight, "mirrored", words)
+        for row, words in swaps
+        if words != row["words"]
+    ]
+
+
+def strongest_by_hand(explanation):
+    scores = np.abs(explanation["scores"])
+    content = scores[np.array(explanation["word_ids"]) >= 0]
+    return content.max() / content.sum()
+
+
+def rows_of(finished, path):
+    return pq.read_table(finished.results / path, partitioning=None).to_pylist()
+
+
+def test_one_file_and_the_config_are_all_it_takes(finished):
+    code = code_of(finished.root)
+    plugin = finished.root / "mine.py"
+    plugin.write_text(PLUGIN)
+    plain = TINY["models"]["bert_tiny"]
+    config = {
+        "plugins": ["mine.py"],
+        "models": {
+            "bert_tiny": plain,
+            "mended": {**plain, "debias": {"use": "mirrored", "weight": 0.5}},
+        },
+        "counterfactuals": {"pairs_all": "he_she"},
+        "metrics": {**TINY["metrics"], "strongest": {}},
+        "analyses": {"length": {"at_least": 2}, "test_count": None},
+    }
+    finished.configure(**config)
+    # One new metric of the plain model, and all of the one that is trained otherwise.
+    mended = N_METHODS * (N_METRICS + 1)
+    scores = N_METHODS + mended
+    of_mended = {"finetune": 1, "bias": 1, "explain": N_METHODS}
+    at_the_end = {"cost": 1, "report": 1}
+    everything = {
+        **of_mended, "evaluate": scores, "test": scores, "control": 2, "length": 1,
+        "test_count": 1, **at_the_end,
+    }  # fmt: skip
+    assert finished.plan() == everything
+    finished.snakemake()
+    assert finished.plan() == {}
+    assert code_of(finished.root) == code
+
+    data = rows_of(finished, "data/pairs_all.parquet")
+    checkpoints = {name: f"models/pairs_all/{name}/0" for name in config["models"]}
+    for name, folder in checkpoints.items():
+        trained_on = [
+            (r["example_id"], r["group"], r["weight"], r["made_by"], r["words"])
+            for r in rows_of(finished, f"{folder}/training_set.parquet")
+        ]
+        expected = expected_training_set(data, 0.5)
+        made = [row for row in expected if row[3]]
+        assert made
+        assert trained_on == (expected if name == "mended" else expected[: -len(made)])
+    weights = {
+        (finished.results / c / "model.safetensors").read_bytes() for c in checkpoints.values()
+    }
+    assert len(weights) == 2
+
+    for name in config["models"]:
+        cell = f"pairs_all/{name}/0/gradient"
+        explanations = rows_of(finished, f"explanations/{cell}.parquet")
+        by_hand = {row["example_id"]: strongest_by_hand(row) for row in explanations}
+        measured = {
+            r["example_id"]: r["score"]
+            for r in rows_of(finished, f"scores/{cell}/strongest.parquet")
+        }
+        assert measured == pytest.approx(by_hand, rel=1e-6)
+
+    counted = rows_of(finished, "lengths/pairs_all.parquet")
+    assert {row["group"]: row["texts"] for row in counted} == {"female": 40, "male": 40}
+    (row,) = rows_of(finished, "test_counts.parquet")
+    assert row["tests"] == len(config["models"]) * N_METHODS * (N_METRICS + 1)
+    page = (finished.results / "report" / "index.html").read_text()
+    assert '<section id="length"' in page
+    assert "female 40;male 40;" in page
+    assert "strongest" in page
+    assert "mended" in page
+    with (finished.results / "report" / "tables" / "lengths.csv").open() as file:
+        assert {row["group"]: row["texts"] for row in csv.DictReader(file)} == {
+            "female": "40", "male": "40"
+        }  # fmt: skip
+
+    # An option runs what it concerns again, and nothing beside it.
+    finished.configure(**{**config, "analyses": {**config["analyses"], "length": {"at_least": 3}}})
+    assert finished.plan() == {"length": 1, **at_the_end}
+    models = {**config["models"], "mended": {**plain, "debias": {"use": "mirrored", "weight": 2.0}}}
+    finished.configure(**{**config, "models": models})
+    assert finished.plan() == {
+        **of_mended, "evaluate": mended, "test": mended, "control": 1, "test_count": 1, **at_the_end
+    }  # fmt: skip
+    # Another source, of all of them at once, leaves the plain model and its explanations alone.
+    finished.configure(**config)
+    plugin.write_text(PLUGIN.replace('"he": "she", ', '"him": "her", '))
+    assert finished.plan() == everything
+
+    finished.configure(**{**config, "analyses": {"length": {"at_leats": 3}}})
+    run = finished.snakemake("-n", check=None)
+    assert "unknown key 'analyses.length.at_leats'; did you mean 'at_least'" in run.stderr

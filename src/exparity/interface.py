@@ -368,6 +368,10 @@ class DatasetFacts:
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
 
+    def marks_words(self, options: Mapping[str, Any]) -> bool:
+        """Return whether it marks the words that carry the label, under these options."""
+        return self.rationales or bool(options.get(self.rationale_option or ""))
+
 
 @dataclass(frozen=True)
 class Loaded:

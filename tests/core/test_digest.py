@@ -180,7 +180,7 @@ class TestRealEntries:
             (METRICS, "sufficiency", {"removal.py", "_arrays.py"}),
             (METHODS, "integrated_gradients", {"_gradients.py", "_quadrature.py"}),
             (DATASETS, "pairs_all", {"pairs.py", "_grammar.py", "_lexicon.py"}),
-            (DATASETS, "geco_subj", {"geco.py", "_gecoformat.py"}),
+            (DATASETS, "geco_subj", {"geco.py", "_genders.py"}),
         ],
     )
     def test_shared_helpers_count(self, registry, id, shared, monkeypatch):

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, check_examples, load_dataset
-from exparity.data._gecoformat import read_geco, report_oddities
 from exparity.data.files import DataSource, read_jsonl, sha256_of
+from exparity.data.geco import read_geco, report_oddities
 from exparity.data.table import read_prepared, sample
 from exparity.interface import DatasetFacts, Example, RemoteFile
 from exparity.stages.prepare import prepare

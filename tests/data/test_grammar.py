@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter, defaultdict
@@ -14,9 +15,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.data import _grammar
-from exparity.data._grammar import MAX_PAIRS, GeneratedSentence, generate_pairs
-from exparity.data._lexicon import GENDERED, MIXED, NEUTRAL, PRONOUNS, TEMPLATES, VERB_FORMS, VERBS
+from exparity.core.errors import InputError
+from exparity.data import _grammar, load_dataset
+from exparity.data._grammar import generate_pairs
+from exparity.data._lexicon import (
+    GENDERED,
+    MIXED,
+    NEUTRAL,
+    PRONOUNS,
+    TEMPLATES,
+    VERB_FORMS,
+    VERBS,
+    Template,
+    parse,
+)
+from exparity.data.files import DataSource
+from exparity.data.pairs import MAX_PAIRS
+from exparity.interface import Example
 
 VARIANTS = ("all", "subj")
 
@@ -40,23 +55,23 @@ def _genders(words: Iterable[str]) -> list[str]:
 
 
 def _pairs(
-    sentences: list[GeneratedSentence],
-) -> list[tuple[GeneratedSentence, GeneratedSentence]]:
+    sentences: list[Example],
+) -> list[tuple[Example, Example]]:
     return list(zip(sentences[::2], sentences[1::2], strict=True))
 
 
 @pytest.fixture(scope="module", params=VARIANTS)
-def corpus(request: pytest.FixtureRequest) -> list[GeneratedSentence]:
+def corpus(request: pytest.FixtureRequest) -> list[Example]:
     return generate_pairs(request.param)
 
 
 @pytest.fixture(scope="module")
-def subj() -> list[GeneratedSentence]:
+def subj() -> list[Example]:
     return generate_pairs("subj")
 
 
 def _persons() -> dict[str, list[str]]:
-    return {frame.template.id: frame.persons() for frame in _grammar._frames()}
+    return {template.id: template.persons() for template in TEMPLATES}
 
 
 # Lexicon and templates
@@ -99,17 +114,17 @@ def test_names_are_many_and_serve_one_gender() -> None:
 def test_templates_are_many_distinct_and_parsed() -> None:
     assert len(TEMPLATES) >= 40
     assert len({template.id for template in TEMPLATES}) == len(TEMPLATES)
-    assert len({template.text for template in TEMPLATES}) == len(TEMPLATES)
+    assert len({template.parts for template in TEMPLATES}) == len(TEMPLATES)
     assert {template.kind for template in TEMPLATES} == {"subject", "object"}
-    for frame in _grammar._frames():
-        assert not any("{" in part for part in frame.parts if isinstance(part, str))
-        assert "P" in frame.persons()
+    for template in TEMPLATES:
+        assert not any("{" in part for part in template.parts if isinstance(part, str))
+        assert "P" in template.persons()
 
 
 def test_no_template_says_a_gendered_word_literally() -> None:
-    for frame in _grammar._frames():
-        literals = {part.lower() for part in frame.parts if isinstance(part, str)}
-        assert not literals & (MALE | FEMALE), frame.template.id
+    for template in TEMPLATES:
+        literals = {part.lower() for part in template.parts if isinstance(part, str)}
+        assert not literals & (MALE | FEMALE), template.id
 
 
 def test_most_templates_have_a_second_person() -> None:
@@ -119,34 +134,37 @@ def test_most_templates_have_a_second_person() -> None:
 
 def test_every_template_gives_enough_for_the_largest_corpus() -> None:
     largest_demand = max(
-        max(Counter(frame.template.id for frame, _ in schedule).values())
+        max(Counter(template.id for template, _ in schedule).values())
         for share in (0.001, 0.029, 0.2, 0.5, 0.8, 0.95, 0.999)
         for schedule in [_grammar._schedule(MAX_PAIRS, share, 0)]
     )
-    for frame in _grammar._frames():
+    for template in TEMPLATES:
         capacity = 1
-        for key in {slot.key: slot for slot in frame.slots() if slot.name != "a"}.values():
+        for key in {slot.key: slot for slot in template.slots() if slot.name != "a"}.values():
             if key.person and key.name in PRONOUNS:
                 continue
             # A mixture holds at least its commonest list; less 3 for entries used by other slots.
             name = Counter(MIXED[key.name]).most_common(1)[0][0] if key.name in MIXED else key.name
             capacity *= max(1, len(set(_grammar._entries(name))) - 3)
-        assert capacity >= 2 * largest_demand, frame.template.id
+        assert capacity >= 2 * largest_demand, template.id
 
 
 # Pairs and rationales
 
 
-def test_pairs_are_aligned_male_first(corpus: list[GeneratedSentence]) -> None:
+def test_pairs_are_aligned_male_first(corpus: list[Example]) -> None:
     assert len(corpus) == 1600
     for index, (male, female) in enumerate(_pairs(corpus)):
-        assert (male.gender, female.gender) == ("male", "female")
-        assert male.pair == female.pair == index
-        assert (male.template, male.split) == (female.template, female.split)
+        assert (male.group, female.group) == ("male", "female")
+        assert male.match_id == female.match_id == f"{index:04d}"
+        assert (male.attributes["template"], male.split) == (
+            female.attributes["template"],
+            female.split,
+        )
         assert len(male.words) == len(female.words)
 
 
-def test_rationale_is_where_the_versions_differ(corpus: list[GeneratedSentence]) -> None:
+def test_rationale_is_where_the_versions_differ(corpus: list[Example]) -> None:
     for male, female in _pairs(corpus):
         differ = tuple(int(a != b) for a, b in zip(male.words, female.words, strict=True))
         assert male.rationale == female.rationale == differ
@@ -154,9 +172,9 @@ def test_rationale_is_where_the_versions_differ(corpus: list[GeneratedSentence])
         assert 0 in differ
 
 
-def test_rationale_marks_gendered_words_of_the_label_only(corpus: list[GeneratedSentence]) -> None:
+def test_rationale_marks_gendered_words_of_the_label_only(corpus: list[Example]) -> None:
     for sentence in corpus:
-        label = sentence.gender[0]
+        label = sentence.group[0]
         for mark, gender in zip(sentence.rationale, _genders(sentence.words), strict=True):
             assert not mark or gender == label, sentence
 
@@ -164,37 +182,41 @@ def test_rationale_marks_gendered_words_of_the_label_only(corpus: list[Generated
 def test_all_has_one_gender_and_marks_every_gendered_word() -> None:
     for sentence in generate_pairs("all", seed=3):
         genders = _genders(sentence.words)
-        assert set(genders) == {sentence.gender[0], "-"}, sentence
+        assert set(genders) == {sentence.group[0], "-"}, sentence
         assert sentence.rationale == tuple(int(gender != "-") for gender in genders)
 
 
-def test_subj_keeps_further_persons(subj: list[GeneratedSentence]) -> None:
+def test_subj_keeps_further_persons(subj: list[Example]) -> None:
     persons = _persons()
     for male, female in _pairs(subj):
         fixed = [i for i, mark in enumerate(male.rationale) if not mark]
         kept = [_genders(male.words)[i] for i in fixed]
         assert kept == [_genders(female.words)[i] for i in fixed]
         # One further person: all kept words have that person's gender.
-        others = len(persons[male.template]) - 1
+        others = len(persons[male.attributes["template"]]) - 1
         assert len(set(kept) - {"-"}) <= others
         assert (others > 0) == bool(set(kept) - {"-"})
 
 
-def test_subj_genders_of_further_persons_are_balanced(subj: list[GeneratedSentence]) -> None:
+def test_subj_genders_of_further_persons_are_balanced(subj: list[Example]) -> None:
     persons = _persons()
     counts: Counter[str] = Counter()
     for male, _ in _pairs(subj):
-        if len(persons[male.template]) == 2:
+        if len(persons[male.attributes["template"]]) == 2:
             marks = zip(male.rationale, _genders(male.words), strict=True)
             counts.update({gender for mark, gender in marks if not mark and gender != "-"})
     assert sum(counts.values()) >= 400
     assert abs(counts["m"] - counts["f"]) <= 0.1 * sum(counts.values())
 
 
-def test_variants_share_fillings_and_splits(subj: list[GeneratedSentence]) -> None:
+def test_variants_share_fillings_and_splits(subj: list[Example]) -> None:
     differing = 0
     for one, other in zip(generate_pairs("all"), subj, strict=True):
-        assert (one.pair, one.template, one.split) == (other.pair, other.template, other.split)
+        assert (one.match_id, one.attributes["template"], one.split) == (
+            other.match_id,
+            other.attributes["template"],
+            other.split,
+        )
         assert len(one.words) == len(other.words)
         differing += one.rationale != other.rationale
     assert differing >= 0.6 * len(subj)
@@ -212,21 +234,19 @@ def test_pronoun_cases_by_hand(protagonist: int, words: str) -> None:
         "{P:he} lent {O:him} {P:his} {thing} , and {P:name} thanked {P:him} because the {thing}"
         " was {P:hers} ."
     )
-    frame = _grammar._Frame(
-        TEMPLATES[0], tuple(_grammar._parse_word(word) for word in text.split())
-    )
+    template = Template("x", "subject", parse(text))
     filling = {
         **{f"{person}:{form}": PRONOUNS[form] for person in "PO" for form in PRONOUNS},
         "P:name": ("Omar", "Ingrid"),
         "thing": ("clock", "clock"),
     }
-    assert " ".join(_grammar._render(frame, filling, protagonist, {"O": 1})) == words
+    assert " ".join(_grammar._render(template, filling, protagonist, {"O": 1})) == words
 
 
 # Corpus
 
 
-def test_no_sentence_occurs_twice(corpus: list[GeneratedSentence]) -> None:
+def test_no_sentence_occurs_twice(corpus: list[Example]) -> None:
     assert len({sentence.words for sentence in corpus}) == len(corpus)
 
 
@@ -242,9 +262,9 @@ def test_the_largest_corpus_can_be_given(share: float) -> None:
     assert len({sentence.words for sentence in sentences}) == 2 * MAX_PAIRS
 
 
-def test_split_is_by_template(corpus: list[GeneratedSentence]) -> None:
+def test_split_is_by_template(corpus: list[Example]) -> None:
     used = {
-        split: {sentence.template for sentence in corpus if sentence.split == split}
+        split: {sentence.attributes["template"] for sentence in corpus if sentence.split == split}
         for split in ("train", "test")
     }
     assert not used["train"] & used["test"]
@@ -260,7 +280,7 @@ def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
     words: dict[str, set[str]] = defaultdict(set)
     seen: dict[str, set[str]] = defaultdict(set)
     for sentence in sentences:
-        seen[sentence.split].add(kinds[sentence.template])
+        seen[sentence.split].add(kinds[sentence.attributes["template"]])
         lowered = map(str.lower, sentence.words)
         words[sentence.split].update(w for w in lowered if w in MALE | FEMALE)
     assert words["test"] <= words["train"]
@@ -271,20 +291,22 @@ def test_gendered_words_and_kinds_of_test_are_in_train(seed: int) -> None:
 def test_smallest_test_split_covers_both_kinds(seed: int) -> None:
     kinds = {template.id: template.kind for template in TEMPLATES}
     sentences = generate_pairs("subj", n_pairs=100, test_share=0.02, seed=seed)
-    test = [kinds[sentence.template] for sentence in sentences if sentence.split == "test"]
+    test = [
+        kinds[sentence.attributes["template"]] for sentence in sentences if sentence.split == "test"
+    ]
     assert Counter(test) == {"subject": 2, "object": 2}
 
 
 def test_slots_of_one_list_get_different_entries() -> None:
     dealer = _grammar._Dealer(_grammar._stream(0, "test"))
-    for frame in _grammar._frames() * 40:
-        filling = _grammar._deal_filling(frame, dealer)
+    for template in TEMPLATES * 40:
+        filling = _grammar._deal_filling(template, dealer)
         last_words = [
             ("person" if slot.person else slot.name, filling[slot.key][0].split()[-1])
-            for slot in {slot.key: slot for slot in frame.slots()}.values()
+            for slot in {slot.key: slot for slot in template.slots()}.values()
             if slot.name not in {*PRONOUNS, "a"}
         ]
-        assert len(set(last_words)) == len(last_words), (frame.template.id, filling)
+        assert len(set(last_words)) == len(last_words), (template.id, filling)
 
 
 def test_mentions_are_balanced_between_names_nouns_and_pronouns() -> None:
@@ -299,7 +321,7 @@ def test_mentions_are_balanced_between_names_nouns_and_pronouns() -> None:
     assert min(counts.values()) >= 0.15 * sum(counts.values()), counts
 
 
-def test_lengths_vary(corpus: list[GeneratedSentence]) -> None:
+def test_lengths_vary(corpus: list[Example]) -> None:
     lengths = Counter(len(sentence.words) for sentence in corpus)
     assert min(lengths) <= 6
     assert 28 <= max(lengths) <= 34
@@ -307,7 +329,7 @@ def test_lengths_vary(corpus: list[GeneratedSentence]) -> None:
     assert max(lengths.values()) <= 0.2 * len(corpus)
 
 
-def test_sentences_are_written_properly(corpus: list[GeneratedSentence]) -> None:
+def test_sentences_are_written_properly(corpus: list[Example]) -> None:
     for sentence in corpus:
         first, last = sentence.words[0], sentence.words[-1]
         assert last == "."
@@ -318,7 +340,7 @@ def test_sentences_are_written_properly(corpus: list[GeneratedSentence]) -> None
         assert all(a != b for a, b in pairwise(sentence.words) if a not in {"her", "him"}), sentence
 
 
-def test_articles_fit_the_following_sound(corpus: list[GeneratedSentence]) -> None:
+def test_articles_fit_the_following_sound(corpus: list[Example]) -> None:
     for sentence in corpus:
         for article, word in pairwise(sentence.words):
             if article.lower() not in {"a", "an"}:
@@ -365,7 +387,10 @@ def test_same_seed_in_other_processes_gives_the_same() -> None:
 def test_seeds_differ() -> None:
     first, second = (generate_pairs("all", n_pairs=100, seed=seed) for seed in (0, 1))
     assert first != second
-    splits = [{s.template for s in sentences if s.split == "test"} for sentences in (first, second)]
+    splits = [
+        {s.attributes["template"] for s in sentences if s.split == "test"}
+        for sentences in (first, second)
+    ]
     assert splits[0] != splits[1]
 
 
@@ -380,23 +405,24 @@ def test_any_allowed_arguments(variant: str, n_pairs: int, share: float, seed: i
     sentences = generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert sentences == generate_pairs(variant, n_pairs=n_pairs, test_share=share, seed=seed)
     assert len({sentence.words for sentence in sentences}) == 2 * n_pairs
-    assert [sentence.pair for sentence in sentences[::2]] == list(range(n_pairs))
-    splits = {sentence.template: sentence.split for sentence in sentences}
-    assert all(splits[sentence.template] == sentence.split for sentence in sentences)
+    assert [sentence.match_id for sentence in sentences[::2]] == [
+        f"{i:04d}" for i in range(n_pairs)
+    ]
+    splits = {sentence.attributes["template"]: sentence.split for sentence in sentences}
+    assert all(splits[sentence.attributes["template"]] == sentence.split for sentence in sentences)
     assert set(splits.values()) == ({"train", "test"} if n_pairs > 1 else {"train"})
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("options", "message"),
     [
-        ({"variant": "obj"}, "variant is 'obj'; allowed are 'all', 'subj'"),
-        ({"n_pairs": 0}, "n_pairs is 0; allowed are 1 to 10000"),
-        ({"n_pairs": MAX_PAIRS + 1}, "n_pairs is 10001; allowed are 1 to 10000"),
-        ({"test_share": 0.0}, r"test_share is 0\.0; it must lie between 0 and 1"),
-        ({"test_share": 1.0}, r"test_share is 1\.0; it must lie between 0 and 1"),
-        ({"test_share": float("nan")}, "test_share is nan; it must lie between 0 and 1"),
+        ({"n_pairs": 0}, "n_pairs: 0 is out of range (at least 1 and at most 10000)"),
+        ({"n_pairs": 10_001}, "n_pairs: 10001 is out of range (at least 1 and at most 10000)"),
+        ({"test_share": 0.0}, "test_share: 0.0 is out of range (above 0 and below 1)"),
+        ({"test_share": 1.0}, "test_share: 1.0 is out of range (above 0 and below 1)"),
+        ({"test_share": float("nan")}, "test_share: nan is not a finite number"),
     ],
 )
-def test_bad_arguments_are_named(arguments: dict[str, object], message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        generate_pairs(**{"variant": "all", **arguments})
+def test_options_out_of_range_are_named(options: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(f"dataset pairs_all.{message}")):
+        load_dataset("pairs_all", DataSource(Path("nowhere"), download=False), options)

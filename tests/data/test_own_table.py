@@ -16,7 +16,7 @@ from pyarrow import parquet
 from exparity.artefacts.files import read_artefact
 from exparity.cli import main
 from exparity.core.errors import InputError
-from exparity.data import input_files, load_dataset, load_with_facts
+from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
 
@@ -404,8 +404,9 @@ class TestInputFiles:
     def test_the_file_is_what_the_job_depends_on(self, tmp_path, monkeypatch):
         write(tmp_path / "a.csv", table())
         monkeypatch.chdir(tmp_path)
-        assert input_files("table", {"path": "a.csv"}) == [Path("a.csv")]
-        assert input_files("pairs_all", {}) == input_files("geco_all", {}) == []
+        files = [DATASETS.get(id).input_files({}, id) for id in ("pairs_all", "geco_all")]
+        assert files == [[], []]
+        assert DATASETS.get("table").input_files({"path": "a.csv"}, "x") == [Path("a.csv")]
 
     @pytest.mark.parametrize(
         ("options", "message"),
@@ -420,11 +421,11 @@ class TestInputFiles:
         monkeypatch.chdir(tmp_path)
         Path("{x}.csv").touch()
         with pytest.raises(InputError, match=message):
-            input_files("table", options, "datasets.mine")
+            DATASETS.get("table").input_files(options, "datasets.mine")
 
     def test_an_unknown_dataset(self):
         with pytest.raises(InputError, match="unknown dataset 'tabel'; did you mean 'table'"):
-            input_files("tabel", {})
+            DATASETS.get("tabel")
 
 
 class TestStages:

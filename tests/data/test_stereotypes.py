@@ -314,20 +314,12 @@ class TestReader:
             "frame": "generic",
             "text": "[Men|Women] work .",
         }
-
-        def write(stereotype_changes=None, pair_changes=None):
-            for name, row, changes in (
-                ("stereotypes.jsonl", stereotype, stereotype_changes),
-                ("pairs.jsonl", pair, pair_changes),
-            ):
-                text = json.dumps({**row, **(changes or {})})
-                (tmp_path / name).write_text(text + "\n", encoding="utf-8")
-            return tmp_path
-
-        return write
+        for name, row in (("stereotypes.jsonl", stereotype), ("pairs.jsonl", pair)):
+            (tmp_path / name).write_text(json.dumps(row) + "\n", encoding="utf-8")
+        return tmp_path
 
     def test_a_pair(self, folder):
-        male, female = read_pairs(folder())
+        male, female = read_pairs(folder)
         assert (male.example_id, male.words, male.label) == ("0001-male", ("Men", "work", "."), 1)
         assert (female.words, female.label) == (("Women", "work", "."), 0)
         assert male.rationale == female.rationale == (1, 0, 0)
@@ -336,22 +328,22 @@ class TestReader:
             "family": "work", "stereotype": "work-1-male", "target": "male", "frame": "generic",
         }  # fmt: skip
 
-    @pytest.mark.parametrize(
-        ("stereotype", "pair", "message"),
-        [
-            ({"target": "men"}, {}, r"stereotypes.jsonl:1: 'target' must be one of male, female"),
-            ({"split": "dev"}, {}, r"stereotypes.jsonl:1: .* 'split' train or test"),
-            ({"claim": None}, {}, r"stereotypes.jsonl:1: 'claim' must be a text"),
-            ({}, {"frame": 3}, r"pairs.jsonl:1: 'frame' must be a text"),
-            ({}, {"stereotype": "x"}, r"pairs.jsonl:1: stereotypes.jsonl has no 'x'"),
-            ({}, {"text": "Men work ."}, r"pairs.jsonl:1: the text has no slot such as"),
-            ({}, {"text": "[Men|Women]  work ."}, r"pairs.jsonl:1: '' is neither a word nor"),
-            ({}, {"text": "[Men|Women] [a|b|c]"}, r"pairs.jsonl:1: '\[a\|b\|c\]' is neither"),
-        ],
-    )
-    def test_a_malformed_row_names_file_and_line(self, folder, stereotype, pair, message):
-        with pytest.raises(InputError, match=message):
-            read_pairs(folder(stereotype, pair))
+    def test_the_files_are_well_formed(self):
+        """What comes with exparity is checked here and pinned by its digest, not at every run."""
+        keys = ("stereotype", "family", "target", "split", "claim")
+        stereotypes = [row for _, row in read_jsonl(FOLDER / "stereotypes.jsonl")]
+        for row in stereotypes:
+            assert all(isinstance(row[key], str) for key in keys), row
+            assert row["target"] in ("male", "female"), row
+            assert row["split"] in ("train", "test"), row
+        known = {row["stereotype"] for row in stereotypes}
+        assert len(known) == len(stereotypes)
+        slot, word = r"\[[^\[\]|\s]+\|[^\[\]|\s]+\]", r"[^\[\]|\s]+"
+        for _, row in read_jsonl(FOLDER / "pairs.jsonl"):
+            assert all(isinstance(row[key], str) for key in ("pair", "frame", "text")), row
+            assert row["stereotype"] in known, row
+            assert re.search(slot, row["text"]), row
+            assert re.fullmatch(f"({slot}|{word})( ({slot}|{word}))*", row["text"]), row
 
     def test_it_reads_the_same_twice(self, examples):
         assert load_dataset("stereotypes", NOWHERE) == examples

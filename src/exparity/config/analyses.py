@@ -20,7 +20,6 @@ from exparity.config.instances import canonical
 from exparity.config.schema import validate
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
-from exparity.data import has_rationales
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -157,7 +156,7 @@ class Analyses:
 
     def _is_marked(self, dataset: str) -> bool:
         instance = self._experiment.datasets[dataset]
-        return has_rationales(instance.entry.id, instance.params)
+        return bool(instance.entry.facts.marks_words(instance.params))
 
 
 def _check_settings(written: Mapping[str, Any]) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups
-from exparity.data import has_rationales
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -57,7 +56,7 @@ def check_rationales(experiment: Experiment) -> None:
     """
     comparing = experiment.metrics_that_need("rationale")
     for id, dataset in experiment.datasets.items() if comparing else ():
-        if has_rationales(dataset.entry.id, dataset.params):
+        if dataset.entry.facts.marks_words(dataset.params):
             continue
         option = dataset.entry.facts.rationale_option
         remedy = f"name their column with datasets.{id}.{option}, or run" if option else "run"

@@ -36,7 +36,6 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
 from exparity.counterfactuals import GENERATORS
-from exparity.data import input_files
 from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
@@ -249,7 +248,7 @@ class Experiment:
         """
         instance = self.datasets[dataset]
         where = f"datasets.{dataset}"
-        return [str(path) for path in input_files(instance.entry.id, instance.params, where)]
+        return [str(path) for path in instance.entry.input_files(instance.params, where)]
 
     def own_inputs(self, stage: str, ids: Cell) -> list[str]:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""

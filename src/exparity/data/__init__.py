@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
@@ -82,34 +81,6 @@ def load_with_facts(
         )
     check_examples(name, examples, facts)
     return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
-
-
-def input_files(id: str, options: Mapping[str, Any], where: str | None = None) -> list[Path]:
-    """Return the files of the user's own that a dataset reads, which its job must depend on.
-
-    Args:
-        id: registered id.
-        options: the dataset's options.
-        where: how errors name the place; ``dataset <id>`` if None.
-
-    Raises:
-        InputError: unknown id, an option that must name a file does not, or there is no such file.
-    """
-    return DATASETS.get(id).input_files(options, where or f"dataset {id}")
-
-
-def has_rationales(id: str, options: Mapping[str, Any]) -> bool:
-    """Return whether a dataset marks the words that carry the label.
-
-    Args:
-        id: registered id.
-        options: the dataset's options.
-
-    Raises:
-        InputError: unknown id.
-    """
-    facts = DATASETS.get(id).facts
-    return facts.rationales or bool(options.get(facts.rationale_option or ""))
 
 
 def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:

@@ -5,7 +5,8 @@ What they hold, and the rules that the authors kept, stands in the files themsel
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,19 +21,58 @@ DIGESTS = {
 }
 
 
+PROTAGONIST = "P"
+NOBODY = ""
+_SLOT = re.compile(r"\{(?:(?P<person>[A-Z]):)?(?P<list>[a-z]+)(?:#\d)?(?:\.(?P<form>[a-z]+))?\}")
+
+
+@dataclass(frozen=True)
+class Slot:
+    """A word of a template that is filled: with what, and for whom."""
+
+    key: str
+    person: str
+    name: str
+    form: str | None
+
+
 @dataclass(frozen=True)
 class Template:
     """One authored sentence pattern.
 
-    Args:
-        id: Slug, unique in the grammar.
-        kind: "subject" or "object": the place of the protagonist in the main clause.
-        text: Blank-separated words and slots.
+    Attributes:
+        id: slug, unique in the grammar.
+        kind: ``subject`` or ``object``: the place of the protagonist in the main clause.
+        parts: literal words and slots in order.
     """
 
     id: str
     kind: str
-    text: str
+    parts: tuple[str | Slot, ...]
+
+    def slots(self) -> Iterator[Slot]:
+        """Yield the slots in order."""
+        return (part for part in self.parts if isinstance(part, Slot))
+
+    def persons(self) -> list[str]:
+        """Return the persons that it mentions, sorted."""
+        return sorted({slot.person for slot in self.slots() if slot.person != NOBODY})
+
+    def features(self) -> frozenset[str]:
+        """Return what training must also offer: the kind and every gendered form."""
+        forms = {slot.name for slot in self.slots() if slot.person != NOBODY}
+        return frozenset(forms | {self.kind})
+
+
+def parse(text: str) -> tuple[str | Slot, ...]:
+    """Part the text of a template into words and slots."""
+    matches = ((word, _SLOT.fullmatch(word)) for word in text.split())
+    return tuple(
+        Slot(word.strip("{}").split(".")[0], m["person"] or NOBODY, m["list"], m["form"])
+        if m
+        else word
+        for word, m in matches
+    )
 
 
 def _pairs(text: str) -> tuple[GenderedEntry, ...]:
@@ -84,7 +124,7 @@ NEUTRAL: dict[str, tuple[str, ...]] = {
     name: _items(fillers) for name, fillers in _LEXICON["neutral"].items()
 }
 TEMPLATES: tuple[Template, ...] = tuple(
-    Template(slug, kind, text)
+    Template(slug, kind, parse(text))
     for kind, texts in read_yaml(_FOLDER / "templates.yaml").items()
     for slug, text in texts.items()
 )

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import logging
+from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
-from exparity.data._gecoformat import GROUPS, LABELS, read_geco, report_oddities
-from exparity.data._terms import pronouns_of
-from exparity.data.files import DataSource, with_digest
+from exparity.data._genders import GROUPS, LABELS, pronouns_of
+from exparity.data.files import DataSource, read_jsonl, with_digest
 from exparity.interface import Example, RemoteFile
+
+log = logging.getLogger(__name__)
 
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"
 _URL = f"https://raw.githubusercontent.com/braindatalab/gecobench/{_COMMIT}/data/dataset"
 Split = Literal["train", "test"]
 _SPLITS: tuple[Split, Split] = ("train", "test")
+_KEYS = {
+    "sentence": list,
+    "ground_truth": list,
+    "gender": str,
+    "target": int,
+    "sentence_idx": int,
+}
 
 
 @dataclass(frozen=True)
@@ -40,16 +50,9 @@ class _Variant:
     sizes: Mapping[Split, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
     digests: Mapping[Split, str] = field(default_factory=dict)
 
-    @property
-    def changed(self) -> str:
-        """What differs between the sentences of a set."""
-        if self.folder.endswith("all"):
-            return "every gendered word changed"
-        return "only the words of the grammatical subject changed"
-
-    def files(self) -> list[RemoteFile]:
+    def files(self) -> tuple[RemoteFile, ...]:
         """Return its training and its test file."""
-        return [
+        return tuple(
             RemoteFile(
                 path=f"geco/{self.folder}/{split}.jsonl",
                 url=f"{_URL}/{self.folder}/{split}.jsonl",
@@ -57,7 +60,7 @@ class _Variant:
                 digest_option=None if self.digests else f"{split}_sha256",
             )
             for split in _SPLITS
-        ]
+        )
 
 
 _VARIANTS = {
@@ -88,37 +91,11 @@ _VARIANTS = {
         for scope in ("all", "subj")
     },
 }
-
-
-def _load(
-    id: str, source: DataSource, verify: bool, digests: Mapping[str, str | None] | None = None
-) -> list[Example]:
-    """Read both splits of a variant and report its oddities."""
-    variant = _VARIANTS[id]
-    examples: list[Example] = []
-    for split, file in zip(_SPLITS, variant.files(), strict=True):
-        path = source.find(with_digest(file, digests or {}), verify=verify)
-        rows = read_geco(path, split)
-        if verify:
-            _check_size(path, len(rows), variant.sizes[split])
-        examples += rows
-    report_oddities(id, examples)
-    return examples
-
-
-def _check_size(path: Path, n_examples: int, published: int) -> None:
-    if n_examples != published:
-        raise InputError(
-            f"{path}: has {n_examples} rows, and the published file {published}; remove it and "
-            "fetch it again, or set 'verify: false' for a copy of your own"
-        )
-
-
-def _of_two(id: str) -> Callable[..., list[Example]]:
-    def load(source: DataSource, *, verify: bool = True) -> list[Example]:
-        return _load(id, source, verify)
-
-    load.__doc__ = f"""GECO with {_VARIANTS[id].changed} between the two sentences of a pair.
+_CHANGED = {
+    "all": "every gendered word changed",
+    "subj": "only the words of the grammatical subject changed",
+}
+_OF_TWO = """GECO with {changed} between the two sentences of a pair.
 
     Args:
         source: where the raw files lie or go.
@@ -130,21 +107,7 @@ def _of_two(id: str) -> Callable[..., list[Example]]:
     Raises:
         InputError: a file is missing, altered or malformed.
     """
-    return load
-
-
-def _of_three(id: str) -> Callable[..., list[Example]]:
-    def load(
-        source: DataSource,
-        *,
-        verify: bool = True,
-        train_sha256: str | None = None,
-        test_sha256: str | None = None,
-    ) -> list[Example]:
-        digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
-        return _load(id, source, verify, digests)
-
-    load.__doc__ = f"""GECO with {_VARIANTS[id].changed} between the three sentences of a set.
+_OF_THREE = """GECO with {changed} between the three sentences of a set.
 
     Args:
         source: where the raw files lie or go.
@@ -158,7 +121,106 @@ def _of_three(id: str) -> Callable[..., list[Example]]:
     Raises:
         InputError: a file is missing, altered, malformed, or its digest is not given.
     """
+
+
+def _loader(id: str) -> Callable[..., list[Example]]:
+    def of_three(
+        source: DataSource,
+        *,
+        verify: bool = True,
+        train_sha256: str | None = None,
+        test_sha256: str | None = None,
+    ) -> list[Example]:
+        variant = _VARIANTS[id]
+        digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
+        examples: list[Example] = []
+        for split, file in zip(_SPLITS, variant.files(), strict=True):
+            path = source.find(with_digest(file, digests), verify=verify)
+            part = read_geco(path, split)
+            if verify and len(part) != variant.sizes[split]:
+                raise InputError(
+                    f"{path}: has {len(part)} rows, and the published file {variant.sizes[split]}; "
+                    "remove it and fetch it again, or set 'verify: false' for a copy of your own"
+                )
+            examples += part
+        report_oddities(id, examples)
+        return examples
+
+    def of_two(source: DataSource, *, verify: bool = True) -> list[Example]:
+        return of_three(source, verify=verify)
+
+    load, text = (of_two, _OF_TWO) if _VARIANTS[id].digests else (of_three, _OF_THREE)
+    load.__doc__ = text.format(changed=_CHANGED[id.rpartition("_")[2]])
     return load
+
+
+def read_geco(path: Path, split: Split) -> list[Example]:
+    """Read a GECO file.
+
+    Words are stripped of stray blanks; a word that is only a blank is dropped with its mark.
+
+    Args:
+        path: a JSONL file of rows ``{sentence, ground_truth, gender, target, sentence_idx}``.
+        split: the split that the file holds.
+
+    Returns:
+        One example per row, in file order.
+
+    Raises:
+        InputError: a malformed row; names file and line.
+    """
+    examples, blanks = [], 0
+    for number, row in read_jsonl(path):
+        _check_row(path, number, row)
+        pairs = list(zip(row["sentence"], row["ground_truth"], strict=True))
+        kept = [(word.strip(), int(mark)) for word, mark in pairs if word.strip()]
+        blanks += len(pairs) - len(kept)
+        examples.append(
+            Example(
+                example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
+                words=tuple(word for word, _ in kept),
+                label=row["target"],
+                group=row["gender"],
+                split=split,
+                match_id=f"{row['sentence_idx']:04d}",
+                rationale=tuple(mark for _, mark in kept),
+            )
+        )
+    if blanks:
+        log.warning("%s: dropped %d words that are only a blank", path, blanks)
+    return examples
+
+
+def _check_row(path: Path, number: int, row: dict[str, Any]) -> None:
+    where = f"{path}:{number}"
+    for key, kind in _KEYS.items():
+        if key not in row:
+            raise InputError(f"{where}: key '{key}' is missing")
+        if not isinstance(row[key], kind) or isinstance(row[key], bool):
+            raise InputError(f"{where}: '{key}' must be a {kind.__name__}, found {row[key]!r}")
+    if not all(isinstance(word, str) for word in row["sentence"]):
+        raise InputError(f"{where}: 'sentence' must be a list of words")
+    if not all(mark in (0, 1) for mark in row["ground_truth"]):
+        raise InputError(f"{where}: 'ground_truth' must hold 0 and 1 only")
+    if len(row["sentence"]) != len(row["ground_truth"]):
+        raise InputError(
+            f"{where}: {len(row['sentence'])} words but {len(row['ground_truth'])} marks"
+        )
+
+
+def report_oddities(name: str, examples: list[Example]) -> None:
+    """Log what a user should know of the data: identical sentences and empty rationales."""
+    sets = defaultdict(list)
+    for example in examples:
+        sets[example.match_id].append(example)
+    same = sum(len({m.text for m in members}) < len(members) for members in sets.values())
+    if same:
+        kind = "pairs" if max(map(len, sets.values())) == 2 else "sets"
+        message = f"%s: %d {kind} have identical sentences, so their labels contradict; kept"
+        log.warning(message, name, same)
+    empty = sum(e.rationale is not None and not any(e.rationale) for e in examples)
+    if empty:
+        log.warning("%s: %d rows have an empty rationale; kept", name, empty)
 
 
 for _id, _variant in _VARIANTS.items():
@@ -171,8 +233,8 @@ for _id, _variant in _VARIANTS.items():
         rationales=True,
         licence="BSD 3-Clause",
         reference="Wilming et al. 2024, GECOBench",
-        files=tuple(_variant.files()),
+        files=_variant.files(),
         display=_variant.display,
         group_terms=pronouns_of(_variant.groups),
         sizes=tuple(_variant.sizes.values()),
-    )(_of_two(_id) if _variant.digests else _of_three(_id))
+    )(_loader(_id))

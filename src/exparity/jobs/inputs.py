@@ -9,7 +9,7 @@ from pathlib import Path
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import made_from
 from exparity.core.command_line import Call
-from exparity.data import input_files
+from exparity.data import DATASETS
 
 
 @contextmanager
@@ -32,7 +32,8 @@ def inputs_of(call: Call) -> Iterator[Path]:
     options, flags = call.options or {}, call.flags
     name = call.command.name
     if name == "prepare" and "use" in options:
-        yield from input_files(options["use"], call.block("params"))
+        entry = DATASETS.get(options["use"])
+        yield from entry.input_files(call.block("params"), f"dataset {entry.id}")
     elif name == "finetune":
         checkpoint = call.block("model").get("checkpoint")
         if checkpoint and Path(checkpoint).is_dir():

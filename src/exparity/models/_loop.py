@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import time
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -112,7 +113,6 @@ class TrainingLoop:
         )
         self.pad_id = tokenizer.pad_token_id
         self.training, self.seed, self.state = training, seed, state
-        self.names = [name for name, _ in model.named_parameters()]
         trained = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
             {"params": [p for p in trained if p.ndim >= 2]},
@@ -242,14 +242,13 @@ class TrainingLoop:
 
     def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
         import torch
+        from torch.nn.utils.rnn import pad_sequence
 
-        width = max(len(item.token_ids) for item in items)
-        padding = [width - len(item.token_ids) for item in items]
-        ids = [i.token_ids + [self.pad_id] * pad for i, pad in zip(items, padding, strict=True)]
-        mask = [[1] * (width - pad) + [0] * pad for pad in padding]
+        ids = [torch.tensor(item.token_ids) for item in items]
+        masks = [torch.ones_like(text) for text in ids]
         return {
-            "input_ids": torch.tensor(ids),
-            "attention_mask": torch.tensor(mask),
+            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.pad_id),
+            "attention_mask": pad_sequence(masks, batch_first=True),
             "labels": torch.tensor([item.label for item in items]),
             "weights": torch.tensor([item.weight for item in items]),
         }
@@ -283,45 +282,35 @@ class TrainingLoop:
 
     def _keep(self, history: list[EpochRecord]) -> None:
         """Snapshot a finished epoch, on the main process."""
-        weights = {k: v for k, v in self._bare().state_dict().items()}
+        weights = self._bare().state_dict()
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
         if self.accelerator.is_main_process:
-            scaler = self.accelerator.scaler
+            scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
             facts = {
                 "epoch": len(history),
                 "history": [asdict(record) for record in history],
                 "scaler": scaler.state_dict() if scaler is not None else None,
             }
-            self.state.save(Snapshot(weights, self._moments(), self.best, facts))
+            moments = {
+                f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
+            }
+            self.state.save(Snapshot(weights, moments, self.best, facts))
         self.accelerator.wait_for_everyone()
-
-    def _moments(self) -> dict[str, torch.Tensor]:
-        entries = {}
-        for name, parameter in self._bare().named_parameters():
-            for key, value in self.optimizer.state[parameter].items():
-                entries[f"{name}/{key}"] = value
-        return entries
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot; returns the history so far."""
         snapshot = self.state.load()
         if snapshot is None:
             return []
-        module = self._bare()
-        module.load_state_dict(dict(snapshot.weights))
-        for name, parameter in module.named_parameters():
-            entries = {
-                key.rpartition("/")[2]: value
-                for key, value in snapshot.moments.items()
-                if key.rpartition("/")[0] == name
-            }
-            # AdamW keeps its step count on the CPU and its moments beside the weights.
-            self.optimizer.state[parameter] = {
-                key: value if key == "step" else value.to(parameter.device)
-                for key, value in entries.items()
-            }
+        self._bare().load_state_dict(dict(snapshot.weights))
+        moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
+        for key, value in snapshot.moments.items():
+            index, _, entry = key.partition("/")
+            moments[int(index)][entry] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": dict(moments), "param_groups": groups})
         if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
             self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
         self.best = snapshot.best
@@ -336,8 +325,3 @@ class TrainingLoop:
             module.load_state_dict(dict(self.best))
         module.eval()
         return module.to("cpu")
-
-    @property
-    def is_main(self) -> bool:
-        """True in the process that writes files."""
-        return bool(self.accelerator.is_main_process)

@@ -10,6 +10,7 @@ checkpoints hold configuration and safetensors alone.
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
 import torch
@@ -62,10 +63,10 @@ class OlaEmbeddings(nn.Module):
         self, input_ids: torch.Tensor | None = None, inputs_embeds: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return (b, t, h) embeddings of ids, or those that are given."""
-        if inputs_embeds is not None:
-            return inputs_embeds
-        rows: torch.Tensor = self.word_embeddings(input_ids)
-        return rows
+        embedded: torch.Tensor = (
+            self.word_embeddings(input_ids) if inputs_embeds is None else inputs_embeds
+        )
+        return embedded
 
 
 class OlaAttention(nn.Module):
@@ -104,28 +105,15 @@ class OlaAttention(nn.Module):
         return attended
 
 
-class OlaPooler(nn.Module):
-    """A dense layer on the first token."""
-
-    def __init__(self, config: OlaConfig) -> None:
-        super().__init__()
-        self.dense = nn.Linear(config.hidden_size, config.hidden_size)
-        self.activation = nn.Tanh()
-
-    def forward(self, hidden_states: torch.Tensor) -> torch.Tensor:
-        """Return (b, h) of the first of (b, t, h) rows."""
-        pooled: torch.Tensor = self.activation(self.dense(hidden_states[:, 0]))
-        return pooled
-
-
 class OlaModel(OlaPreTrainedModel):
     """OLA without its output layer."""
 
     def __init__(self, config: OlaConfig) -> None:
         super().__init__(config)
+        size = config.hidden_size
         self.embeddings = OlaEmbeddings(config)
         self.attention = OlaAttention(config)
-        self.pooler = OlaPooler(config)
+        self.pooler = nn.Sequential(OrderedDict(dense=nn.Linear(size, size), activation=nn.Tanh()))
         self.post_init()  # type: ignore[no-untyped-call]
 
     def get_input_embeddings(self) -> nn.Module:
@@ -153,10 +141,9 @@ class OlaModel(OlaPreTrainedModel):
         Returns:
             (b, t, h) output of attention and (b, h) pooled first token.
         """
-        embedded = self.embeddings(input_ids, inputs_embeds)
-        attended = self.attention(embedded, attention_mask)
+        attended = self.attention(self.embeddings(input_ids, inputs_embeds), attention_mask)
         return BaseModelOutputWithPooling(
-            last_hidden_state=attended, pooler_output=self.pooler(attended)
+            last_hidden_state=attended, pooler_output=self.pooler(attended[:, 0])
         )
 
 
@@ -178,16 +165,9 @@ class OlaForSequenceClassification(OlaPreTrainedModel):
         labels: torch.Tensor | None = None,
         **_: Any,
     ) -> SequenceClassifierOutput:
-        """Run the model.
+        """Return (b, c) logits, and the mean cross entropy if there are (b,) labels.
 
-        Args:
-            input_ids: (b, t) token ids, unless embeddings are given.
-            attention_mask: (b, t), 0 for padding; none if None.
-            inputs_embeds: (b, t, h) embeddings.
-            labels: (b,) class indices, for the loss.
-
-        Returns:
-            (b, c) logits, and the mean cross entropy if there are labels.
+        The other arguments are those of :meth:`OlaModel.forward`.
         """
         pooled = self.ola(input_ids, attention_mask, inputs_embeds).pooler_output
         logits = self.classifier(pooled)

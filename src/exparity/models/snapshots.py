@@ -28,7 +28,7 @@ class Snapshot:
 
     Attributes:
         weights: parameters and buffers by name.
-        moments: AdamW's state, as ``<parameter>/<entry>``.
+        moments: AdamW's state, as ``<index of the parameter>/<entry>``.
         best: weights of the best epoch so far; empty without early stopping.
         facts: plain values: epoch, step, history, ...
     """

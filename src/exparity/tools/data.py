@@ -15,7 +15,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import Entry
-from exparity.data import DATASETS, input_files
+from exparity.data import DATASETS
 from exparity.data.files import DataSource, sha256_of, unverified, with_digest
 from exparity.interface import DatasetFacts, RemoteFile
 
@@ -115,7 +115,7 @@ def fetch_data(
                 continue
             say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
         if entry.facts.path_options:
-            paths = input_files(entry.id, options, f"datasets.{id}") if experiment else []
+            paths = entry.input_files(options, f"datasets.{id}") if experiment else []
             say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
         elif not entry.facts.files:
             say(f"{id}: embedded, nothing to fetch")

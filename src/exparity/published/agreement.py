@@ -5,7 +5,6 @@ Cells share models and examples, so that they are not independent: the intervals
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -132,21 +131,11 @@ def _agreement(question: str, by: str, group: str, decisions: Sequence[Decisions
     if not n:
         return Agreement(question, by, group, n, agree)
     low, high = Share(agree, n).interval(0.95)
-    ours = sum(decision[0] for decision in decisions) / n
-    theirs = sum(decision[1] for decision in decisions) / n
-    expected = expected_agreement(decisions)
+    ours, theirs = (sum(map(bool, side)) for side in zip(*decisions, strict=True))
+    expected = (ours * theirs + (n - ours) * (n - theirs)) / n**2
     kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
-    return Agreement(
-        question, by, group, n, agree, agree / n, low, high, expected, kappa, ours, theirs
-    )
-
-
-def expected_agreement(decisions: Sequence[Decisions]) -> float:
-    """Return the share of agreement of two deciders with these rates that are independent."""
-    n = len(decisions)
-    ours = Counter(bool(decision[0]) for decision in decisions)
-    theirs = Counter(bool(decision[1]) for decision in decisions)
-    return sum(ours[answer] * theirs[answer] for answer in (False, True)) / n**2
+    rates = agree / n, low, high, expected, kappa, ours / n, theirs / n
+    return Agreement(question, by, group, n, agree, *rates)
 
 
 def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, pstdev
-from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
@@ -62,32 +61,21 @@ def match_bias(
     Raises:
         InputError: an artefact is damaged.
     """
-    measured: dict[tuple[Any, ...], list[tuple[float, bool]]] = defaultdict(list)
+    measured: dict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
     for ids in trained:
         path = results / layout.path_of("bias", ids)
-        if path.is_file():
-            for quantity, value, collapsed in _values(path):
-                measured[ids["dataset"], ids["model"], quantity].append((value, collapsed))
+        for quantity, value, collapsed in _values(path) if path.is_file() else ():
+            cell = str(ids["dataset"]), str(ids["model"]), quantity
+            measured[cell].append((value, collapsed))
     matches = []
     for (dataset, model, quantity), seeds in measured.items():
         key = names["dataset"][dataset], names["model"][model], quantity
         values = [value for value, _ in seeds if value == value]
         if values and key in study.bias:
-            theirs, theirs_sd = study.bias[key]
-            matches.append(
-                BiasMatch(
-                    dataset=key[0],
-                    model=model,
-                    published=key[1],
-                    quantity=quantity,
-                    ours=fmean(values),
-                    ours_sd=pstdev(values),
-                    seeds=len(values),
-                    theirs=theirs,
-                    theirs_sd=theirs_sd,
-                    collapsed=sum(collapsed for _, collapsed in seeds),
-                )
-            )
+            ours = fmean(values), pstdev(values), len(values)
+            n_collapsed = sum(collapsed for _, collapsed in seeds)
+            theirs = study.bias[key]
+            matches.append(BiasMatch(key[0], model, key[1], quantity, *ours, *theirs, n_collapsed))
     order = {key: position for position, key in enumerate(study.bias)}
     return sorted(matches, key=lambda m: (order[m.dataset, m.published, m.quantity], m.model))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from exparity.published.expressions import Counted
 from exparity.published.matching import Match
 from exparity.published.models import ModelNote
 from exparity.published.study import Claim, PublishedCell, PublishedStudy
@@ -65,10 +64,14 @@ def recount(
     """
     published = list(study.cells.values())
     ours = [  # our counts in the cells that are published
-        replace(m.theirs, significant=m.ours.significant, total=m.ours.total,
-                considerable=m.ours.considerable)
-        for m in matches
-    ]  # fmt: skip
+        replace(
+            match.theirs,
+            significant=match.ours.significant,
+            total=match.ours.total,
+            considerable=match.ours.considerable,
+        )
+        for match in matches
+    ]
     other_models = {note.published for note in notes if note.as_published is False}
     return [
         _setting(claim, published, settings)
@@ -99,53 +102,36 @@ def _counted(
     ours: Sequence[PublishedCell],
     other_models: set[str],
 ) -> ClaimResult:
-    covered = [cell for cell in published if _covers(claim.counted, cell)]
-    behind = [cell for cell in ours if _covers(claim.counted, cell)]
-    tables = _value(claim, covered)
-    result = ClaimResult(
+    where = claim.counted.where.items()
+    covered, behind = (
+        [cell for cell in cells if all(getattr(cell, kind) in ids for kind, ids in where)]
+        for cells in (published, ours)
+    )
+    tables, n = _value(claim, covered), len(covered)
+    hold = holds(claim.printed, tables, claim.bound)
+    if not behind:
+        note = "no test of ours on these cells"
+        return ClaimResult(claim, tables, hold, cells_covered=n, note=note)
+    value, runs = _value(claim, behind), sum(cell.total for cell in behind)
+    reasons = []  # that keep our count from being that of the statement
+    if (present := len({cell.key for cell in behind})) < n:
+        reasons.append(f"{present} of {n} cells")
+    if claim.unit == "count" and runs != (expected := sum(cell.total for cell in covered)):
+        reasons.append(f"{runs:,} runs, published {expected:,}")
+    if models := sorted({cell.model for cell in behind} & other_models):
+        reasons.append(f"other models: {', '.join(models)}")
+    return ClaimResult(
         claim,
         tables,
-        holds(claim.printed, tables, claim.bound),
-        cells_covered=len(covered),
-        note="no test of ours on these cells",
-    )
-    if not behind:
-        return result
-    value = _value(claim, behind)
-    reasons = _reasons(claim, covered, behind, other_models)
-    return replace(
-        result,
-        ours=value,
-        ours_hold=None if claim.bound == "is" else holds(claim.printed, value, claim.bound),
-        rows=sum(cell.total for cell in behind),
+        hold,
+        value,
+        None if claim.bound == "is" else holds(claim.printed, value, claim.bound),
+        rows=runs,
         cells=len(behind),
+        cells_covered=n,
         comparable="in part" if reasons else "yes",
         note="; ".join(reasons),
     )
-
-
-def _reasons(
-    claim: Claim,
-    covered: Sequence[PublishedCell],
-    behind: Sequence[PublishedCell],
-    other_models: set[str],
-) -> list[str]:
-    """Say what keeps our count from being that of the statement."""
-    reasons = []
-    present = {cell.key for cell in behind}
-    if len(present) < len(covered):
-        reasons.append(f"{len(present)} of {len(covered)} cells")
-    runs, expected = (sum(cell.total for cell in cells) for cells in (behind, covered))
-    if claim.unit == "count" and runs != expected:
-        reasons.append(f"{runs:,} runs, published {expected:,}")
-    models = sorted({cell.model for cell in behind} & other_models)
-    if models:
-        reasons.append(f"other models: {', '.join(models)}")
-    return reasons
-
-
-def _covers(counted: Counted, cell: PublishedCell) -> bool:
-    return all(getattr(cell, kind) in allowed for kind, allowed in counted.where.items())
 
 
 def _value(claim: Claim, cells: Sequence[PublishedCell]) -> Range:

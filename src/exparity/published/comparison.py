@@ -93,12 +93,12 @@ def compare_results(
     names = match_names(rows, published, options, models or {})
     matches, left_out = match_cells(rows, published, names)
     used = {match.ids[:2] for match in matches}
-    cells = {
-        (row["dataset"], row["model"], row["seed"])
-        for row in rows
-        if (row["dataset"], row["model"]) in used
-    }
-    trained = [dict(zip(("dataset", "model", "seed"), cell, strict=True)) for cell in sorted(cells)]
+    cells = sorted({(row["dataset"], row["model"], row["seed"]) for row in rows})
+    trained = [
+        {"dataset": dataset, "model": model, "seed": seed}
+        for dataset, model, seed in cells
+        if (dataset, model) in used
+    ]
     sources = model_sources(results, trained)
     notes = [
         note_on(model, names["model"][model], source, published)

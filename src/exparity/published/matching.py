@@ -67,23 +67,16 @@ def match_names(
                 names[kind][published] = published
             elif len(candidates) == 1:
                 names[kind][candidates[0]] = published
-    _check(models, {row["model"] for row in rows}, study.names("model"))
+    sides = ("results have", {row["model"] for row in rows}), ("study has", study.names("model"))
+    for mine, published in models.items():
+        for id, (whose, models_there) in zip((mine, published), sides, strict=True):
+            if id not in models_there:
+                raise InputError(
+                    f"--map {mine}={published}: the {whose} no model '{id}'; "
+                    f"{did_you_mean(id, models_there)}"
+                )
     names["model"].update(models)
     return names
-
-
-def _check(models: Mapping[str, str], ours: set[str], known: Sequence[str]) -> None:
-    for mine, published in models.items():
-        if mine not in ours:
-            raise InputError(
-                f"--map {mine}={published}: the results have no model '{mine}'; "
-                f"{did_you_mean(mine, ours)}"
-            )
-        if published not in known:
-            raise InputError(
-                f"--map {mine}={published}: the study has no model '{published}'; "
-                f"{did_you_mean(published, known)}"
-            )
 
 
 def match_cells(

@@ -66,25 +66,21 @@ def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, Mod
     sizes: dict[str, int | None] = {}
     for ids in trained:
         model, path = str(ids["model"]), results / layout.path_of("predictions", ids)
-        of_model = records.setdefault(model, [])
+        records.setdefault(model, [])
         try:
-            of_model.append(read_parquet(path)[1]["parameters"])
+            records[model].append(read_parquet(path)[1]["parameters"])
         except (InputError, KeyError):
             continue
         if sizes.get(model) is None:
             sizes[model] = _parameters(results / layout.path_of("models", ids))
-    return {model: _source(of_model, sizes.get(model)) for model, of_model in records.items()}
-
-
-def _source(records: list[Mapping[str, Any]], parameters: int | None) -> ModelSource:
-    spec = records[0].get("model", {}) if records else {}
-    epochs = {record.get("training", {}).get("epochs") for record in records}
-    return ModelSource(
-        scratch=spec["init"] == "scratch" if "init" in spec else None,
-        checkpoint=spec.get("checkpoint"),
-        epochs=tuple(sorted(e for e in epochs if e is not None)),
-        parameters=parameters,
-    )
+    sources = {}
+    for model, of_model in records.items():
+        spec = of_model[0].get("model", {}) if of_model else {}
+        scratch = spec["init"] == "scratch" if "init" in spec else None
+        epochs = {record.get("training", {}).get("epochs") for record in of_model} - {None}
+        size = sizes.get(model)
+        sources[model] = ModelSource(scratch, spec.get("checkpoint"), tuple(sorted(epochs)), size)
+    return sources
 
 
 def _parameters(folder: Path) -> int | None:

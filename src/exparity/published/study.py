@@ -161,24 +161,23 @@ def load_study(id: str) -> PublishedStudy:
         alpha=facts["alpha"],
         threshold=facts["threshold"],
         cells=_cells(id, facts),
-        claims=[_claim(row, facts["sets"]) for row in published_table(id, "claims")],
+        claims=[
+            Claim(
+                row["claim_id"],
+                row["description"],
+                row["value"],
+                row["unit"],
+                row["section"],
+                row["bound"],
+                parse_counted(row["counted"], facts["sets"]),
+            )
+            for row in published_table(id, "claims")
+        ],
         bias={
             (row["dataset"], row["model"], row["metric"]): (float(row["mean"]), float(row["std"]))
             for row in published_table(id, "bias")
         },
         parameters={row["model"]: int(row["num_params"]) for row in published_table(id, "models")},
-    )
-
-
-def _claim(row: Mapping[str, str], sets: Mapping[str, Sequence[str]]) -> Claim:
-    return Claim(
-        id=row["claim_id"],
-        description=row["description"],
-        printed=row["value"],
-        unit=row["unit"],
-        section=row["section"],
-        bound=row["bound"],
-        counted=parse_counted(row["counted"], sets),
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import sys
+from pathlib import Path
 
 from exparity.published.agreement import Agreement
 from exparity.published.claims import ClaimResult, Range
@@ -15,100 +16,28 @@ QUESTIONS = {
 }
 _SIGNS = {"is": "", "above": "> ", "below": "< "}
 _UNITS = {"percent": " %"}
-_KNOWN = {True: "as published", False: "NOT as published", None: "unknown"}
 
 
 def summary(comparison: Comparison) -> str:
     """Return what was compared, the rates of agreement, the claims and the model bias."""
-    parts = [
-        _head(comparison),
-        "Models\n" + _table(_models(comparison)),
-        "Agreement on cells\n" + _table(_agreements(comparison)),
-        "Rank correlation (Spearman) of mean d, where both have a significant seed\n"
-        + _table(_correlations(comparison)),
-        "Statements of the text, from the printed tables and from our tests\n"
-        + _table(_claims(comparison)),
-    ]
-    if comparison.bias:
-        parts.append(
-            "Model bias, mean and standard deviation over seeds\n" + _table(_bias(comparison))
-        )
-    return "\n\n".join(parts)
+    from jinja2 import Environment, StrictUndefined
+
+    environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment.filters["aligned"] = _aligned
+    source = Path(__file__).with_name("summary.txt.j2").read_text(encoding="utf-8")
+    template = environment.from_string(source)
+    return template.render(c=comparison, w=sys.modules[__name__]).rstrip()
 
 
-def _head(comparison: Comparison) -> str:
-    study = comparison.study
-    seeds = sorted({match.ours.total for match in comparison.matches})
-    published = sorted({match.theirs.total for match in comparison.matches})
-    lines = [
-        study.reference,
-        f"{len(comparison.matches):,} of our cells stand beside {comparison.published_cells:,} of "
-        f"{len(study.cells):,} published ones; seeds of a cell: "
-        f"{' or '.join(map(str, seeds))}, published {' or '.join(map(str, published))}",
-        f"Examples of a test of ours: {comparison.examples}; the study tests 20 % of each dataset. "
-        "Fewer examples find fewer differences.",
-        "The metric labels of Tables 8 and 9 are corrected; docs/published.md has the evidence.",
-    ]
-    if comparison.left_out:
-        lines.append(f"Not compared, because not published: {comparison.not_published}")
-    return "\n".join(lines)
-
-
-def _models(comparison: Comparison) -> Iterable[Sequence[str]]:
-    yield "model", "beside", "", ""
-    for note in comparison.models:
-        yield note.model, note.published, _KNOWN[note.as_published], note.text
-
-
-def _agreements(comparison: Comparison) -> Iterable[Sequence[str]]:
-    yield "question", "cells", "n", "agree", "share", "95 % interval", "by chance", "kappa"
-    for a in comparison.agreements:
-        if a.by in ("all", "dataset"):
-            yield (
-                QUESTIONS[a.question], a.group or "all", str(a.n), str(a.agree),
-                percent(a.share), interval(a), percent(a.expected),
-                decimals(a.kappa),
-            )  # fmt: skip
-
-
-def _correlations(comparison: Comparison) -> Iterable[Sequence[str]]:
-    yield "cells", "n", "rho"
-    for c in comparison.correlations:
-        if c.by in ("all", "dataset"):
-            yield c.group or "all", str(c.n), decimals(c.rho)
-
-
-def _claims(comparison: Comparison) -> Iterable[Sequence[str]]:
-    yield "claim", "printed", "tables", "", "ours", "", "tests", "comparable", ""
-    for result in comparison.claims:
-        unit = result.claim.unit
-        yield (
-            result.claim.id, printed_value(result),
-            counted_value(result.tables, unit), verdict(result.tables_hold),
-            counted_value(result.ours, unit), verdict(result.ours_hold),
-            str(result.rows or ""), result.comparable, result.note,
-        )  # fmt: skip
-
-
-def _bias(comparison: Comparison) -> Iterable[Sequence[str]]:
-    yield "dataset", "model", "beside", "quantity", "ours", "published", "seeds", ""
-    for m in comparison.bias:
-        yield (
-            m.dataset, m.model, m.published, m.quantity, f"{m.ours:.3f} ± {m.ours_sd:.3f}",
-            f"{m.theirs:.3f} ± {m.theirs_sd:.3f}", str(m.seeds),
-            f"{m.collapsed} collapsed" if m.collapsed else "",
-        )  # fmt: skip
-
-
-def _table(rows: Iterable[Sequence[str]]) -> str:
-    """Return rows as lines with aligned columns; the first row is the head."""
-    rows = list(rows)
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+def _aligned(table: str) -> str:
+    """Return lines of cells that tabs part as lines with aligned columns."""
+    cells = [line.split("\t") for line in table.splitlines()]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        for row in rows
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in cells
     )
-    return "\n".join(f"  {line}" for line in lines)
+    return "".join(f"  {line}\n" for line in lines)
 
 
 def percent(share: float | None) -> str:

@@ -47,8 +47,8 @@ Record = dict[str, Any]
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
-    cells = [cell_record(match) for match in comparison.matches]
-    claims = [_claim_record(result) for result in comparison.claims]
+    cells = [_cell(match) for match in comparison.matches]
+    claims = [_claim(result) for result in comparison.claims]
     return [
         _export("cells", "Our cells beside the published ones", _CELLS, cells),
         _plain("agreement", "Agreement with published cells", Agreement, comparison.agreements),
@@ -83,11 +83,11 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         export.save(folder, facts)
 
 
-def cell_record(match: Match) -> Record:
+def _cell(match: Match) -> Record:
     """Return a match as one flat record."""
     ours, theirs = match.ours, match.theirs
     sign = None if theirs.mean_d is None else (theirs.mean_d > 0) - (theirs.mean_d < 0)
-    values = {
+    return {
         **vars(theirs),
         **{f"{name}_ours": value for name, value in vars(ours).items()},
         **{f"{name}_published": value for name, value in vars(theirs).items()},
@@ -98,16 +98,13 @@ def cell_record(match: Match) -> Record:
         "flags": " ".join(ours.flags),
         **{f"our_{kind}": id for kind, id in zip(IDS, match.ids, strict=True)},
     }
-    return {name: values[name] for name in _CELLS}
 
 
-def _claim_record(result: ClaimResult) -> Record:
-    values = {
-        **vars(result.claim),
-        **vars(result),
-        "claim_id": result.claim.id,
-        "printed": float(result.claim.printed),
+def _claim(result: ClaimResult) -> Record:
+    bounds = {
+        f"{side}_{end}": value
+        for side in ("tables", "ours")
+        for end, value in zip(("low", "high"), getattr(result, side) or (None, None), strict=True)
     }
-    for side in ("tables", "ours"):
-        values[f"{side}_low"], values[f"{side}_high"] = values[side] or (None, None)
-    return {name: values[name] for name in _CLAIMS}
+    named = {"claim_id": result.claim.id, "printed": float(result.claim.printed)}
+    return {**vars(result.claim), **vars(result), **bounds, **named}

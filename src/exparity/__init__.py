@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from exparity.artefacts.files import read_results
     from exparity.core.errors import ExparityError, InputError
-    from exparity.engine import Classifier, load_classifier
+    from exparity.engine import load_classifier
+    from exparity.engine.classifier import Classifier
     from exparity.interface import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from exparity.stats import GroupComparison, compare_groups
 
 _HOMES = {
-    "Classifier": "exparity.engine",
+    "Classifier": "exparity.engine.classifier",
     "ExparityError": "exparity.core.errors",
     "Explanation": "exparity.interface",
     "GroupComparison": "exparity.stats",

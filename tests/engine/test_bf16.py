@@ -12,7 +12,7 @@ from methods.training import training_for
 from support import marked
 
 import exparity
-from exparity.engine import Classifier
+from exparity.engine.classifier import Classifier
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 

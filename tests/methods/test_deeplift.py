@@ -16,7 +16,7 @@ from transformers.activations import ACT2FN
 
 import exparity
 from exparity import ExparityError
-from exparity.engine import Classifier
+from exparity.engine.classifier import Classifier
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 TARGETS = [0, 1]

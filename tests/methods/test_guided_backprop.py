@@ -13,7 +13,7 @@ from torch.nn import functional as F
 
 import exparity
 from exparity import InputError
-from exparity.engine import Classifier
+from exparity.engine.classifier import Classifier
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 TARGETS = [0, 1]

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import torch
 
-from exparity.engine import Classifier
+from exparity.engine.classifier import Classifier
 
 WIDTH = 6
 

@@ -144,7 +144,7 @@ def test_the_training_split_is_handed_to_methods_that_need_it(cell, tmp_path, mo
     monkeypatch.setattr(
         stage, "read_prepared", lambda path, split: (read.append(split), inner(path, split))[1]
     )
-    monkeypatch.setattr("exparity.engine.Classifier.logits", None)
+    monkeypatch.setattr("exparity.engine.classifier.Classifier.logits", None)
     rows = explain(cell, tmp_path / "x.parquet", use="pattern_variant")
     assert read == ["test", "train"]
     monkeypatch.undo()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from exparity.core.calls import checked
-from exparity.engine.classifier import Classifier
 
-__all__ = ["Classifier", "load_classifier"]
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
 
 
 @checked
@@ -44,6 +44,7 @@ def load_classifier(
     """
     from exparity.core.device import resolve_device
     from exparity.core.errors import InputError
+    from exparity.engine.classifier import Classifier
     from exparity.models.checkpoints import (
         check_vocabulary,
         input_limit,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 
+import torch
+
 log = logging.getLogger(__name__)
 
 
@@ -37,8 +39,6 @@ def plan_batches(
 
 
 def _out_of_memory(error: RuntimeError) -> bool:
-    import torch
-
     text = str(error)
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
 
@@ -64,8 +64,6 @@ def run_batches(
     Raises:
         RuntimeError: a single item does not fit into memory.
     """
-    import torch
-
     queue = list(plan_batches(lengths, token_budget, exact=exact))[::-1]
     while queue:
         batch = queue.pop()

@@ -10,30 +10,33 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
+from torch.nn import functional as F
+from torch.nn.utils.rnn import pad_sequence
 
 from exparity.core.errors import ExparityError
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
-from exparity.engine.rows import FEWEST_ROWS, steady_head
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.interface import Encoding, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
-    Build = Callable[[list[int], int], torch.Tensor]
-    Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-    Consume = Callable[[list[int], tuple[torch.Tensor, ...], torch.Tensor], None]
+Build = Callable[[list[int], int], torch.Tensor]
+Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Consume = Callable[[int, tuple[torch.Tensor, ...], FloatArray], None]
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
 _TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 GRADIENT_SHARE = 4
+# Matrix products of fewer rows take another route through a CPU's libraries and round otherwise.
+_FEWEST_ROWS = 4
 
 
 def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
@@ -46,9 +49,7 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
 
     In float64: a prediction that is certain in float32 would have no gradient left.
     """
-    import torch
-
-    return torch.nn.functional.cross_entropy(logits.double(), targets, reduction="none")
+    return F.cross_entropy(logits.double(), targets, reduction="none")
 
 
 class Classifier:
@@ -93,7 +94,7 @@ class Classifier:
         self.exact = device.type == "cpu"
         self._layers: PackedLayers | None = None
         if self.exact:
-            steady_head(self.model)
+            _steady_head(self.model)
             if available():
                 self._layers = PackedLayers(self.model)
         # transformers names the head of models that pool the last token `score`.
@@ -132,8 +133,6 @@ class Classifier:
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
         """Return the (t, h) input embeddings of token ids, detached, on the device."""
-        import torch
-
         # A copy: torch has no arrays that cannot be written to.
         ids = torch.tensor(np.asarray(token_ids), dtype=torch.long, device=self.device)
         with torch.no_grad():
@@ -202,14 +201,12 @@ class Classifier:
         Raises:
             ExparityError: a probability that is not finite.
         """
-        import torch
-
         result = np.empty((len(lengths), self.n_classes))
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
             with torch.inference_mode():
-                logits = self._batch_logits(build(batch, max(sizes)), sizes)
+                logits = self.logits(build(batch, max(sizes)), sizes)
                 result[batch] = logits.softmax(-1).cpu().numpy()
 
         with self._evaluating():
@@ -238,17 +235,16 @@ class Classifier:
             lengths: (n,) rows of each input.
             build: see :meth:`forward`.
             targets: (n,) class index of each input.
-            consume: receives positions, the (b, width, h) gradient of each objective, whose padding
-                rows are zero, and (b, c) logits.
+            consume: receives the position of an input, its (t, h) gradient of each objective and
+                its (c,) logits.
             objectives: functions of (b, c) logits and (b,) targets to (b,) numbers.
         """
-        import torch
 
         def run(batch: list[int]) -> None:
             sizes = [lengths[i] for i in batch]
             inputs = build(batch, max(sizes)).detach().requires_grad_(True)
             with torch.enable_grad():
-                logits = self._batch_logits(inputs, sizes)
+                logits = self.logits(inputs, sizes)
                 wanted = torch.as_tensor(targets[batch], device=self.device)
                 gradients = []
                 for position, objective in enumerate(objectives):
@@ -256,29 +252,15 @@ class Classifier:
                     total = objective(logits, wanted).sum()
                     (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
                     gradients.append(gradient)
-            if min(sizes) < max(sizes):
-                padding = ~self._mask(sizes, max(sizes))[..., None]
-                gradients = [gradient.masked_fill(padding, 0) for gradient in gradients]
-            consume(batch, tuple(gradients), logits.detach())
+            values = logits.detach().cpu().numpy()
+            for place, (position, size) in enumerate(zip(batch, sizes, strict=True)):
+                consume(position, tuple(g[place, :size] for g in gradients), values[place])
 
         with self._evaluating(), self._frozen():
             budget = max(1, self.token_budget // GRADIENT_SHARE)
             fitted = run_batches(lengths, budget, run, exact=self.exact)
             if fitted < budget:
                 self.token_budget = fitted * GRADIENT_SHARE
-
-    def _batch_logits(self, inputs: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
-        """Return (b, c) logits; where bits must not depend on the batch, never of a tiny one."""
-        count, width = inputs.shape[:2]
-        # The head takes care of itself (see steady_head); a shortened last layer has as few rows.
-        fewest = FEWEST_ROWS if self.shortcuts else -(-FEWEST_ROWS // width)
-        if not self.exact or count >= fewest:
-            return self.logits(inputs, sizes)
-        import torch
-
-        extra = inputs[:1].expand(fewest - count, -1, -1)
-        more = [*sizes, *[sizes[0]] * len(extra)]
-        return self.logits(torch.cat([inputs, extra]), more)[:count]
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Run the model on one padded batch.
@@ -290,38 +272,32 @@ class Classifier:
         Returns:
             (b, c) float32 logits.
         """
-        width = embeddings.shape[1]
-        # Without padding there is nothing to mask, and attention is faster for it.
-        mask = None if min(lengths) == width else self._mask(lengths, width).long()
-        with self._shortcut(lengths):
-            return self._run(embeddings, mask, lengths)
-
-    def _run(
-        self, embeddings: torch.Tensor, mask: torch.Tensor | None, lengths: Sequence[int]
-    ) -> torch.Tensor:
-        import torch
-
-        if not self.pools_last_token:
-            output = self.model(inputs_embeds=embeddings, attention_mask=mask)
-            return output.logits.float()  # type: ignore[no-any-return]
-        # Heads of decoders look for the last token in token ids, which embeddings do not have.
-        hidden = self.model.base_model(
-            inputs_embeds=embeddings, attention_mask=mask, use_cache=False
-        ).last_hidden_state
-        last = torch.as_tensor(lengths, device=self.device) - 1
-        pooled = hidden[torch.arange(len(lengths), device=self.device), last]
-        return self.model.score(pooled).float()  # type: ignore[no-any-return]
-
-    def _shortcut(self, lengths: Sequence[int]) -> contextlib.AbstractContextManager[None]:
-        if not self.shortcuts:
-            return nullcontext()
-        return pooled_position_only(self.model, lengths)
-
-    def _mask(self, lengths: Sequence[int], width: int) -> torch.Tensor:
-        import torch
-
+        count, width = embeddings.shape[:2]
+        # The head takes care of itself (_steady_head); a shortened last layer has as few rows.
+        fewest = _FEWEST_ROWS if self.shortcuts else -(-_FEWEST_ROWS // width)
+        if self.exact and count < fewest:  # bits must not depend on the batch
+            extra = embeddings[:1].expand(fewest - count, -1, -1)
+            embeddings = torch.cat([embeddings, extra])
+            lengths = [*lengths, *[lengths[0]] * len(extra)]
         sizes = torch.as_tensor(lengths, device=self.device)
-        return torch.arange(width, device=self.device)[None, :] < sizes[:, None]
+        # Without padding there is nothing to mask, and attention is faster for it.
+        mask = None
+        if min(lengths) < width:
+            mask = (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
+        shortcut = pooled_position_only(self.model, lengths) if self.shortcuts else nullcontext()
+        with shortcut:
+            if not self.pools_last_token:
+                logits = self.model(inputs_embeds=embeddings, attention_mask=mask).logits
+            else:
+                # Heads of decoders look for the last token in token ids, which are not there.
+                hidden = self.model.base_model(
+                    inputs_embeds=embeddings, attention_mask=mask, use_cache=False
+                ).last_hidden_state
+                logits = self.model.score(
+                    hidden[torch.arange(len(sizes), device=self.device), sizes - 1]
+                )
+        result: torch.Tensor = logits.float()[:count]
+        return result
 
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
@@ -351,10 +327,33 @@ def padded(embeddings: Sequence[torch.Tensor]) -> Build:
     """Return a builder of batches that pads (t, h) matrices with zero rows."""
 
     def build(batch: list[int], width: int) -> torch.Tensor:
-        from torch.nn.utils.rnn import pad_sequence
-
         rows = pad_sequence([embeddings[i] for i in batch], batch_first=True)
         assert rows.shape[1] == width
         return rows
 
     return build
+
+
+def _steady_head(model: PreTrainedModel) -> None:
+    """Have a classification head compute a few rows more where it gets very few.
+
+    Layers see every token of a batch, but the head sees one row a text, and a text alone would get
+    other bits than in company. Rows beyond those asked for are zero, and cut off again.
+    """
+    for name, module in model.named_modules():
+        in_stack = any(part.isdigit() for part in name.split("."))
+        if isinstance(module, torch.nn.Linear) and not in_stack and not module._forward_hooks:
+            module.register_forward_pre_hook(_fill)
+            module.register_forward_hook(_cut)
+
+
+def _fill(module: Any, inputs: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, ...]:
+    rows = inputs[0]
+    module.rows_asked_for = len(rows)
+    if len(rows) >= _FEWEST_ROWS or rows.ndim != 2:
+        return inputs
+    return (F.pad(rows, (0, 0, 0, _FEWEST_ROWS - len(rows))), *inputs[1:])
+
+
+def _cut(module: Any, inputs: tuple[torch.Tensor, ...], output: torch.Tensor) -> torch.Tensor:
+    return output[: module.rows_asked_for]

@@ -12,15 +12,15 @@ import contextlib
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+import torch
+from transformers.pytorch_utils import Conv1D
+
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel
 
 
 def available() -> bool:
     """Return whether this build of torch has the kernels."""
-    import torch
-
     names = ("_linear_pointwise", "_reorder_linear_weight")
     known = all(hasattr(torch.ops.mkldnn, name) for name in names)
     return bool(torch._C._has_mkldnn) and known
@@ -34,9 +34,6 @@ class PackedLayers:
     """
 
     def __init__(self, model: PreTrainedModel) -> None:
-        import torch
-        from transformers.pytorch_utils import Conv1D
-
         self._layers = [
             _Layer(module, transposed=isinstance(module, Conv1D))
             for module in model.modules()
@@ -67,10 +64,9 @@ class _Layer:
         self._packed: dict[str, torch.Tensor] = {}
 
     def __call__(self, inputs: torch.Tensor) -> torch.Tensor:
-        import torch
-
         if torch.is_grad_enabled() and inputs.requires_grad:
-            output: torch.Tensor = _function().apply(inputs, self)
+            differentiable: Any = _PackedLinear  # torch gives its `apply` no types
+            output: torch.Tensor = differentiable.apply(inputs, self)
             return output
         return self.forward(inputs)
 
@@ -83,8 +79,6 @@ class _Layer:
         return _product(gradient, self._weight("backward"), None)
 
     def _weight(self, direction: str) -> torch.Tensor:
-        import torch
-
         weight = self.module.weight
         state = (weight.data_ptr(), weight._version)
         if state != self._state:
@@ -100,32 +94,20 @@ class _Layer:
 
 
 def _product(inputs: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    import torch
-
     output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
         inputs.contiguous(), packed, None if bias is None else bias.detach(), "none", [], ""
     )
     return output
 
 
-def _function() -> Any:
-    """Return the differentiable form; made on first use, since importing torch takes a second."""
-    global _PACKED_LINEAR
-    if _PACKED_LINEAR is None:
-        import torch
+class _PackedLinear(torch.autograd.Function):
+    """The differentiable form of a packed layer."""
 
-        class PackedLinear(torch.autograd.Function):
-            @staticmethod
-            def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> torch.Tensor:
-                ctx.layer = layer
-                return layer.forward(inputs)
+    @staticmethod
+    def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> torch.Tensor:
+        ctx.layer = layer
+        return layer.forward(inputs)
 
-            @staticmethod
-            def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-                return ctx.layer.backward(gradients[0]), None
-
-        _PACKED_LINEAR = PackedLinear
-    return _PACKED_LINEAR
-
-
-_PACKED_LINEAR: Any = None
+    @staticmethod
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return ctx.layer.backward(gradients[0]), None

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
+from exparity.engine.classifier import Classifier
 from exparity.interface import FloatArray, IntArray
-
-if TYPE_CHECKING:
-    from exparity.engine.classifier import Classifier
 
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
 
@@ -23,8 +22,6 @@ def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None
     Raises:
         ExparityError: they differ, so that explanations would be of another function.
     """
-    import torch
-
     ours = classifier.probabilities(sequences)
     tolerance = _TOLERANCE.get(str(classifier.model.dtype), 0.05)
     for row, ids in enumerate(sequences):
@@ -46,8 +43,6 @@ def check_classifier(classifier: Any) -> None:
     Raises:
         InputError: it is something else.
     """
-    from exparity.engine.classifier import Classifier
-
     if not isinstance(classifier, Classifier):
         raise InputError(
             f"classifier must come from exparity.load_classifier, not {shown(classifier)}"

@@ -11,13 +11,15 @@ import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+import torch
+from torch.nn import functional as F
+
 from exparity.core.errors import InputError
 
 if TYPE_CHECKING:
-    import torch
     from transformers import PreTrainedModel
 
-    Forward = Callable[..., torch.Tensor]
+Forward = Callable[..., torch.Tensor]
 
 ENCODERS = ("bert", "roberta")
 DECODERS = ("gpt2",)
@@ -78,9 +80,7 @@ def _attend(
     scaling: float,
 ) -> torch.Tensor:
     """Return (b, q, h) attention output of (b, heads, q or t, h / heads) projections."""
-    from torch.nn.functional import scaled_dot_product_attention
-
-    output = scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
+    output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).flatten(-2)
 
 
@@ -118,8 +118,6 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
         *_: Any,
         **__: Any,
     ) -> torch.Tensor:
-        import torch
-
         device = hidden_states.device
         rows = torch.arange(len(lengths), device=device)
         last = torch.as_tensor(lengths, device=device) - 1
@@ -171,8 +169,6 @@ class FirstLayer:
     """
 
     def __init__(self, model: PreTrainedModel, rows: torch.Tensor, absent: torch.Tensor) -> None:
-        import torch
-
         base: Any = model.base_model
         n_texts, width, _ = rows.shape
         every = torch.cat([rows, absent.expand(1, width, -1)])
@@ -199,8 +195,6 @@ class FirstLayer:
             texts: (b,) index of the text of each row of the batch.
             stays: (b, width) True where the text's own row stays.
         """
-        import torch
-
         positions = torch.arange(stays.shape[1], device=stays.device)
         own = texts[:, None] * self._width + positions
         self._index = torch.where(stays, own, self._absent + positions)
@@ -218,13 +212,11 @@ class FirstLayer:
 
     def _lookup(self, table: torch.Tensor) -> Forward:
         def forward(hidden_states: torch.Tensor) -> torch.Tensor:
-            import torch
-
             index = self._index
             assert index is not None
             if len(index) < len(hidden_states):  # a tiny batch, filled up with its first row
                 more = index[:1].expand(len(hidden_states) - len(index), -1)
                 index = torch.cat([index, more])
-            return torch.nn.functional.embedding(index, table)
+            return F.embedding(index, table)
 
         return forward

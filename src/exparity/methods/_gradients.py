@@ -44,13 +44,9 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
             kind: [np.zeros(0)] * len(batch) for kind in _POOLINGS
         }
 
-        def consume(
-            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-        ) -> None:
-            for place, row in enumerate(positions):
-                gradient = gradients[0][place, : batch.lengths[row]]
-                for kind in _POOLINGS:
-                    by_pooling[kind][row] = pooled(gradient, batch.rows[row], kind)
+        def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
+            for kind in _POOLINGS:
+                by_pooling[kind][row] = pooled(gradients[0], batch.rows[row], kind)
 
         build = padded(batch.rows)
         batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
@@ -152,12 +148,8 @@ def gradients_between(
             points[side_by_side, : len(end)] = start + alpha * (end - start)
         return points
 
-    def visit(
-        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-    ) -> None:
-        for place, position in enumerate(positions):
-            row = int(owners[position])
-            consume(row, int(steps[position]), gradients[0][place, : len(ends[row])])
+    def visit(position: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
+        consume(int(owners[position]), int(steps[position]), gradients[0])
 
     lengths = [len(ends[row]) for row in owners]
     batch.classifier.input_gradients(lengths, build, batch.targets[owners], visit)

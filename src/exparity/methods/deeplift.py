@@ -42,7 +42,6 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     import torch
 
     from exparity.engine.classifier import padded
-    from exparity.engine.rows import FEWEST_ROWS
     from exparity.methods._backward import Activations, Rescale
     from exparity.methods._gradients import baseline_rows
 
@@ -52,23 +51,14 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     rule = Rescale()
 
     def build(positions: list[int], width: int) -> torch.Tensor:
-        # The engine fills up tiny batches with their first row, and so must be their baselines.
-        missing = max(0, FEWEST_ROWS - len(positions))
-        sizes = [batch.lengths[p] for p in [*positions, *positions[:1] * missing]]
-        references = baselines(positions, width)
-        filled = torch.cat([references, references[:1].expand(missing, -1, -1)])
         with rule.recording(), torch.no_grad():
-            classifier.logits(filled, sizes)
+            classifier.logits(baselines(positions, width), [batch.lengths[p] for p in positions])
         return texts(positions, width)
 
-    def consume(
-        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-    ) -> None:
+    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
         rule.check_done()
-        for place, row in enumerate(positions):
-            change = (batch.rows[row] - starts[row]).double()
-            multiplier = gradients[0][place, : len(change)].double()
-            scores[row] = (multiplier * change).sum(-1).cpu().numpy()
+        change = (batch.rows[row] - starts[row]).double()
+        scores[row] = (gradients[0].double() * change).sum(-1).cpu().numpy()
 
     with Activations(classifier.model, rule):
         classifier.input_gradients(batch.lengths, build, batch.targets, consume)

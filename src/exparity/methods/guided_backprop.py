@@ -46,12 +46,8 @@ def guided_backprop(
 
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
 
-    def consume(
-        positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-    ) -> None:
-        for place, row in enumerate(positions):
-            own = gradients[0][place, : batch.lengths[row]]
-            scores[row] = pooled(own, batch.rows[row], "l1")
+    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
+        scores[row] = pooled(gradients[0], batch.rows[row], "l1")
 
     rule = Guided(("relu", "smooth") if guided == "rectifiers" else ("relu",))
     with Activations(batch.classifier.model, rule):

@@ -301,12 +301,12 @@ def evaluate_many(
     Raises:
         InputError: see :func:`evaluate`.
     """
-    from exparity.engine.preflight import check_classifier
-
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
     options = options_by_id(metrics, "metrics")
     if classifier is not None:
+        from exparity.engine.preflight import check_classifier
+
         check_classifier(classifier)
     with classifier.remembering() if classifier is not None else nullcontext():
         return {
@@ -389,10 +389,10 @@ def _model_batch(
     metric: str,
     seed: int,
 ) -> MetricBatch:
-    from exparity.engine.preflight import check_classifier, check_targets, check_token_ids
-
     if classifier is None:
         raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
+    from exparity.engine.preflight import check_classifier, check_targets, check_token_ids
+
     check_classifier(classifier)
     ids = []
     for explanation in explanations:

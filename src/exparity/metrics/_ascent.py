@@ -147,12 +147,9 @@ class Ascent:
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
 
-        def consume(
-            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-        ) -> None:
-            all_logits[positions] = logits.cpu().numpy()
-            for place, position in enumerate(positions):
-                self.climb(int(chosen[position]), gradients[0][place, : lengths[position]])
+        def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
+            all_logits[place] = logits
+            self.climb(int(chosen[place]), gradients[0])
 
         self.batch.classifier.input_gradients(lengths, build, targets, consume, (prediction_loss,))
         return all_logits

@@ -130,13 +130,10 @@ class _Search:
 
         rows = [self._batch.rows[text] for text in texts]
 
-        def consume(
-            positions: list[int], gradients: tuple[torch.Tensor, ...], logits: torch.Tensor
-        ) -> None:
-            self._predicted[texts[positions]] = logits.argmax(-1).cpu().numpy()
-            for place, position in enumerate(positions):
-                gradient = gradients[0][place, : len(rows[position])]
-                self._first[int(texts[position])] = gradient.sign()
+        def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
+            text = int(texts[place])
+            self._predicted[text] = logits.argmax()
+            self._first[text] = gradients[0].sign()
 
         def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
             return prediction_loss(logits, logits.argmax(-1))

@@ -118,20 +118,18 @@ def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Fou
         objectives = [prediction_loss] * climbing + [target_logit] * visiting
 
         def consume(
-            positions: list[int],
+            item: int,
             gradients: tuple[torch.Tensor, ...],
-            logits: torch.Tensor,
+            _: FloatArray,
             copies: list[torch.Tensor] = copies,
             visiting: bool = visiting,
             climbing: bool = climbing,
         ) -> None:
-            for place, item in enumerate(positions):
-                size = len(copies[item])
-                if climbing:
-                    ascent.climb(item, gradients[0][place, :size])
-                if visiting:
-                    owners.append(int(ascent.owners[item]))
-                    moved.append(pooled(gradients[-1][place, :size], copies[item], pooling))
+            if climbing:
+                ascent.climb(item, gradients[0])
+            if visiting:
+                owners.append(int(ascent.owners[item]))
+                moved.append(pooled(gradients[-1], copies[item], pooling))
 
         targets = batch.targets[ascent.owners]
         lengths = [len(copy) for copy in copies]

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import InputError
-from exparity.methods._kernel import draw_coalitions, shapley_values
+from exparity.methods.kernel_shap import draw_coalitions, shapley_values
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 

@@ -18,7 +18,7 @@ from exparity.data import DATASETS
 from exparity.data.files import sha256_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options, shared_sources
+from exparity.metrics import METRICS, SHARED_SOURCES, metric_options
 from exparity.models.catalogue import known_id
 
 if TYPE_CHECKING:
@@ -111,7 +111,7 @@ def instances_of(
                 f"{error}; its 'study' makes it an instance of {replaced}, unless it says "
                 f"'use: {id}'"
             ) from None
-        shared = shared_sources(entry) if block == "metrics" else ()
+        shared = SHARED_SOURCES if block == "metrics" else ()
         instances[id] = Instance(id, entry, settings, size, options, shared, shards)
     return instances
 

@@ -1,4 +1,4 @@
-"""Texts with tokens masked out: what LIME and SHAP ask the model about."""
+"""Texts of which some tokens are absent: what LIME and SHAP ask the model about."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.engine.shortcuts import FirstLayer
 from exparity.interface import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
+    from exparity.engine.shortcuts import FirstLayer
 
 
 class MaskedTexts:
-    """Texts as rows of embeddings, any of which may be replaced by the mask token's.
+    """Texts as rows of embeddings, any of which may be replaced by those of an absent token.
 
     Masking works on rows and never on text or ids, so that it serves embeddings that were moved
     as well, and what the model sees is exactly what was asked for.
@@ -26,18 +26,30 @@ class MaskedTexts:
     Args:
         classifier: the model.
         rows: (t, h) embeddings of each text.
+        absent: (t, h) what takes their place, for each text; the mask token's everywhere if None.
     """
 
-    def __init__(self, classifier: Classifier, rows: Sequence[torch.Tensor]) -> None:
+    def __init__(
+        self,
+        classifier: Classifier,
+        rows: Sequence[torch.Tensor],
+        absent: Sequence[torch.Tensor] | None = None,
+    ) -> None:
         from torch.nn.utils.rnn import pad_sequence
 
         self.classifier = classifier
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self._rows = pad_sequence(list(rows), batch_first=True)
-        self._absent = classifier.embed([classifier.mask_id])[0]
         self._first: FirstLayer | None = None
-        if classifier.shortcuts:
-            self._first = FirstLayer(classifier.model, self._rows, self._absent)
+        if absent is not None:
+            self._absent = pad_sequence(list(absent), batch_first=True)
+        else:
+            mask_row = classifier.embed([classifier.mask_id])[0]
+            self._absent = mask_row.expand_as(self._rows)
+            if classifier.shortcuts:
+                from exparity.engine.shortcuts import FirstLayer
+
+                self._first = FirstLayer(classifier.model, self._rows, mask_row)
 
     def probabilities(self, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
         """Return class probabilities of masked texts; equal masks of a text are computed once.
@@ -65,11 +77,21 @@ class MaskedTexts:
 
         def build(positions: list[int], wide: int) -> torch.Tensor:
             chosen = torch.as_tensor(positions, device=self.classifier.device)
-            mask = stays[chosen, :wide]
+            mask, own = stays[chosen, :wide], texts[chosen]
             if self._first is not None:
-                self._first.show(texts[chosen], mask)
-            return torch.where(mask[..., None], self._rows[texts[chosen], :wide], self._absent)
+                self._first.show(own, mask)
+            return torch.where(mask[..., None], self._rows[own, :wide], self._absent[own, :wide])
 
         lengths = self.lengths[owners[first]].tolist()
         with self._first.in_use() if self._first is not None else nullcontext():
             return self.classifier.forward(lengths, build)[inverse.reshape(-1)]
+
+    def target_probabilities(
+        self, masks: Sequence[BoolArray], targets: IntArray
+    ) -> list[FloatArray]:
+        """Return the (m,) probabilities of each text's target for its (m, t) masks."""
+        counts = [len(own) for own in masks]
+        owners = np.repeat(np.arange(len(masks)), counts)
+        probabilities = self.probabilities(owners, [mask for own in masks for mask in own])
+        values = probabilities[np.arange(len(owners)), targets[owners]]
+        return np.split(values, np.cumsum(counts)[:-1])

@@ -30,7 +30,7 @@ from exparity.interface import (
     guarded,
     locked,
 )
-from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
+from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._training import Texts
 from exparity.methods._training import Training as Training
 

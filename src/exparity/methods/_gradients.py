@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from exparity.interface import FloatArray, IntArray
-from exparity.methods import MethodBatch
-from exparity.methods._pooling import Pooling, pooled
-from exparity.methods._quadrature import gauss_legendre
 
 if TYPE_CHECKING:
     import torch
 
+    from exparity.methods import MethodBatch
+
+Pooling = Literal["l1", "times_input"]
 PathPooling = Literal["sum", "times_input"]
 _POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
@@ -25,6 +25,24 @@ ROUNDING_NOISE = "rounding_noise"
 A model that normalises each token's embedding (LayerNorm) does not see a constant added to all its
 elements. The derivative in that direction, which is the sum over the embedding dimension, is zero.
 """
+
+
+def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> FloatArray:
+    """Turn gradients into one score per token.
+
+    Args:
+        gradient: (..., t, h) gradient of the target logit.
+        rows: (..., t, h) embeddings that it was taken at.
+        pooling: ``l1`` norm over the embedding dimension, or the sum of the gradient
+            ``times_input``.
+
+    Returns:
+        (..., t) float64.
+    """
+    parts = gradient.double()
+    parts = parts.abs() if pooling == "l1" else parts * rows.double()
+    sums: FloatArray = parts.sum(-1).cpu().numpy()
+    return sums
 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
@@ -95,7 +113,8 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
     """Return both poolings of the path's mean gradient, and whether the plain sum is noise."""
     import torch
 
-    nodes, weights = gauss_legendre(n_steps)
+    nodes, weights = np.polynomial.legendre.leggauss(n_steps)
+    nodes, weights = (nodes + 1) / 2, weights / 2  # on [0, 1]
     ends, starts = batch.rows, baseline_rows(batch)
     sums = [torch.zeros_like(end, dtype=torch.float64) for end in ends]
 

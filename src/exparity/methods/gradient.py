@@ -1,19 +1,25 @@
-"""Saliency (Simonyan et al. 2013)."""
+"""Saliency (Simonyan et al. 2013) and gradient × input (Shrikumar et al. 2016)."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import input_attributions
 
-
-@method(
-    "gradient",
-    signed=False,
+_gradient_method = partial(
+    method,
     needs_gradient=True,
     target="logit",
     baseline=None,
     stochastic=False,
+)
+
+
+@_gradient_method(
+    "gradient",
+    signed=False,
     reference="Simonyan et al. 2013, arXiv:1312.6034",
     display="Gradient",
     pooling="l1",
@@ -30,3 +36,24 @@ def gradient(batch: MethodBatch) -> list[FloatArray]:
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
     return input_attributions(batch, "l1")
+
+
+@_gradient_method(
+    "gradient_x_input",
+    signed=True,
+    reference="Shrikumar et al. 2016, arXiv:1605.01713",
+    display="Gradient × input",
+    pooling="times_input",
+)
+def gradient_x_input(batch: MethodBatch) -> list[FloatArray]:
+    r"""Inner product of each token's embedding with the target logit's gradient there.
+
+    :math:`s_i = \sum_h e_{ih}\, \partial f_y / \partial e_{ih}`.
+
+    Args:
+        batch: the texts.
+
+    Returns:
+        (t,) signed scores for each text, in logits.
+    """
+    return input_attributions(batch, "times_input")

@@ -42,7 +42,7 @@ def guided_backprop(
     """
     from exparity.engine.classifier import padded
     from exparity.methods._backward import Activations, Guided
-    from exparity.methods._pooling import pooled
+    from exparity.methods._gradients import pooled
 
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
 

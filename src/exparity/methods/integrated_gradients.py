@@ -1,22 +1,28 @@
-"""Integrated gradients (Sundararajan et al. 2017), not multiplied by the input difference."""
+"""Integrated gradients (Sundararajan et al. 2017), with and without the factor (x − x′)."""
 
 from __future__ import annotations
+
+from functools import partial
 
 from exparity.interface import Count, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
 
-
-@method(
-    "integrated_gradients",
+_path_method = partial(
+    method,
     signed=True,
     needs_gradient=True,
     target="logit",
     baseline="special tokens kept, padding elsewhere",
     stochastic=False,
+    passes=50,
+)
+
+
+@_path_method(
+    "integrated_gradients",
     reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1 without the factor (x − x′)",
     display="Integrated gradients",
-    passes=50,
 )
 def integrated_gradients(batch: MethodBatch, *, n_steps: Count = 50) -> list[FloatArray]:
     r"""Mean gradient of the target logit on the line from the baseline to the input.
@@ -36,3 +42,23 @@ def integrated_gradients(batch: MethodBatch, *, n_steps: Count = 50) -> list[Flo
         (t,) signed scores for each text, in logits per unit of embedding.
     """
     return path_attributions(batch, "sum", n_steps)
+
+
+@_path_method(
+    "integrated_gradients_x_input",
+    reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1",
+    display="Integrated gradients × input",
+)
+def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: Count = 50) -> list[FloatArray]:
+    r"""Integrated gradients; a text's scores sum to f(input) − f(baseline).
+
+    :math:`s_i = \sum_h (x_{ih} - x'_{ih}) \int_0^1 \partial f_y / \partial e_{ih}\, d\alpha`.
+
+    Args:
+        batch: the texts.
+        n_steps: nodes of the Gauss–Legendre rule.
+
+    Returns:
+        (t,) signed scores for each text, in logits.
+    """
+    return path_attributions(batch, "times_input", n_steps)

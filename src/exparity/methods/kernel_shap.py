@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from math import comb
 from typing import Annotated
 
 import numpy as np
 
-from exparity.interface import FloatArray, Range
+from exparity.interface import BoolArray, FloatArray, Range
 from exparity.methods import MethodBatch, method
-from exparity.methods._kernel import draw_coalitions, shapley_values
-from exparity.methods._masked import masked_probabilities
+from exparity.methods._gradients import baseline_rows
 
 
 @method(
@@ -41,6 +41,8 @@ def kernel_shap(
         (t,) signed scores for each text, in probability, which sum to p(input) − p(baseline);
         special tokens score 0.
     """
+    from exparity.engine.masking import MaskedTexts
+
     plans, masks = [], []
     for row, special in enumerate(batch.special_masks):
         n_content = int((~special).sum())
@@ -50,11 +52,74 @@ def kernel_shap(
         mask[2:, ~special] = coalitions
         plans.append((coalitions, weights))
         masks.append(mask)
+    masked = MaskedTexts(batch.classifier, batch.rows, baseline_rows(batch))
+    worth = masked.target_probabilities(masks, batch.targets)
     scores = []
     for special, (coalitions, weights), values in zip(
-        batch.special_masks, plans, masked_probabilities(batch, masks, "baseline"), strict=True
+        batch.special_masks, plans, worth, strict=True
     ):
         own = np.zeros(len(special))
         own[~special] = shapley_values(coalitions, weights, values[2:], values[0], values[1])
         scores.append(own)
     return scores
+
+
+def draw_coalitions(
+    n_players: int, count: int, rng: np.random.Generator
+) -> tuple[BoolArray, FloatArray]:
+    """Draw coalitions of players from the Shapley kernel, or take all if that is no more.
+
+    Drawn ones come in pairs, each with its complement, which lowers the variance
+    (arXiv:2012.01536, section 4). The empty coalition and that of all players are not among them.
+
+    Args:
+        n_players: p, at least 1.
+        count: most coalitions.
+        rng: where randomness comes from.
+
+    Returns:
+        (m, p) True for members, and the (m,) weights of the regression.
+    """
+    sizes = np.arange(1, n_players)
+    if n_players < 31 and 2**n_players - 2 <= count:
+        numbers = np.arange(1, 2**n_players - 1)
+        every = (numbers[:, None] >> np.arange(n_players)) & 1 == 1
+        weights = [1 / (comb(n_players, int(s)) * s * (n_players - s)) for s in every.sum(1)]
+        return every, np.array(weights, dtype=np.float64)
+    likelihood = 1 / (sizes * (n_players - sizes))
+    drawn = rng.choice(sizes, -(-count // 2), p=likelihood / likelihood.sum())
+    order = rng.random((len(drawn), n_players)).argsort(axis=1).argsort(axis=1)
+    half = order < drawn[:, None]
+    pairs = np.stack([half, ~half], axis=1).reshape(-1, n_players)[:count]
+    return pairs, np.ones(len(pairs))
+
+
+def shapley_values(
+    coalitions: BoolArray, weights: FloatArray, values: FloatArray, empty: float, whole: float
+) -> FloatArray:
+    r"""Fit Shapley values to the worth of coalitions.
+
+    :math:`\arg\min_\phi \sum_z \pi_z (v(z) - v(\emptyset) - z^\top \phi)^2` subject to
+    :math:`\sum_i \phi_i = v(\text{all}) - v(\emptyset)`. Where fewer coalitions than players leave
+    this open, it is the solution next to even shares; shap's own solver divides by a singular
+    matrix there.
+
+    Args:
+        coalitions: (m, p) True for members.
+        weights: (m,) of the regression.
+        values: (m,) worth of each.
+        empty: worth of none.
+        whole: worth of all.
+
+    Returns:
+        (p,) values, which sum to ``whole`` − ``empty``.
+    """
+    n_players = coalitions.shape[1]
+    even = (whole - empty) / n_players
+    sizes = coalitions.sum(1)
+    # Only differences from even shares are left to find, and these sum to zero.
+    design = coalitions - sizes[:, None] / n_players
+    roots = np.sqrt(weights)
+    rest = values - empty - sizes * even
+    coefficients = np.linalg.lstsq(roots[:, None] * design, roots * rest, rcond=None)[0]
+    return np.asarray(even + coefficients - coefficients.mean(), dtype=np.float64)

@@ -69,14 +69,9 @@ def lime(
             )
             for row in texts
         ]
-        counts = [len(drawn) for drawn in masks]
-        owners = np.repeat(np.arange(len(texts)), counts)
-        flat = [mask for drawn in masks for mask in drawn]
         masked = MaskedTexts(batch.classifier, [batch.rows[row] for row in texts])
-        probabilities = masked.probabilities(owners, flat)
-        values = probabilities[np.arange(len(owners)), batch.targets[first + owners]]
-        ends = np.cumsum(counts)[:-1]
-        for row, drawn, own in zip(texts, masks, np.split(values, ends), strict=True):
+        values = masked.target_probabilities(masks, batch.targets[texts])
+        for row, drawn, own in zip(texts, masks, values, strict=True):
             if surrogate:
                 rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
                 drawn, own = smooth(drawn, own, rng)

@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray, NotNegative, Positive
+from exparity.interface import (
+    SPECIAL_WORD,
+    BoolArray,
+    Encoding,
+    FloatArray,
+    IntArray,
+    NotNegative,
+    Positive,
+)
 from exparity.methods import MethodBatch, method
 from exparity.methods._lime import Samples, Sampling, draw_masks, fit
-from exparity.methods._masked import masked_probabilities
 from exparity.methods._words import spread
+
+if TYPE_CHECKING:
+    import torch
 
 
 @method(
@@ -58,7 +71,7 @@ def lime_words(
     ]
     scores = []
     for encoding, bag, features, values in zip(
-        batch.encodings, bags, drawn, masked_probabilities(batch, masks, "removed"), strict=True
+        batch.encodings, bags, drawn, _left_probabilities(batch, masks), strict=True
     ):
         coefficients = fit(features, values, kernel_width, ridge)
         by_word = {
@@ -87,3 +100,31 @@ def bag_of_words(encoding: Encoding) -> IntArray:
         tokens = tuple(encoding.token_ids[here].tolist())
         bag[here] = known.setdefault(tokens, len(known))
     return bag
+
+
+def _left_probabilities(batch: MethodBatch, masks: Sequence[BoolArray]) -> list[FloatArray]:
+    """Return (m,) target probabilities of what each text's (m, t) masks leave, in shared batches.
+
+    Rows of embeddings are removed, never ids: they may have been moved. Equal masks run once.
+    """
+    from torch.nn.utils.rnn import pad_sequence
+
+    classifier = batch.classifier
+    nothing = classifier.embed(classifier.empty_ids)
+    unique = [np.unique(own, axis=0, return_inverse=True) for own in masks]
+    counts = [len(kept) for kept, _ in unique]
+    owners = np.repeat(np.arange(len(batch)), counts)
+    flat = [mask for kept, _ in unique for mask in kept]
+
+    def left(position: int) -> torch.Tensor:
+        mask = flat[position]
+        return batch.rows[owners[position]][mask] if mask.any() else nothing
+
+    def build(positions: list[int], width: int) -> torch.Tensor:
+        return pad_sequence([left(position) for position in positions], batch_first=True)
+
+    lengths = [int(mask.sum()) or len(nothing) for mask in flat]
+    probabilities = classifier.forward(lengths, build)
+    targets = probabilities[np.arange(len(owners)), batch.targets[owners]]
+    values = np.split(targets, np.cumsum(counts)[:-1])
+    return [own[inverse] for own, (_, inverse) in zip(values, unique, strict=True)]

@@ -38,10 +38,10 @@ from exparity.interface import (
     guarded,
     locked,
 )
-from exparity.metrics import _arrays, _rationale
+from exparity.metrics import _arrays
+from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import l1_normalised, pad
-from exparity.metrics._rationale import Attribution as Attribution
-from exparity.metrics._rationale import word_arrays as word_arrays
+from exparity.metrics._arrays import word_arrays as word_arrays
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +49,8 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
+SHARED_SOURCES = (Path(_arrays.__file__),)
+"""Source files that make what metrics are given."""
 
 
 def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -216,12 +218,6 @@ def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
         return entry.options  # it compares raw attributions
     shared = _of_words if entry.facts.needs == "rationale" else _of_tokens
     return {**options_of(shared), **entry.options}
-
-
-def shared_sources(entry: Entry[MetricFacts]) -> tuple[Path, ...]:
-    """Return the source files that make what a metric of this kind is given."""
-    arrays = Path(_arrays.__file__)
-    return (arrays, Path(_rationale.__file__)) if entry.facts.needs == "rationale" else (arrays,)
 
 
 @checked

@@ -1,14 +1,16 @@
-"""Array helpers that metrics share."""
+"""Explanations as the arrays that metrics are given, and what metrics share of arithmetic."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.interface import BoolArray, Explanation, FloatArray, IntArray
+
+Attribution = Literal["absolute", "positive"]
 
 
 def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
@@ -61,3 +63,34 @@ def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArr
     # By the peak first: the sum of huge or tiny scores leaves the range of floats.
     scaled = scores / peak
     return np.asarray(scaled / np.abs(counted / peak).sum(), dtype=np.float64)
+
+
+def word_arrays(
+    explanations: Sequence[Explanation], attribution: Attribution
+) -> tuple[FloatArray, BoolArray, BoolArray]:
+    """Sum the attributions of tokens to those of words, and lay the rationale beside them.
+
+    A word that no token belongs to, as the text was cut, has 0. So has every word of an explanation
+    whose rationale is unknown: its rationale is empty.
+
+    Args:
+        explanations: with a rationale of one mark per word of the text.
+        attribution: what counts of each token: its ``absolute`` value, or its ``positive`` part.
+
+    Returns:
+        (n, w) scores, not negative, all NaN where a token's is not finite; (n, w) True for words of
+        the rationale; (n, w) True for words.
+    """
+    scores, marks, words = [], [], []
+    for explanation in explanations:
+        assert explanation.word_ids is not None
+        counted = explanation.content_mask & (explanation.word_ids >= 0)
+        owners = explanation.word_ids[counted]
+        values = l1_normalised(explanation.scores, counted if counted.any() else None)[counted]
+        values = np.abs(values) if attribution == "absolute" else np.maximum(values, 0.0)
+        rationale = explanation.rationale
+        size = int(owners.max(initial=0)) + 1 if rationale is None else len(rationale)
+        scores.append(np.bincount(owners, weights=values, minlength=size))
+        marks.append(np.zeros(size, dtype=bool) if rationale is None else np.asarray(rationale))
+        words.append(np.ones(size, dtype=bool))
+    return pad(scores), pad(marks), pad(words)

@@ -1,48 +1,13 @@
-"""What metrics of correctness share: attribution of words, and their order beside the rationale."""
+"""Words in the order of their attribution, beside the rationale: for metrics of correctness."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, Explanation, FloatArray, IntArray
-from exparity.metrics._arrays import l1_normalised, pad, row_sums
-
-Attribution = Literal["absolute", "positive"]
-
-
-def word_arrays(
-    explanations: Sequence[Explanation], attribution: Attribution
-) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Sum the attributions of tokens to those of words, and lay the rationale beside them.
-
-    A word that no token belongs to, as the text was cut, has 0. So has every word of an explanation
-    whose rationale is unknown: its rationale is empty.
-
-    Args:
-        explanations: with a rationale of one mark per word of the text.
-        attribution: what counts of each token: its ``absolute`` value, or its ``positive`` part.
-
-    Returns:
-        (n, w) scores, not negative, all NaN where a token's is not finite; (n, w) True for words of
-        the rationale; (n, w) True for words.
-    """
-    scores, marks, words = [], [], []
-    for explanation in explanations:
-        assert explanation.word_ids is not None
-        counted = explanation.content_mask & (explanation.word_ids >= 0)
-        owners = explanation.word_ids[counted]
-        values = l1_normalised(explanation.scores, counted if counted.any() else None)[counted]
-        values = np.abs(values) if attribution == "absolute" else np.maximum(values, 0.0)
-        rationale = explanation.rationale
-        size = int(owners.max(initial=0)) + 1 if rationale is None else len(rationale)
-        scores.append(np.bincount(owners, weights=values, minlength=size))
-        marks.append(np.zeros(size, dtype=bool) if rationale is None else np.asarray(rationale))
-        words.append(np.ones(size, dtype=bool))
-    return pad(scores), pad(marks), pad(words)
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.metrics._arrays import row_sums
 
 
 @dataclass(frozen=True)
@@ -124,15 +89,14 @@ def ranking(scores: FloatArray, rationale: BoolArray, word_mask: BoolArray) -> R
     start = np.maximum.accumulate(np.where(opens, positions, 0), axis=1)
     last = np.where(closes, positions, scores.shape[1])
     end = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    found = in_rationale.cumsum(axis=1)
-    before = np.take_along_axis(found - in_rationale, start, axis=1)
+    hits = in_rationale.cumsum(axis=1)
     positives = in_rationale.sum(axis=1)
     return Ranking(
         in_rationale=in_rationale,
         start=start,
         end=end,
-        hits_before=before,
-        hits=np.take_along_axis(found, end, axis=1),
+        hits_before=np.take_along_axis(hits - in_rationale, start, axis=1),
+        hits=np.take_along_axis(hits, end, axis=1),
         words=word_mask.sum(axis=1),
         positives=positives,
         positive_scores=((scores > 0) & word_mask).sum(axis=1),
@@ -165,32 +129,22 @@ class Selection:
         return np.asarray(self.sure + self.drawn * share, dtype=np.float64)
 
 
-def select(ranked: Ranking, size: IntArray) -> Selection:
+def select(ranked: Ranking, top_k: int | None, eligible: IntArray) -> Selection:
     """Select the highest words of each text.
 
     Args:
         ranked: the words in order.
-        size: (n,) how many; at most as many as there are words.
+        top_k: how many; as many as the rationale has if None.
+        eligible: (n,) how many may be selected at most, from the highest down.
     """
+    size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
     last = np.maximum(size - 1, 0)
-    chosen = size > 0
     start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)
     sure = ranked.at(ranked.hits_before, last)
     return Selection(
         size=size,
-        sure=np.where(chosen, sure, 0),
-        drawn=np.where(chosen, size - start, 0),
+        sure=np.where(size > 0, sure, 0),
+        drawn=np.where(size > 0, size - start, 0),
         tied=end - start + 1,
         tied_hits=ranked.at(ranked.hits, last) - sure,
     )
-
-
-def select_positive(ranked: Ranking, top_k: int | None) -> Selection:
-    """Select the ``top_k`` highest words, but none with a score of 0.
-
-    Args:
-        ranked: the words in order.
-        top_k: how many; as many as the rationale has if None.
-    """
-    wanted = ranked.positives if top_k is None else np.full_like(ranked.positives, top_k)
-    return select(ranked, np.minimum(wanted, ranked.positive_scores))

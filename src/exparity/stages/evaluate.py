@@ -33,7 +33,7 @@ from exparity.interface import SPECIAL_WORD, Example, Explanation, MethodFacts, 
 from exparity.jobs.loop import Chunks, Compute, Work, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, evaluate_keyed, metric_options, shared_sources
+from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_options
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
 
@@ -120,7 +120,7 @@ def evaluate_cell(
         {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
         files=[data, explanations],
         checkpoint=checkpoint if entry.facts.runs_model else None,
-        sources=[entry.source, *shared_sources(entry), *([explainer.source] if explainer else [])],
+        sources=[entry.source, *SHARED_SOURCES, *([explainer.source] if explainer else [])],
     )
     known = {
         "groups": list(prepared.groups),

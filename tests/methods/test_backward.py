@@ -11,7 +11,7 @@ from torch.nn import functional as F
 from transformers.activations import ACT2FN
 
 from exparity import ExparityError
-from exparity.methods._backward import Activations, Guided, Rescale, mean_slope
+from exparity.methods._backward import Activations, Rescale, mean_slope, passing_positive
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -84,7 +84,7 @@ def test_the_model_gives_the_same_output(classifier, rule):
     batch = torch.stack([rows, rows * 0.5])
     lengths = [len(rows)] * 2
     plain = classifier.logits(batch, lengths)
-    made = Guided(("relu", "smooth", "bounded")) if rule == "guided" else Rescale()
+    made = passing_positive(("relu", "smooth", "bounded")) if rule == "guided" else Rescale()
     with Activations(classifier.model, made):
         if rule == "rescale":
             with made.recording():
@@ -148,11 +148,13 @@ def test_guided_gradients_by_hand():
     x = torch.tensor([-1.0, 2.0, 3.0], requires_grad=True)
     arriving = torch.tensor([1.0, 1.0, -1.0])
     for function, kind, slope in ((torch.relu, "relu", 1.0), (F.gelu, "smooth", None)):
-        rule = Guided(("relu", "smooth"))
+        rule = passing_positive(("relu", "smooth"))
         (found,) = torch.autograd.grad(rule(function, x, kind), x, arriving)
         (plain,) = torch.autograd.grad(function(x), x, arriving)
         np.testing.assert_allclose(found, [0, plain[1], 0])
         assert slope is None or plain[1] == slope
-    (found,) = torch.autograd.grad(Guided(("relu",))(torch.tanh, x, "bounded"), x, arriving)
+    (found,) = torch.autograd.grad(
+        passing_positive(("relu",))(torch.tanh, x, "bounded"), x, arriving
+    )
     (plain,) = torch.autograd.grad(torch.tanh(x), x, arriving)
     assert torch.equal(found, plain)

@@ -10,7 +10,7 @@ from exparity import InputError
 from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks
 from exparity.methods._words import spread, words_of
-from exparity.methods.lime_words import bag_of_words
+from exparity.methods.lime import bag_of_words
 
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
 

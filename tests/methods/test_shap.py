@@ -9,7 +9,7 @@ from engine.exact import ExactModel
 import exparity
 from exparity import InputError
 from exparity.methods._lockstep import run_in_lockstep
-from exparity.methods._partition import text_hierarchy
+from exparity.methods.shap import text_hierarchy
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 

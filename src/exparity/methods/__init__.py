@@ -31,8 +31,8 @@ from exparity.interface import (
     locked,
 )
 from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
-from exparity.methods._training import Texts
-from exparity.methods._training import Training as Training
+from exparity.methods._words import Texts
+from exparity.methods._words import Training as Training
 
 if TYPE_CHECKING:
     import torch

@@ -101,29 +101,31 @@ class Activations(TorchFunctionMode):
             self._busy = False
 
 
-class Guided:
-    """Guided backpropagation: rectifiers pass what is positive, where their input is positive.
+def passing_positive(kinds: tuple[Kind, ...]) -> Rule:
+    """Return guided backpropagation: rectifiers pass what is positive, where their input is.
 
     Args:
         kinds: which activations count as rectifiers.
     """
 
-    def __init__(self, kinds: tuple[Kind, ...]) -> None:
-        self._kinds = kinds
-
-    def __call__(self, function: Activation, x: torch.Tensor, kind: Kind) -> torch.Tensor:
-        """Compute an activation; see :class:`Activations`."""
-        if kind not in self._kinds:
+    def rule(function: Activation, x: torch.Tensor, kind: Kind) -> torch.Tensor:
+        if kind not in kinds:
             return function(x)
         _, slope = _value_and_slope(function, x)
-        return _with_slope(function, x, slope * (x > 0), positive=True)
+        output = _with_slope(function, x, slope * (x > 0))
+        if output.requires_grad:
+            output.register_hook(lambda g: g.clamp(min=0))  # type: ignore[no-untyped-call]
+        return output
+
+    return rule
 
 
 class Rescale:
     """DeepLIFT's rescale rule: an activation's gradient is its mean slope from a reference.
 
     What a model gets as reference is run first, within :meth:`recording`. The model's calls of
-    activations are then matched one by one with the recorded ones.
+    activations are then matched one by one with the recorded ones, and must be the same ones:
+    :meth:`check_done` says whether all were.
     """
 
     def __init__(self) -> None:
@@ -141,27 +143,17 @@ class Rescale:
             self._recording = False
 
     def check_done(self) -> None:
-        """Check that the model called as many activations as on the reference.
-
-        Raises:
-            ExparityError: it did not.
-        """
+        """Raise ExparityError unless as many activations were called as on the reference."""
         if self._references:
             raise _other_calls()
 
     def __call__(self, function: Activation, x: torch.Tensor, kind: Kind) -> torch.Tensor:
-        """Compute an activation; see :class:`Activations`.
-
-        Raises:
-            ExparityError: nothing like it was recorded.
-        """
+        """Compute an activation; raise ExparityError if nothing like it was recorded."""
         if self._recording:
             self._references.append(x.detach())
             return function(x)
-        if not self._references:
-            raise _other_calls()
-        reference = self._references.popleft()[: len(x)]
-        if reference.shape != x.shape:
+        reference = self._references.popleft() if self._references else None
+        if reference is None or reference.shape != x.shape:
             raise _other_calls()
         return _with_slope(function, x, mean_slope(function, x, reference))
 
@@ -186,32 +178,9 @@ def _value_and_slope(function: Activation, x: torch.Tensor) -> tuple[torch.Tenso
     return value.detach(), slope
 
 
-class _WithSlope(torch.autograd.Function):
-    """A function with another slope than its own, which may pass positive gradients only."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, function: Activation, x: torch.Tensor, slope: torch.Tensor, positive: bool
-    ) -> torch.Tensor:
-        ctx.save_for_backward(slope)
-        ctx.positive = positive
-        return function(x)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, ...]:
-        (slope,) = ctx.saved_tensors
-        (gradient,) = gradients
-        if ctx.positive:
-            gradient = gradient.clamp(min=0)
-        return None, gradient * slope, None, None
-
-
-def _with_slope(
-    function: Activation, x: torch.Tensor, slope: torch.Tensor, *, positive: bool = False
-) -> torch.Tensor:
-    replaced: Any = _WithSlope  # torch gives its `apply` no types
-    output: torch.Tensor = replaced.apply(function, x, slope, positive)
-    return output
+def _with_slope(function: Activation, x: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+    """Return f(x), and let gradients pass with another slope: what is added is zero."""
+    return function(x.detach()) + (x - x.detach()) * slope
 
 
 def _other_calls() -> ExparityError:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future
 from typing import Any
 
 import numpy as np
@@ -24,18 +25,15 @@ class _Task:
         self._stopped = threading.Semaphore(0)
         self.question: Any = None
         self.answer: Any = None
-        self.result: Any = None
-        self.error: BaseException | None = None
-        self.done = False
+        self.result: Future[Any] = Future()
         threading.Thread(target=self._run, daemon=True).start()
 
     def _run(self) -> None:
         self._go.acquire()
         try:
-            self.result = self._function(self._ask)
+            self.result.set_result(self._function(self._ask))
         except BaseException as error:
-            self.error = error
-        self.done = True
+            self.result.set_exception(error)
         self._stopped.release()
 
     def _ask(self, question: Any) -> Any:
@@ -52,8 +50,8 @@ class _Task:
         self._stopped.acquire()
         self._random = np.random.get_state()  # noqa: NPY002
         np.random.set_state(outside)  # noqa: NPY002
-        if self.error is not None:
-            raise self.error
+        if self.result.done():
+            self.result.result()  # raises what the function raised
 
 
 def run_in_lockstep(
@@ -80,9 +78,9 @@ def run_in_lockstep(
     while active:
         for position in active:
             tasks[position].proceed()
-        active = [position for position in active if not tasks[position].done]
+        active = [position for position in active if not tasks[position].result.done()]
         if active:
             answers = answer(active, [tasks[position].question for position in active])
             for position, reply in zip(active, answers, strict=True):
                 tasks[position].answer = reply
-    return [task.result for task in tasks]
+    return [task.result.result() for task in tasks]

@@ -41,7 +41,7 @@ def guided_backprop(
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
     from exparity.engine.classifier import padded
-    from exparity.methods._backward import Activations, Guided
+    from exparity.methods._backward import Activations, Kind, passing_positive
     from exparity.methods._gradients import pooled
 
     scores: list[FloatArray] = [np.zeros(0)] * len(batch)
@@ -49,8 +49,8 @@ def guided_backprop(
     def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
         scores[row] = pooled(gradients[0], batch.rows[row], "l1")
 
-    rule = Guided(("relu", "smooth") if guided == "rectifiers" else ("relu",))
-    with Activations(batch.classifier.model, rule):
+    kinds: tuple[Kind, ...] = ("relu", "smooth") if guided == "rectifiers" else ("relu",)
+    with Activations(batch.classifier.model, passing_positive(kinds)):
         build = padded(batch.rows)
         batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
     return scores

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
-from exparity.methods._training import Training
-from exparity.methods._words import spread, words_of
+from exparity.methods._words import Training, spread, words_of
 
 
 @method(
@@ -38,49 +35,33 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
         that are not in the training split and special tokens score 0.
     """
     assert batch.training is not None
-    pattern = _pattern_of(batch.training)
+    memo = batch.training.memo
+    if "pattern" not in memo:
+        memo["pattern"] = covariances(batch.training)
+    pattern: dict[tuple[str, int], float] = memo["pattern"]
     scores = []
     for encoding, target in zip(batch.encodings, batch.targets, strict=True):
         words = words_of(encoding).items()
-        scores.append(spread(encoding, {i: pattern.score(word, int(target)) for i, word in words}))
+        by_word = {i: pattern.get((word.lower(), int(target)), 0.0) for i, word in words}
+        scores.append(spread(encoding, by_word))
     return scores
 
 
-@dataclass(frozen=True)
-class Pattern:
-    """Covariance of words with classes.
+def covariances(training: Training) -> dict[tuple[str, int], float]:
+    """Return the covariance (with n − 1) of words' tf-idf values with classes.
 
-    Attributes:
-        columns: column of each word, in lower case.
-        values: (classes, words) covariance.
+    Returns:
+        Covariance by (word in lower case, class), for all of the training split.
     """
-
-    columns: dict[str, int]
-    values: FloatArray
-
-    def score(self, word: str, target: int) -> float:
-        """Return a word's covariance with a class; 0 if the training split lacks either."""
-        column = self.columns.get(word.lower())
-        if column is None or target >= len(self.values):
-            return 0.0
-        return float(self.values[target, column])
-
-
-def _pattern_of(training: Training) -> Pattern:
-    if "pattern" not in training.memo:
-        training.memo["pattern"] = covariances(training)
-    pattern: Pattern = training.memo["pattern"]
-    return pattern
-
-
-def covariances(training: Training) -> Pattern:
-    """Return the covariance (with n − 1) of every word's tf-idf value with every class."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words])
     values = vectorizer.fit_transform(training.words)  # sparse: (n, words)
     members = training.labels[:, None] == np.arange(training.labels.max() + 1)  # (n, classes)
     # Of the two factors one with a mean of zero is enough, and classes are the dense one.
-    centred = members - members.mean(axis=0)
-    covariances = np.asarray((values.T @ centred).T) / (len(training.words) - 1)
-    return Pattern(vectorizer.vocabulary_, covariances)
+    products = np.asarray(values.T @ (members - members.mean(axis=0)))  # (words, classes)
+    return {
+        (word, target): float(value)
+        for word, column in vectorizer.vocabulary_.items()
+        for target, value in enumerate(products[column] / (len(training.words) - 1))
+    }

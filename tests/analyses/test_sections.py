@@ -16,12 +16,13 @@ from exparity.analyses.dataset_bias.section import dataset_biases
 from exparity.analyses.mlm_score.section import mlm_lines
 from exparity.core.errors import InputError
 from exparity.published import gecobench
-from exparity.report.analyses import reported
 from exparity.report.bias import Declared, ModelBias
+from exparity.report.build import reported, section_of
 from exparity.report.gather import Accuracy, Study
 from exparity.report.latex import render_export_latex
 from exparity.report.reading import read_analysis
-from exparity.report.render import html_environment, template_of
+from exparity.report.render import template_of
+from exparity.report.templating import html_environment
 
 
 @pytest.fixture
@@ -45,22 +46,22 @@ def study(grid):
         Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, False) for m in grid.models for s in (0, 1)
     ]
     return Study(
-        title="t", pairs=pairs, seeds=[0, 1], methods={m: m for m in METHODS},
-        metrics={"mass": "mass_accuracy"}, datasets={"geco": "geco_all"},
-        statistics={"alpha": 0.05}, rows=[], bias=ModelBias(bias, {"geco": declared}),
-        accuracies=accuracies, controls={},
+        results=grid.folder, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
+        methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
+        datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, rows=[],
+        bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies, controls={},
     )  # fmt: skip
 
 
 def report_of(grid, of=None):
     """What the report says of each analysis, by its id."""
-    found = reported(grid.folder, of or study(grid), grid.options)
-    return {analysis.entry.id: analysis for analysis in found}
+    return {entry.id: (entry, findings) for entry, findings in reported(of or study(grid))}
 
 
 def page_of(analysis, of, **values):
-    template = template_of(html_environment(), analysis.section)
-    return template.render(study=of, **{**analysis.findings.values, **values})
+    entry, findings = analysis
+    template = template_of(html_environment(), section_of(entry, findings))
+    return template.render(study=of, **{**findings.values, **values})
 
 
 def rendered(grid):
@@ -70,7 +71,7 @@ def rendered(grid):
 class TestReading:
     def test_nothing_is_read_that_nobody_asked_for(self, tmp_path):
         assert read_analysis(tmp_path, {"seeds": [0]}, "correctness") == []
-        assert reported(tmp_path, None, {"statistics": {"alpha": 0.05}, "datasets": []}) == []
+        assert read_analysis(tmp_path, {"seeds": [0], "analyses": {}}, "mlm_score") == []
 
     def test_a_missing_file_is_named(self, grid):
         (grid.folder / "correctness/geco/c/1.parquet").unlink()
@@ -157,7 +158,7 @@ class TestCorrectness:
         assert published_claims(tables, SCHEMES, {"geco": "geco_all"}, methods, other) == []
 
     def test_classifiers_stand_beside_the_published_ones(self, grid):
-        values = report_of(grid)["correctness"].findings.values
+        values = report_of(grid)["correctness"][1].values
         (ola,) = [c for c in values["classifiers"] if c["scheme"] == "ola_cea"]
         lines = {name: (ours[0], theirs.mean) for name, ours, theirs in ola["lines"]}
         assert lines["Accuracy"] == (pytest.approx(0.91), pytest.approx(0.957))
@@ -243,11 +244,13 @@ class TestPage:
         assert "<00>" not in pages["attribution_difference"]
 
     def test_a_grid_without_analyses_has_no_section(self, tmp_path):
-        options = {**Grid(tmp_path).options, "analyses": {}}
-        assert reported(tmp_path, None, options) == []
+        grid = Grid(tmp_path)
+        without = replace(study(grid), options={**grid.options, "analyses": {}})
+        assert list(reported(without)) == []
 
     def test_tables_are_downloaded_whole(self, grid):
-        exports = {e.name: e for found in report_of(grid).values() for e in found.exports}
+        analyses = report_of(grid).values()
+        exports = {table.name: table for _, findings in analyses for table in findings.tables}
         assert set(exports) == {
             "correctness", "attribution_differences", "cooccurrence", "word_associations",
             "mlm_scores",

@@ -8,7 +8,6 @@ import re
 
 import pyarrow.parquet as pq
 import pytest
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from published.made_up import OPTIONS, row, rows_like, write_report
 
 from exparity import cli
@@ -16,6 +15,7 @@ from exparity.published.comparison import compare_results
 from exparity.published.summary import summary
 from exparity.published.tables import write_comparison
 from exparity.report.sections.published import content_of
+from exparity.report.templating import html_environment
 
 FILES = ("agreement", "bias", "cells", "claims", "correlation", "models")
 
@@ -178,14 +178,7 @@ class TestSummary:
 
 
 def page(comparison):
-    environment = Environment(
-        loader=PackageLoader("exparity.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    template = environment.get_template("sections/published.html.j2")
+    template = html_environment().get_template("sections/published.html.j2")
     return template.render(content_of(comparison).values)
 
 

@@ -16,9 +16,8 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.report.bias import QUANTITIES, bias_tables, collapsed_cells, read_bias
 from exparity.report.downloads import bias_export
-from exparity.report.flags import MEANINGS
-from exparity.report.latex import render_bias_latex
-from exparity.report.render import html_environment
+from exparity.report.flags import meanings
+from exparity.report.templating import html_environment
 from exparity.stats.model_bias import model_bias
 
 SEEDS = (0, 1, 2)
@@ -110,7 +109,7 @@ class TestRead:
 
     def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(self, bias):
         assert {row["quantity"] for row in bias.rows} == set(QUANTITIES)
-        assert {flag for row in bias.rows for flag in row["flags"]} <= set(MEANINGS)
+        assert {flag for row in bias.rows for flag in row["flags"]} <= set(meanings())
 
 
 @pytest.mark.reference
@@ -195,7 +194,7 @@ class TestFiles:
 
     def test_latex(self, tables):
         table = tables[0]
-        lines = render_bias_latex(table).splitlines()
+        lines = bias_export(table, "Bias").latex.splitlines()
         assert r"\begin{tabular}{lllcc}" in lines
         assert r"Quantity & Class & Group & bert & gpt\_2 \\" in lines
         body = [line for line in lines if line.endswith(r"\\")][1:]
@@ -215,7 +214,7 @@ class TestFiles:
         assert any(part[0].strip() == "" for part in (x.split(" & ") for x in body))
 
     def test_latex_escapes(self, tables):
-        text = render_bias_latex(tables[1])
+        text = bias_export(tables[1], "Bias").latex
         assert r"h \& i" in text
         assert r"b\_1" in text
         assert "h & i" not in text

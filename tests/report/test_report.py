@@ -25,7 +25,7 @@ from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.flags import meaning_of
-from exparity.report.latex import latex_escape
+from exparity.report.templating import latex_escape
 from exparity.stages.report import report
 from exparity.stats.model_bias import model_bias
 from exparity.tools.show import show
@@ -312,7 +312,8 @@ class TestPage:
                 for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
                     name = CASE_OF[dataset, model, method, metric]
                     _, count, mean, bold, colour = CASES[name]
-                    shown = "undefined" if mean is None else f"d = {mean:+.2f}".replace("-", "−")
+                    number = "" if mean is None else f"{mean:+.2f}".replace("-", "−")
+                    shown = f"d = {number.replace('inf', '∞')}" if number else "undefined"
                     flagged = (dataset, model) == COLLAPSED[:2]
                     flagged |= name in ("undefined", "partly undefined", "no variance")
                     star = "* " if flagged else ""
@@ -599,7 +600,7 @@ def test_tables_whose_ids_and_groups_run_together_have_files_of_their_own(tmp_pa
 def test_two_of_one_name_are_known_by_their_ids(monkeypatch):
     names = {"lime": "LIME", "mine": "LIME", "shap": "SHAP", "x": "shap", "y": "y"}
     registry = SimpleNamespace(get=lambda use: SimpleNamespace(display=names[use]))
-    monkeypatch.setattr(gather, "METHODS", registry)
+    monkeypatch.setitem(gather.REGISTRIES, "method", registry)
     study = SimpleNamespace(methods={id: id for id in names}, datasets={}, metrics={})
     shown = {id: gather.Study.display(study, "method", id) for id in names}
     assert shown == {"lime": "lime", "mine": "mine", "shap": "SHAP", "x": "x", "y": "y"}
@@ -762,10 +763,10 @@ def test_every_flag_that_is_set_somewhere_has_a_meaning(repository):
     import re
 
     from exparity.methods._gradients import ROUNDING_NOISE
-    from exparity.report.flags import MEANINGS
+    from exparity.report.flags import meanings
 
     source = (repository / "src/exparity/stats/compare.py").read_text()
     named = set(re.findall(r'flags(?:\.append\(|, |\[\*flags, |.*?\[)"([a-z_]+)"', source))
     named |= {"too_few", "undefined_values", "interval_none", "interval_percentile", ROUNDING_NOISE}
     assert {"constant", "no_variance"} <= named
-    assert named <= set(MEANINGS)
+    assert named <= set(meanings())

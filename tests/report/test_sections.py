@@ -45,10 +45,10 @@ class TestDistribution:
         scores = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 10.0, np.nan, np.inf])
         groups = np.array(["a"] * 5 + ["b", "a", "b"])
         found = distribution(scores, groups, ("a", "b"))
-        assert (found.low, found.high) == (1.0, 10.0)
-        assert found.groups["a"].numbers == (1.0, 2.0, 3.0, 4.0, 5.0)
-        assert found.groups["b"].numbers == (10.0,) * 5
-        assert [found.groups[g].n for g in "ab"] == [5, 1]
+        low, high, (first, second) = found
+        assert (low, high) == (1.0, 10.0)
+        assert first[:2] == [5, [1.0, 2.0, 3.0, 4.0, 5.0]]
+        assert second[:2] == [1, [10.0] * 5]
 
     def test_the_density_is_that_of_a_naive_sum(self):
         rng = np.random.default_rng(0)
@@ -66,13 +66,17 @@ class TestDistribution:
                 for x in np.linspace(scores.min(), scores.max(), POINTS)
             ]
         top = max(max(heights) for heights in naive.values())
-        for group, heights in naive.items():
+        for (_, _, density), heights in zip(found[2], naive.values(), strict=True):
             wanted = [99 * height / top for height in heights]
-            assert found.groups[group].density == pytest.approx(wanted, abs=1.5)
+            assert density == pytest.approx(wanted, abs=1.5)
 
     def test_equal_scores_have_no_density(self):
         found = distribution(np.ones(4), np.array(["a", "a", "b", "b"]), ("a", "b"))
-        assert found.groups["a"].density == ()
+        assert [density for _, _, density in found[2]] == [[], []]
+
+    def test_a_group_without_defined_scores_is_none(self):
+        found = distribution(np.array([1.0, np.nan]), np.array(["b", "a"]), ("a", "b"))
+        assert found == [1.0, 1.0, [None, [1, [1.0] * 5, []]]]
 
     def test_nothing_defined_is_none(self):
         assert distribution(np.array([np.nan]), np.array(["a"]), ("a", "b")) is None
@@ -111,7 +115,7 @@ class TestSample:
 
 def origin(artefact, stage):
     facts = {"version": "1", "commit": "c", "packages": {}}
-    return Origin(artefact, ("d", "m", 0, "lime", "gini"), stage, facts)
+    return Origin(artefact, {"dataset": "d", "model": "m", "seed": 0}, {"stage": stage, **facts})
 
 
 def job(stage, output, seconds, work=None, **facts):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from exparity.core.formats import percent
 from exparity.published.agreement import Agreement
 from exparity.published.claims import ClaimResult, Range
 from exparity.published.comparison import Comparison
@@ -23,7 +24,7 @@ def summary(comparison: Comparison) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
-    environment.filters["aligned"] = _aligned
+    environment.filters |= {"aligned": _aligned, "percent": percent}
     source = Path(__file__).with_name("summary.txt.j2").read_text(encoding="utf-8")
     template = environment.from_string(source)
     return template.render(c=comparison, w=sys.modules[__name__]).rstrip()
@@ -38,11 +39,6 @@ def _aligned(table: str) -> str:
         for line in cells
     )
     return "".join(f"  {line}\n" for line in lines)
-
-
-def percent(share: float | None) -> str:
-    """Return a share in percent; a dash if there is none."""
-    return "–" if share is None else f"{100 * share:.1f} %"
 
 
 def decimals(value: float | None) -> str:

@@ -8,51 +8,35 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from exparity.artefacts import layout
-from exparity.artefacts.files import read_artefact
-from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
+from exparity.report.reading import mean_and_sd, read_analysis
 
 Run = tuple[str, str, int]
 """Dataset, model and seed of one trained classifier."""
 
 
-@dataclass(frozen=True)
-class Quantity:
-    """How tables show a quantity.
-
-    Attributes:
-        display: its name.
-        signed: True if it is first group minus second, False if it has no direction.
-    """
-
-    display: str
-    signed: bool = False
-
-
 QUANTITIES = {
-    "accuracy": Quantity("Accuracy"),
-    "accuracy_gap": Quantity("Accuracy, difference", signed=True),
-    "tpr": Quantity("True positive rate"),
-    "tpr_gap": Quantity("True positive rate, difference", signed=True),
-    "tnr": Quantity("True negative rate"),
-    "tnr_gap": Quantity("True negative rate, difference", signed=True),
-    "equalised_odds_gap": Quantity("Equalised odds, larger difference"),
-    "selection_rate": Quantity("Share predicted positive"),
-    "selection_rate_gap": Quantity("Share predicted positive, difference", signed=True),
-    "apd": Quantity("Average prediction difference, matched"),
-    "apd_unpaired": Quantity("Average prediction difference, unmatched"),
-    "apd_unpaired_by_chance": Quantity("Average prediction difference, unmatched, by chance"),
-    "probability_gap": Quantity("Mean probability, difference", signed=True),
-    "apd_by_label": Quantity("Average prediction difference, by label"),
+    "accuracy": "Accuracy",
+    "accuracy_gap": "Accuracy, difference",
+    "tpr": "True positive rate",
+    "tpr_gap": "True positive rate, difference",
+    "tnr": "True negative rate",
+    "tnr_gap": "True negative rate, difference",
+    "equalised_odds_gap": "Equalised odds, larger difference",
+    "selection_rate": "Share predicted positive",
+    "selection_rate_gap": "Share predicted positive, difference",
+    "apd": "Average prediction difference, matched",
+    "apd_unpaired": "Average prediction difference, unmatched",
+    "apd_unpaired_by_chance": "Average prediction difference, unmatched, by chance",
+    "probability_gap": "Mean probability, difference",
+    "apd_by_label": "Average prediction difference, by label",
 }
-"""The quantities in the order of the tables."""
+"""The quantities in the order of the tables, and their names."""
+SIGNED = ("accuracy_gap", "tpr_gap", "tnr_gap", "selection_rate_gap", "probability_gap")
+"""Those that are first group minus second; the others have no direction."""
 
 # Of these the tables show the probability of the true class only; the CSV has every class.
 _BY_PROBABILITY = ("apd", "apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
@@ -92,12 +76,12 @@ class BiasLine:
     @property
     def signed(self) -> bool:
         """Whether the values are first group minus second."""
-        return QUANTITIES[self.quantity].signed
+        return self.quantity in SIGNED
 
     @property
     def display(self) -> str:
         """The quantity's name."""
-        return QUANTITIES[self.quantity].display
+        return QUANTITIES[self.quantity]
 
     @property
     def class_text(self) -> str:
@@ -170,28 +154,12 @@ def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
         grid: ids of each kind, as :func:`~exparity.artefacts.layout.cells` takes them.
 
     Raises:
-        InputError: an artefact is missing or damaged, is of another cell than its path names, or
-            files of one dataset declare different groups or classes.
+        InputError: as :func:`~exparity.report.reading.read_analysis`.
     """
-    rows: list[Mapping[str, Any]] = []
-    declared: dict[str, Declared] = {}
-    for ids in layout.cells(grid, "bias"):
-        path = results / layout.path_of("bias", ids)
-        table, metadata = read_artefact(path, "bias")
-        of_cell = table.to_pylist()
-        if any({id: row[id] for id in ids} != ids for row in of_cell):
-            raise InputError(
-                f"{path}: is not of the cell that its path names; delete it and run again"
-            )
-        facts = Declared(
-            metadata["attribute"], tuple(metadata["groups"]), tuple(metadata["labels"])
-        )
-        if declared.setdefault(ids["dataset"], facts) != facts:
-            raise InputError(
-                f"{path}: declares other groups or classes than the dataset's other files; "
-                "delete it and run again"
-            )
-        rows += of_cell
+    rows = read_analysis(results, grid, "bias")
+    declared = {
+        row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in rows
+    }
     return ModelBias(rows, declared)
 
 
@@ -215,11 +183,13 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
     for row in bias.rows:
         line = BiasLine(row["quantity"], row["group"], row["group_b"], row["class_name"])
         rows[row["dataset"], line, row["model"]].append(row)
-    collapsed = sorted(collapsed_cells(bias))
+    collapsed: dict[tuple[str, str], list[int]] = defaultdict(list)
+    for dataset, model, seed in sorted(collapsed_cells(bias)):
+        collapsed[dataset, model].append(seed)
     tables = []
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
-        lines = _lines(declared)
+        lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
         models = [m for d, m in pairs if d == dataset]
         cells = {(line, m): _cell(rows[dataset, line, m]) for line in lines for m in models}
         wanted = [line for line in lines if _wanted(line, declared)]
@@ -233,34 +203,24 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
                 shown=shown,
                 left_out=len(wanted) - len(shown),
                 cells=cells,
-                collapsed={
-                    model: [s for d, m, s in collapsed if (d, m) == (dataset, model)]
-                    for model in models
-                    if any((d, m) == (dataset, model) for d, m, _ in collapsed)
-                },
+                collapsed={m: collapsed[dataset, m] for m in models if (dataset, m) in collapsed},
             )
         )
     return tables
 
 
-def _lines(declared: Declared) -> list[BiasLine]:
-    """Return all lines of a dataset; those that exist do not depend on the predictions."""
-    single = [("", ""), *((group, "") for group in declared.groups)]
-    double = list(combinations(declared.groups, 2))
-    lines = []
-    for quantity in QUANTITIES:
-        classes: Sequence[str] = declared.classes
-        groups: Sequence[tuple[str, str]] = double
-        if quantity in ("accuracy", "tpr", "tnr", "selection_rate"):
-            groups = single
-        if quantity in ("accuracy", "accuracy_gap"):
-            classes = ("",)
-        elif quantity in _BY_PROBABILITY:
-            classes = ("", *declared.classes)
-        elif quantity == "apd_by_label":
-            groups, classes = [("", "")], ("",) if len(declared.classes) == 2 else ()
-        lines += [BiasLine(quantity, a, b, name) for name in classes for a, b in groups]
-    return lines
+def _in_order(lines: set[BiasLine], declared: Declared) -> list[BiasLine]:
+    """Sort the lines of a dataset by quantity, class and groups as declared, the whole first."""
+    quantities, classes, groups = [*QUANTITIES], ("", *declared.classes), ("", *declared.groups)
+    return sorted(
+        lines,
+        key=lambda line: (
+            quantities.index(line.quantity),
+            classes.index(line.class_name),
+            groups.index(line.group),
+            groups.index(line.group_b),
+        ),
+    )
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:
@@ -271,9 +231,10 @@ def _wanted(line: BiasLine, declared: Declared) -> bool:
 
 def _cell(rows: Sequence[Mapping[str, Any]]) -> BiasCell:
     values = [row["value"] for row in rows if row["value"] == row["value"]]
+    mean, sd = mean_and_sd(values)
     return BiasCell(
-        mean=float(np.mean(values)) if values else None,
-        sd=float(np.std(values, ddof=1)) if len(values) > 1 else None,
+        mean=mean,
+        sd=sd,
         runs=len(values),
         undefined=len(rows) - len(values),
         collapsed=sum("collapsed" in row["flags"] for row in rows),

@@ -2,64 +2,87 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
+from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
+from exparity.core.errors import InputError
+from exparity.core.registry import Entry
 from exparity.published.comparison import Comparison
-from exparity.report.analyses import reported
 from exparity.report.bias import bias_tables
-from exparity.report.context import Context
+from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
 from exparity.report.provenance import read_origins
-from exparity.report.sample import read_samples
+from exparity.report.reading import read_analysis
 from exparity.report.scores import read_scores
 from exparity.report.tables import disparity_tables
 
 
-def build_context(
-    results: Path,
-    folder: Path,
-    study: Study,
-    options: Mapping[str, Any],
-    published: Comparison | None = None,
-) -> Context:
+def build_context(study: Study, folder: Path, published: Comparison | None = None) -> Context:
     """Read what the page shows beside the tests.
 
     Args:
-        results: folder of all results.
-        folder: folder of the page.
         study: the tests and what is needed to read them.
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
+        folder: folder of the page.
         published: the comparison with published numbers, if there is one.
 
     Raises:
         InputError: an artefact is damaged.
     """
-    scores = read_scores(results, study, keep_seeds=study.seeds[:1])
-    origins = read_origins(results, study, scores.metadata)
+    scores = read_scores(study, keep_seeds=study.seeds[:1])
+    origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
     bias = bias_tables(study.bias, study.pairs)
-    analyses = reported(results, study, options)
-    costs = read_costs(results)
+    analyses = list(reported(study))
+    costs = read_costs(study.results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]
     return Context(
         study=study,
-        options=options,
-        results=results,
         folder=folder,
         tables=tables,
         bias_tables=bias,
         published=published,
         scores=scores,
-        samples=read_samples(results, study, scores),
         origins=origins,
         costs=costs,
-        sections=[analysis.section for analysis in analyses],
+        sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
             *table_exports(study, tables, bias, sums, published),
-            *(export for analysis in analyses for export in analysis.exports),
+            *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
     )
+
+
+def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
+    """Read the analyses of a config; yield those that have something to say.
+
+    Raises:
+        InputError: an artefact is missing or damaged.
+    """
+    for name in study.options.get("analyses", {}):
+        entry = ANALYSES.get(name)
+        rows = read_analysis(study.results, study.options, name)
+        if entry.facts.section is None or not rows:
+            continue
+        with entry.running():
+            findings = entry.facts.section(rows, study, study.options)
+        if findings is not None:
+            yield entry, findings
+
+
+def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
+    """Return the section of an analysis.
+
+    Raises:
+        InputError: its template is not there.
+    """
+    text = entry.facts.template
+    if text.endswith(".j2"):
+        path = entry.source.parent / text
+        if not path.is_file():
+            raise InputError(f"analysis '{entry.id}': no template {path}")
+        text = path.read_text(encoding="utf-8")
+    content = Content(findings.values)
+    return Section(entry.id, entry.display, lambda _: content, template=text)

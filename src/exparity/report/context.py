@@ -1,23 +1,52 @@
-"""What the sections of the page are made from."""
+"""What a section of the page is, and what it is made from."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.provenance import Origin
-from exparity.report.sample import Sample
 from exparity.report.scores import Scores
 from exparity.report.tables import Table
 
-if TYPE_CHECKING:
-    from exparity.report.sections.section import Section
+
+@dataclass(frozen=True)
+class Content:
+    """What a section shows.
+
+    Attributes:
+        values: what its template is given, beside ``study``.
+        data: what its script reads, made of mappings, sequences, text and numbers; None if it has
+            none. NaN becomes ``null``, infinity the text ``inf`` or ``-inf``.
+    """
+
+    values: Mapping[str, Any] = field(default_factory=dict)
+    data: Any = None
+
+
+@dataclass(frozen=True)
+class Section:
+    """One section.
+
+    Attributes:
+        id: its anchor.
+        title: its heading.
+        build: turns the context into content; None leaves the section out.
+        script: file under ``assets`` that makes it interactive; None if nothing does.
+        template: its template's text; ``templates/sections/{id}.html.j2`` if None.
+    """
+
+    id: str
+    title: str
+    build: Callable[[Context], Content | None]
+    script: str | None = None
+    template: str | None = None
 
 
 @dataclass(frozen=True)
@@ -26,30 +55,24 @@ class Context:
 
     Attributes:
         study: the tests and what is needed to read them.
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
-        results: folder of all results.
         folder: folder of the page.
         tables: the disparity tables.
         bias_tables: the tables of model bias.
         published: the comparison with published numbers; None if there is nothing to compare with.
-        scores: distributions of the scores.
-        samples: explanations to show.
+        scores: distributions of the scores, and the scores of the first seed.
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
         exports: every table as it is downloaded.
-        sections: those of the analyses, as the page takes them.
+        sections: those of the analyses.
     """
 
     study: Study
-    options: Mapping[str, Any]
-    results: Path
     folder: Path
     tables: Sequence[Table]
     bias_tables: Sequence[BiasTable]
     published: Comparison | None
     scores: Scores
-    samples: Sequence[Sample]
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]
-    sections: Sequence[Section] = ()
+    sections: Sequence[Section]

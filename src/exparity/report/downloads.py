@@ -18,9 +18,8 @@ from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
-from exparity.report.latex import render_bias_latex, render_export_latex, render_latex
-from exparity.report.sections.overview import headline_rates, rates_by_metric
-from exparity.report.tables import Table
+from exparity.report.latex import render_export_latex, render_latex
+from exparity.report.tables import Table, headline_rates, rates_by_metric
 from exparity.stats.significance import ControlRate
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
@@ -143,7 +142,7 @@ def _disparity(study: Study, table: Table) -> Export:
         f"Disparity on {name}, {table.group_a} and {table.group_b}",
         pa.schema(_DISPARITY.items()),
         rows,
-        latex=render_latex(study, table),
+        latex=render_latex("table.tex.j2", study=study, table=table),
         digits=_DIGITS,
     )
 
@@ -166,7 +165,7 @@ def bias_export(table: BiasTable, title: str) -> Export:
         title,
         pa.schema(_BIAS.items()),
         rows,
-        latex=render_bias_latex(table),
+        latex=render_latex("bias.tex.j2", table=table),
         digits=_DIGITS,
     )
 

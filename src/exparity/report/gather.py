@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_tables
-from exparity.artefacts.layout import paths_of
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
-from exparity.interface import MetricFacts
+from exparity.interface import ARROWS, MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.stats.multiplicity import adjust
 from exparity.stats.significance import ControlRate, control_rates
+
+Ids = tuple[str | int, ...]
+"""Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
+REGISTRIES: Mapping[str, Registry[Any]] = {
+    "dataset": DATASETS,
+    "method": METHODS,
+    "metric": METRICS,
+}
 
 
 @dataclass(frozen=True)
@@ -38,6 +46,8 @@ class Study:
     """Everything the report shows.
 
     Attributes:
+        results: folder of all results.
+        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
         title: its title.
         pairs: every (dataset, model).
         seeds: seeds of each.
@@ -50,8 +60,11 @@ class Study:
         accuracies: one per trained classifier.
         controls: how often permuted groups differ, overall ("") and by metric; empty if no control
             was run.
+        control_rows: rows of the permutation control.
     """
 
+    results: Path
+    options: Mapping[str, Any]
     title: str
     pairs: Sequence[tuple[str, str]]
     seeds: Sequence[int]
@@ -63,33 +76,45 @@ class Study:
     bias: ModelBias
     accuracies: Sequence[Accuracy]
     controls: Mapping[str, Sequence[ControlRate]]
+    control_rows: Sequence[Mapping[str, Any]] = ()
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
         return METRICS.get(self.metrics[metric]).facts
 
+    def arrow(self, metric: str) -> str:
+        """Return ↑ where higher values of a metric are better, else ↓."""
+        return ARROWS[self.metric_facts(metric).direction]
+
     def declared(self, dataset: str) -> Declared:
         """Return the attribute, groups and classes of a dataset's instance."""
         return self.bias.declared[dataset]
 
+    def files(self, artefact: str) -> Iterator[tuple[Ids, Path]]:
+        """Yield ids and path of every file that the grid has of an artefact, there or not."""
+        for ids in layout.cells(self.options, artefact):
+            yield tuple(ids.values()), self.path(artefact, **ids)
+
+    def path(self, artefact: str, **ids: str | int) -> Path:
+        """Return where the file of a cell is."""
+        return self.results / layout.path_of(artefact, ids)
+
     def display(self, kind: str, id: str) -> str:
         """Return how tables name an instance: its implementation's name, or its own id."""
-        parts: dict[str, tuple[Mapping[str, str], Registry[Any]]] = {
-            "dataset": (self.datasets, DATASETS),
-            "method": (self.methods, METHODS),
-            "metric": (self.metrics, METRICS),
-        }
-        names, registry = parts[kind]
-        shown = {}
-        for instance, use in names.items():
-            entry = registry.get(use)
-            # a table of the user's own is known by its id
-            shown[instance] = (
-                entry.display if kind != "dataset" else entry.facts.display or instance
-            )
+        uses: Mapping[str, str] = getattr(self, f"{kind}s")
+        names = {instance: display_name(kind, use, instance) for instance, use in uses.items()}
         # Instances of one implementation would look the same, as would two plug-ins of one name.
-        others = [*(name for i, name in shown.items() if i != id), *(names.keys() - {id})]
-        return id if shown[id] in others else shown[id]
+        others = [*(name for i, name in names.items() if i != id), *(names.keys() - {id})]
+        return id if names[id] in others else names[id]
+
+
+def display_name(kind: str, use: str, instance: str) -> str:
+    """Return the name of a registered dataset, method or metric.
+
+    A table of the user's own has none, and is known by the id of its instance.
+    """
+    entry = REGISTRIES[kind].get(use)
+    return entry.facts.display or instance if kind == "dataset" else entry.display
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:
@@ -106,7 +131,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     bias = read_bias(results, options)
     accuracies = _accuracies(bias, pairs, options["seeds"])
     metrics = dict(options["metrics"])
-    paths = paths_of(results, options, "tests")
+    paths = layout.paths_of(results, options, "tests")
     if not paths:
         raise InputError("the report needs at least one test")
     by_model = {(a.dataset, a.model, a.seed): a.overall for a in accuracies}
@@ -126,8 +151,12 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         row["test_accuracy"] = by_model[cell]
         row["flags"] += ["collapsed"] * (cell in collapsed)
         rows.append(row)
+    controls = layout.paths_of(results, options, "controls")
+    control_rows = read_tables(controls, "controls").to_pylist()
     rows = adjust(rows, statistics["family"], alpha=statistics["alpha"])
     return Study(
+        results=results,
+        options=options,
         title=options["title"],
         pairs=pairs,
         seeds=options["seeds"],
@@ -138,7 +167,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         rows=rows,
         bias=bias,
         accuracies=accuracies,
-        controls=_controls(results, options),
+        controls=_controls(control_rows, metrics),
+        control_rows=control_rows,
     )
 
 
@@ -174,12 +204,12 @@ def _accuracies(
     ]
 
 
-def _controls(results: Path, options: Mapping[str, Any]) -> dict[str, list[ControlRate]]:
-    paths = paths_of(results, options, "controls")
-    if not paths:
+def _controls(
+    rows: Sequence[Mapping[str, Any]], metrics: Iterable[str]
+) -> dict[str, list[ControlRate]]:
+    if not rows:
         return {}
-    rows = read_tables(paths, "controls").to_pylist()
     rates = {"": control_rates(rows)}
-    for metric, _ in options["metrics"]:
+    for metric in metrics:
         rates[metric] = control_rates([row for row in rows if row["metric"] == metric])
     return rates

@@ -26,10 +26,7 @@ from exparity.report.figures.distributions import (
 )
 from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import fitted, registered_names
-from exparity.report.figures.style import (
-    WIDTHS,
-    house_style,
-)
+from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.tokens import tokens_panel
 from exparity.report.tables import Table, complete_rows, tables_of
 

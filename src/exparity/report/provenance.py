@@ -7,14 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.layout import made_by_analyses
+from exparity.artefacts import layout
 from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError
-from exparity.report.cells import Ids, artefact_paths
-from exparity.report.gather import Study
+from exparity.report.gather import Ids, Study
 
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
 
@@ -26,45 +24,30 @@ class Origin:
     Attributes:
         artefact: which artefact it is.
         ids: its cell.
-        stage: stage that made it.
         facts: its metadata.
     """
 
     artefact: str
-    ids: Ids
-    stage: str
+    ids: Mapping[str, Any]
     facts: Mapping[str, Any]
 
-    @property
-    def device(self) -> str:
-        """Where the model ran."""
-        return str(self.facts.get("device") or "unknown")
 
-
-def read_origins(
-    results: Path, study: Study, known: Mapping[Ids, Mapping[bytes, bytes]]
-) -> list[Origin]:
+def read_origins(study: Study, known: Mapping[Ids, Mapping[bytes, bytes]]) -> list[Origin]:
     """Return the provenance of every artefact of a grid that is there.
 
     Args:
-        results: folder of all results.
         study: the grid.
-        known: raw metadata of scores that have been read already, by cell.
+        known: raw metadata of scores, which have been read already, by cell.
     """
     return [
-        _origin(artefact, ids, metadata)
-        for artefact in (*_ARTEFACTS, *made_by_analyses().values())
-        for ids, metadata in _metadata(results, study, artefact, known)
+        Origin(artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata))
+        for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
+        for ids, metadata in (known.items() if artefact == "scores" else _read(study, artefact))
     ]
 
 
-def _metadata(
-    results: Path, study: Study, artefact: str, known: Mapping[Ids, Mapping[bytes, bytes]]
-) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
-    if artefact == "scores":
-        yield from known.items()
-        return
-    for ids, path in artefact_paths(results, study, artefact):
+def _read(study: Study, artefact: str) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
+    for ids, path in study.files(artefact):
         try:
             yield ids, read_metadata(path).metadata or {}
         except InputError:
@@ -77,14 +60,13 @@ def _parsed(text: bytes) -> Any:
     return json.loads(text)
 
 
-def _origin(artefact: str, ids: Ids, metadata: Mapping[bytes, bytes]) -> Origin:
+def _facts(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     prefix = b"exparity."
-    facts = {
+    return {
         key.removeprefix(prefix).decode(): _parsed(value)
         for key, value in metadata.items()
         if key.startswith(prefix)
     }
-    return Origin(artefact, ids, str(facts.get("stage", "")), facts)
 
 
 def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
@@ -99,4 +81,4 @@ def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
         counts["commit"][str(origin.facts.get("commit", "unknown"))] += 1
         for package, version in (origin.facts.get("packages") or {}).items():
             counts[package][str(version)] += 1
-    return {name: found.most_common() for name, found in counts.items()}
+    return {name: by_version.most_common() for name, by_version in counts.items()}

@@ -22,15 +22,15 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
         name: the analysis.
 
     Returns:
-        Its rows, with the ids of their cells, and ``groups`` and ``labels`` in the order in which
-        the dataset declares them.
+        Its rows, with the ids of their cells, and ``attribute``, ``groups`` and ``labels`` as the
+        dataset declares them.
 
     Raises:
-        InputError: an artefact is missing or damaged, or of another cell than its path names.
+        InputError: an artefact is missing or damaged, or of another cell than its path names, or
+            files of one dataset declare different groups or classes.
     """
     rows: list[dict[str, Any]] = []
-    if name not in options.get("analyses", {}):
-        return rows
+    datasets: dict[str, dict[str, Any]] = {}
     artefact = layout.made_by_analyses()[name]
     for ids in layout.cells(options, artefact):
         path = results / layout.path_of(artefact, ids)
@@ -39,7 +39,16 @@ def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[
             raise InputError(
                 f"{path}: is not of the cell that its path names; delete it and run again"
             )
-        declared = {key: tuple(metadata.get(key, ())) for key in ("groups", "labels")}
+        declared = {
+            "attribute": metadata.get("attribute", ""),
+            "groups": tuple(metadata.get("groups", ())),
+            "labels": tuple(metadata.get("labels", ())),
+        }
+        if datasets.setdefault(ids.get("dataset", ""), declared) != declared:
+            raise InputError(
+                f"{path}: declares other groups or classes than the dataset's other files; "
+                "delete it and run again"
+            )
         rows += [{**row, **declared} for row in table.to_pylist()]
     return rows
 

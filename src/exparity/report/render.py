@@ -8,18 +8,16 @@ import json
 import math
 import re
 from collections.abc import Mapping, Sequence
-from functools import cache
 from importlib.metadata import version
-from importlib.resources import files
 from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined, Template
+from jinja2 import Environment, Template
 from markupsafe import Markup
 
 from exparity.core.escaping import UNSAFE, visible
-from exparity.report.context import Context
-from exparity.report.latex import arrow
-from exparity.report.sections import SECTIONS, Section
+from exparity.report.context import Context, Section
+from exparity.report.sections import SECTIONS
+from exparity.report.templating import asset, html_environment
 
 _CORE = ("theme.js", "core.js", "charts.js")
 _LAST = "start.js"
@@ -44,8 +42,8 @@ def render_page(context: Context) -> str:
         if (content := section.build(context)) is not None
     ]
     scripts = _scripts([section for section, _ in built])
-    style = _asset("page.css")
-    shared = {"study": context.study, "arrow": arrow, "version": version("exparity")}
+    style = asset("page.css")
+    shared = {"study": context.study, "version": version("exparity")}
     return environment.get_template("page.html.j2").render(
         shared,
         policy=_policy(scripts, style),
@@ -74,52 +72,15 @@ def template_of(environment: Environment, section: Section) -> Template:
     return environment.get_template(f"sections/{section.id}.html.j2")
 
 
-def html_environment() -> Environment:
-    """Return the Jinja environment of the page: everything escaped, nothing undefined."""
-    environment = Environment(
-        loader=PackageLoader("exparity.report"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=True,
-        finalize=_visible,
-    )
-    environment.filters["percent"] = percent
-    environment.filters["signed"] = signed
-    environment.filters["pretty_json"] = lambda value: json.dumps(value, indent=2)
-    return environment
-
-
-def _visible(value: Any) -> Any:
-    """Return text, markup as well, with its control characters written out."""
-    return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
-
-
-def percent(share: float) -> str:
-    """Return a share in percent with one decimal."""
-    return f"{100 * share:.1f} %"
-
-
-def signed(value: float, digits: int = 2) -> str:
-    """Return a number with its sign, minus as a minus sign."""
-    return f"{value:+.{digits}f}".replace("-", "−")
-
-
-@cache
-def _asset(name: str) -> str:
-    return (files("exparity.report") / "assets" / name).read_text(encoding="utf-8")
-
-
 def _scripts(sections: Sequence[Section]) -> list[str]:
     """Return the scripts of a page: the charting library, and everything of ours as one."""
     own = [*_CORE, *(s.script for s in sections if s.script), _LAST]
     library = [
-        _asset("vendor/vega.min.js"),
-        _asset("vendor/vega-lite.min.js"),
-        _as_script(_asset("vendor/vega-interpreter.js")),
+        asset("vendor/vega.min.js"),
+        asset("vendor/vega-lite.min.js"),
+        _as_script(asset("vendor/vega-interpreter.js")),
     ]
-    scripts = ["\n".join(library), "\n".join(_asset(name) for name in own)]
+    scripts = ["\n".join(library), "\n".join(asset(name) for name in own)]
     assert not any("</script" in script.lower() for script in scripts)
     return scripts
 

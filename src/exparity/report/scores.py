@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -13,8 +14,7 @@ import pyarrow as pa
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.interface import FloatArray
-from exparity.report.cells import Ids, artefact_paths
-from exparity.report.gather import Study
+from exparity.report.gather import Ids, Study
 
 log = logging.getLogger(__name__)
 
@@ -25,58 +25,26 @@ _HEIGHT = 99
 
 
 @dataclass(frozen=True)
-class Summary:
-    """The defined scores of one group.
-
-    Attributes:
-        n: how many.
-        numbers: minimum, quartiles and maximum.
-        density: (:data:`POINTS`,) heights at even steps over the range of all groups of the cell,
-            in 0 to 99; 99 is the highest density of any group. Empty if all scores are equal.
-    """
-
-    n: int
-    numbers: tuple[float, float, float, float, float]
-    density: tuple[int, ...]
-
-
-@dataclass(frozen=True)
-class Distribution:
-    """The scores of one cell.
-
-    Attributes:
-        low: smallest score of any group: where densities start.
-        high: largest score.
-        groups: by group; only groups with a defined score.
-    """
-
-    low: float
-    high: float
-    groups: Mapping[str, Summary]
-
-
-@dataclass(frozen=True)
 class Scores:
     """The scores of a grid.
 
     Attributes:
-        distributions: by cell.
+        distributions: what :func:`distribution` returned, by cell.
         metadata: raw provenance of each file, by cell.
         missing: files that are not there; their cells have no distribution.
         examples: scores by cell and example id, of the cells that were asked for.
     """
 
-    distributions: Mapping[Ids, Distribution]
+    distributions: Mapping[Ids, list[Any]]
     metadata: Mapping[Ids, Mapping[bytes, bytes]]
     missing: Sequence[Path]
     examples: Mapping[Ids, Mapping[str, float]]
 
 
-def read_scores(results: Path, study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
+def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
     """Read the scores of a grid.
 
     Args:
-        results: folder of all results.
         study: the grid.
         keep_seeds: seeds whose single scores are kept, not only their distributions.
 
@@ -84,16 +52,17 @@ def read_scores(results: Path, study: Study, keep_seeds: Sequence[int] = ()) -> 
         InputError: a file is damaged or no such artefact. One that is not there is listed.
     """
     distributions, metadata, examples, missing = {}, {}, {}, []
-    for ids, path in artefact_paths(results, study, "scores"):
-        kept = ids[2] in keep_seeds
-        columns = ["group", "score", "example_id"] if kept else ["group", "score"]
+    for ids, path in study.files("scores"):
+        dataset, _, seed, *_ = ids
+        kept = seed in keep_seeds
         if not path.is_file():
             missing.append(path)
             continue
-        table, metadata[ids] = _read(path, columns)
+        table = read_columns(path, "group", "score", *(["example_id"] if kept else []))
+        metadata[ids] = table.schema.metadata or {}
         groups = table["group"].to_numpy(zero_copy_only=False)
         scores = table["score"].to_numpy(zero_copy_only=False)
-        summary = distribution(scores, groups, study.declared(ids[0]).groups)
+        summary = distribution(scores, groups, study.declared(str(dataset)).groups)
         if summary is not None:
             distributions[ids] = summary
         if kept:
@@ -104,18 +73,16 @@ def read_scores(results: Path, study: Study, keep_seeds: Sequence[int] = ()) -> 
     return Scores(distributions, metadata, missing, examples)
 
 
-def _read(path: Path, columns: Sequence[str]) -> tuple[pa.Table, Mapping[bytes, bytes]]:
+def read_columns(path: Path, *columns: str) -> pa.Table:
+    """Return columns of a file of scores."""
     with open_sealed(path) as file:
-        schema = file.schema_arrow
-        check_schema(path, "scores", schema)
+        check_schema(path, "scores", file.schema_arrow)
         # These files are small: threads would cost more than they save.
-        return file.read(columns=list(columns), use_threads=False), schema.metadata or {}
+        return file.read(columns=list(columns), use_threads=False)
 
 
-def distribution(
-    scores: FloatArray, groups: np.ndarray, order: Sequence[str]
-) -> Distribution | None:
-    """Sum up the scores of one cell.
+def distribution(scores: FloatArray, groups: np.ndarray, order: Sequence[str]) -> list[Any] | None:
+    """Sum up the scores of one cell, as the page's script reads them.
 
     Args:
         scores: (n,) scores; those that are NaN or infinite are left out.
@@ -123,50 +90,41 @@ def distribution(
         order: groups in the order of the dataset.
 
     Returns:
-        The summary; None if no score is defined.
+        Smallest score, largest score, and a list a group: the number of its scores; their minimum,
+        quartiles and maximum; and :data:`POINTS` heights of their density, at even steps from the
+        smallest to the largest score of any group, in 0 to 99, which is the highest density of any
+        group. There are no heights if all scores are equal. A group without defined scores is
+        None, and so is everything if no group has any.
     """
-    parts = {g: scores[(groups == g) & np.isfinite(scores)] for g in order}
-    parts = {group: part for group, part in parts.items() if len(part)}
-    if not parts:
+    parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
+    defined = [part for part in parts if len(part)]
+    if not defined:
         return None
-    low = float(min(part.min() for part in parts.values()))
-    high = float(max(part.max() for part in parts.values()))
-    numbers = {group: _five(part) for group, part in parts.items()}
-    densities = (
-        {g: _density(part, numbers[g][3] - numbers[g][1], low, high) for g, part in parts.items()}
-        if high > low
-        else {}
-    )
-    top = max((d.max() for d in densities.values()), default=0.0)
-    return Distribution(
-        low,
-        high,
-        {
-            group: Summary(
-                n=len(part),
-                numbers=numbers[group],
-                density=tuple(np.rint(_HEIGHT * densities[group] / top).astype(int).tolist())
-                if group in densities
-                else (),
-            )
-            for group, part in parts.items()
-        },
-    )
+    low, high = float(min(map(np.min, defined))), float(max(map(np.max, defined)))
+    densities = [_density(part, low, high) if len(part) and high > low else [] for part in parts]
+    top = max((height for density in densities for height in density), default=0.0)
+    summaries = [
+        [
+            len(part),
+            np.quantile(part, (0, 0.25, 0.5, 0.75, 1)).tolist(),
+            [round(_HEIGHT * height / top) for height in density],
+        ]
+        if len(part)
+        else None
+        for part, density in zip(parts, densities, strict=True)
+    ]
+    return [low, high, summaries]
 
 
-def _five(values: FloatArray) -> tuple[float, float, float, float, float]:
-    a, b, c, d, e = (float(x) for x in np.quantile(values, (0, 0.25, 0.5, 0.75, 1)))
-    return a, b, c, d, e
-
-
-def _density(values: FloatArray, iqr: float, low: float, high: float) -> FloatArray:
+def _density(values: FloatArray, low: float, high: float) -> list[float]:
     """Return a Gaussian kernel density of values at even steps from low to high, unscaled.
 
     The width is Silverman's (1986), but at least the distance of two points. Values are put into
     narrow bins first, which no plot can tell from the exact density.
     """
     sd = float(values.std())
-    spread = min(sd, iqr / 1.34) or sd
+    q1, q3 = np.quantile(values, (0.25, 0.75)).tolist()
+    spread = min(sd, (q3 - q1) / 1.34) or sd
     span = high - low
     width = max(0.9 * spread * len(values) ** -0.2, span / POINTS)
     # A value at the upper end belongs to the last bin.
@@ -175,5 +133,5 @@ def _density(values: FloatArray, iqr: float, low: float, high: float) -> FloatAr
     centres = low + (np.arange(_BINS) + 0.5) * span / _BINS
     points = np.linspace(low, high, POINTS)
     kernel = np.exp(-0.5 * ((points[:, None] - centres[None, :]) / width) ** 2) / width
-    density: FloatArray = kernel @ counts
+    density: list[float] = (kernel @ counts).tolist()
     return density

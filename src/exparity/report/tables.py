@@ -16,6 +16,7 @@ from exparity.core.escaping import file_name
 from exparity.report.gather import Study
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
+from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 
 Row = Mapping[str, Any]
 CellKey = tuple[str, str, str]
@@ -173,3 +174,47 @@ def disparity_tables(study: Study) -> list[Table]:
     order = list(study.datasets)
     tables = tables_of(study.rows, threshold=study.statistics["threshold"])
     return sorted(tables, key=lambda table: order.index(table.dataset))
+
+
+def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
+    """Return how often groups differ, by what is counted in words."""
+    alpha = study.statistics["alpha"]
+    names = {
+        "plain": f"Mann–Whitney U, p ≤ {alpha:g}",
+        "considerable": f"…and |d| ≥ {study.statistics['threshold']:g}",
+        "holm": "…after correction by Holm",
+        "bh": "…after correction by Benjamini and Hochberg",
+        "paired": f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}",
+    }
+    shares = headline_shares(study.rows, alpha=alpha, controls=study.controls.get("", ()))
+    return {names[counted]: share_columns(share) for counted, share in shares.items()}
+
+
+def rates_by_metric(study: Study) -> list[dict[str, Any]]:
+    """Return the share of significant Mann–Whitney tests of each metric, beside the control's."""
+    alpha = study.statistics["alpha"]
+    rates = []
+    for metric in study.metrics:
+        rows = [row for row in study.rows if row["metric"] == metric]
+        share = count_significant(rows, alpha=alpha, controls=study.controls.get(metric, ()))
+        if share.n:
+            kind = study.metric_facts(metric).kind
+            about = {"metric": study.display("metric", metric), "kind": kind}
+            rates.append(about | share_columns(share))
+    return rates
+
+
+def share_columns(share: SignificantShare) -> dict[str, Any]:
+    """Return a share as the columns of a table: counts, interval and the control's."""
+    low, high = share.interval()
+    control = share.control
+    return {
+        "hits": share.hits,
+        "n": share.n,
+        "rate": share.share,
+        "low": low,
+        "high": high,
+        "control": control.rate if control else None,
+        "control_low": control.low if control else None,
+        "control_high": control.high if control else None,
+    }

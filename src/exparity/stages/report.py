@@ -88,7 +88,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)
-    context = build_context(results, page.parent, study, options, published)
+    context = build_context(study, page.parent, published)
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
@@ -103,7 +103,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     write_tables(context.exports, page.parent, {"version": version("exparity")})
     # Before the page, which links them.
     if options["report"]["figures"]:
-        write_figures(study, context.tables, results, page.with_name("figures"))
+        write_figures(study, context.tables, page.with_name("figures"))
     else:
         leave_out_figures(page.with_name("figures"))
     with atomic_path(page) as temporary:

@@ -6,17 +6,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
-from exparity.report.bias import QUANTITIES, Declared
+from exparity.report.bias import QUANTITIES, SIGNED, Declared
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
-from exparity.report.figures.style import (
-    BLACK,
-    GREY,
-    GROUP_COLOURS,
-    MARKERS,
-    PALE,
-    WIDTHS,
-)
+from exparity.report.figures.style import BLACK, GREY, GROUP_COLOURS, MARKERS, PALE, WIDTHS
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -100,10 +93,10 @@ def _panel(
             _seeds(axes, at, of_line, i, quantity in BY_GROUP)
         if y:
             axes.axhline(y - 0.5, color=PALE, lw=0.4)
-    if QUANTITIES[quantity].signed:
+    if quantity in SIGNED:
         axes.axvline(0, color=GREY, lw=0.5)
     a, b = lines[0] if len(lines) == 1 else ("first", "second")
-    title = _SHORT.get(quantity, QUANTITIES[quantity].display)
+    title = _SHORT.get(quantity, QUANTITIES[quantity])
     shown = {"class_name": class_name, "a": a, "b": b}
     axes.set_title(title.format(**{key: visible(name) for key, name in shown.items()}))
     axes.margins(x=0.12)

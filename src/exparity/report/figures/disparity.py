@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
+from exparity.core.formats import signed
 from exparity.report.figures.canvas import new_figure
-from exparity.report.figures.names import Names, fitted, signed
+from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
     BLUE,
     GREY,

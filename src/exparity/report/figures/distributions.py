@@ -12,13 +12,7 @@ from exparity.core.escaping import visible
 from exparity.interface import FloatArray
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
-from exparity.report.figures.style import (
-    BLACK,
-    GROUP_COLOURS,
-    GROUP_HATCHES,
-    WIDTHS,
-    tint,
-)
+from exparity.report.figures.style import BLACK, GROUP_COLOURS, GROUP_HATCHES, WIDTHS, tint
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

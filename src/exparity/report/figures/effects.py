@@ -9,13 +9,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.escaping import visible
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
-from exparity.report.figures.style import (
-    GREY,
-    MARKERS,
-    PALE,
-    SERIES_COLOURS,
-    WIDTHS,
-)
+from exparity.report.figures.style import GREY, MARKERS, PALE, SERIES_COLOURS, WIDTHS
 from exparity.report.tables import Cell, Row, Table
 
 if TYPE_CHECKING:

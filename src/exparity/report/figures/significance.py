@@ -8,13 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names
-from exparity.report.figures.style import (
-    BLUE,
-    GREY,
-    PALE,
-    VERMILION,
-    WIDTHS,
-)
+from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, WIDTHS
 from exparity.stats.significance import (
     ControlRate,
     SignificantShare,

@@ -7,6 +7,7 @@ analyses are written beside the analyses.
 
 from __future__ import annotations
 
+from exparity.report.context import Section
 from exparity.report.sections import (
     bias,
     cost,
@@ -18,9 +19,6 @@ from exparity.report.sections import (
     overview,
     published,
 )
-from exparity.report.sections.section import Content, Section
-
-__all__ = ["SECTIONS", "Content", "Section"]
 
 SECTIONS: tuple[Section, ...] = (
     overview.SECTION,

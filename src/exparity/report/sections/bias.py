@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from exparity.report.context import Context
-from exparity.report.sections.section import Content, Section
+from exparity.report.context import Content, Context, Section
 
 
 def _build(context: Context) -> Content:

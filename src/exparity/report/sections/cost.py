@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from exparity.report.context import Context
+from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
-from exparity.report.sections.section import Content, Section
 
 
 def duration(seconds: float | None) -> str:

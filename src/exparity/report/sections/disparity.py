@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from exparity.report.context import Context
+from exparity.report.context import Content, Context, Section
 from exparity.report.gather import Study
-from exparity.report.sections.section import Content, Section
 from exparity.report.tables import Table
 from exparity.stats.seeds import count_seeds
 

@@ -2,37 +2,58 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
-from exparity.report.context import Context
-from exparity.report.sample import Member, Sample, sets_per_classifier
-from exparity.report.sections.section import Content, Section
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.seal import open_sealed
+from exparity.report.context import Content, Context, Section
+from exparity.report.sample import choose_sets, matched_sets
+
+SETS_PER_CLASSIFIER = 40
+SETS_IN_ALL = 800
+"""Bounds of the sample: matched sets, or single examples of datasets without sets."""
+
+Rows = Mapping[str, Mapping[str, Any]]
+"""Rows by example id."""
 
 
-def _member(member: Member, sample: Sample) -> dict[str, Any]:
-    """Return a member with lists in the order of the sample's methods and metrics."""
-    return {
-        **{k: v for k, v in member.items() if k not in ("attributions", "scores")},
-        "attributions": [member["attributions"].get(method) for method in sample.methods],
-        "scores": [
-            [member["scores"].get(method, {}).get(metric) for metric in sample.metrics]
-            for method in sample.methods
-        ],
-    }
+@dataclass(frozen=True)
+class Sample:
+    """Explanations of one trained classifier.
+
+    Attributes:
+        available: sets of the test split to choose from.
+        missing: how many files the sample would need that are not there.
+        shown: the sample as the page's script reads it; None if there is none.
+    """
+
+    available: int
+    missing: int
+    shown: dict[str, Any] | None = None
 
 
 def _build(context: Context) -> Content | None:
     study = context.study
-    samples = [sample for sample in context.samples if sample.sets]
-    if not samples:
+    limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
+    datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
+    examples = {dataset: _examples(context, dataset) for dataset in datasets}
+    samples = [_sample(context, d, model, examples[d], limit) for d, model in study.pairs]
+    shown = [sample.shown for sample in samples if sample.shown is not None]
+    if not shown:
         return None
     return Content(
         values={
-            "limit": sets_per_classifier(study),
-            "seed": samples[0].seed,
-            "shown": sum(len(sample.sets) for sample in samples),
-            "available": sum(sample.available for sample in samples),
-            "missing": sum(len(sample.missing) for sample in context.samples),
+            "limit": limit,
+            "seed": study.seeds[0],
+            "shown": sum(len(sample["sets"]) for sample in shown),
+            "available": sum(sample.available for sample in samples if sample.shown is not None),
+            "missing": sum(sample.missing for sample in samples),
         },
         data={
             "methods": {id: study.display("method", id) for id in study.methods},
@@ -40,20 +61,104 @@ def _build(context: Context) -> Content | None:
                 id: [study.display("metric", id), study.metric_facts(id).direction]
                 for id in study.metrics
             },
-            "samples": [
-                {
-                    "dataset": sample.dataset,
-                    "name": study.display("dataset", sample.dataset),
-                    "model": sample.model,
-                    "classes": study.declared(sample.dataset).classes,
-                    "methods": sample.methods,
-                    "metrics": sample.metrics,
-                    "sets": [[_member(m, sample) for m in members] for members in sample.sets],
-                }
-                for sample in samples
-            ],
+            "samples": shown,
         },
     )
+
+
+def _examples(context: Context, dataset: str) -> dict[str, dict[str, Any]]:
+    """Return the test examples of a dataset by id; none if the file is not there."""
+    path = context.study.path("data", dataset=dataset)
+    if not path.is_file():
+        return {}
+    columns = ["example_id", "match_id", "split", "words", "group", "label", "rationale"]
+    rows = read_artefact(path, "data")[0].select(columns).to_pylist()
+    return {row["example_id"]: row for row in rows if row["split"] == "test"}
+
+
+def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: int) -> Sample:
+    """Choose and read the sample of one classifier, of the first seed."""
+    study, scores = context.study, context.scores.examples
+    ids = dataset, model, study.seeds[0]
+    cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
+    predictions = study.path("predictions", **cell)
+    files = {m: study.path("explanations", **cell, method=m) for m in study.methods}
+    missing = sum(not path.is_file() for path in (predictions, *files.values())) + (not examples)
+    sets = matched_sets(examples)
+    if not predictions.is_file() or not sets:
+        return Sample(len(sets), missing)
+    methods = [m for m in study.methods if files[m].is_file()]
+    values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in study.metrics}
+    chosen = choose_sets(sets, {m: _ids(files[m]) for m in methods}, values, limit)
+    wanted = {member for name in chosen for member in sets[name]}
+    explained = {m: _rows(files[m], "explanations", wanted) for m in methods}
+    predicted = _rows(predictions, "predictions", wanted)
+    order = {group: i for i, group in enumerate(study.declared(dataset).groups)}
+    members = {
+        id: {
+            **_example(examples[id], predicted[id]),
+            **_explanations([of_method.get(id) for of_method in explained.values()]),
+            "scores": [[values[m, k].get(id) for k in study.metrics] for m in methods],
+        }
+        for id in sorted(predicted, key=lambda id: (order[examples[id]["group"]], id))
+    }
+    shown = {
+        "dataset": dataset,
+        "name": study.display("dataset", dataset),
+        "model": model,
+        "classes": study.declared(dataset).classes,
+        "methods": methods,
+        "metrics": list(study.metrics),
+        "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
+    }
+    return Sample(len(sets), missing, shown)
+
+
+def _ids(path: Path) -> set[str]:
+    with open_sealed(path) as file:
+        return set(file.read(columns=["example_id"], use_threads=False)[0].to_pylist())
+
+
+def _rows(path: Path, artefact: str, wanted: set[str]) -> Rows:
+    """Return the rows of some examples by id."""
+    table, _ = read_artefact(path, artefact)
+    mask = pa.array([id in wanted for id in table["example_id"].to_pylist()])
+    return {row["example_id"]: row for row in table.filter(mask).to_pylist()}
+
+
+def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[str, Any]:
+    carries = example["rationale"]
+    return {
+        "id": example["example_id"],
+        "group": example["group"],
+        "label": example["label"],
+        "predicted": prediction["predicted"],
+        "probabilities": [_short(p) for p in prediction["probabilities"]],
+        "words": example["words"],
+        "rationale": None if carries is None else [i for i, yes in enumerate(carries) if yes],
+    }
+
+
+def _explanations(explanations: list[Mapping[str, Any] | None]) -> dict[str, Any]:
+    """Return tokens and attributions by method; one tokeniser made them all."""
+    nothing: Mapping[str, Any] = {"tokens": [], "word_ids": []}
+    first = next((e for e in explanations if e is not None), nothing)
+    return {
+        "tokens": first["tokens"],
+        "word_ids": first["word_ids"],
+        "attributions": [
+            # What does not line up is not shown.
+            [_short(x) for x in explanation["scores"]]
+            if explanation and explanation["tokens"] == first["tokens"]
+            else None
+            for explanation in explanations
+        ],
+    }
+
+
+def _short(value: float) -> float:
+    """Return a float32 with the fewest digits that give it back."""
+    return float(str(np.float32(value)))
 
 
 SECTION = Section("explanations", "Explanations", _build, script="explanations.js")

@@ -5,22 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from exparity.core.registry import Registry
-from exparity.data import DATASETS
-from exparity.methods import METHODS
-from exparity.metrics import METRICS
 from exparity.published import summary
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, Match
-from exparity.report.context import Context
-from exparity.report.sections.section import Content, Section
+from exparity.report.context import Content, Context, Section
+from exparity.report.gather import REGISTRIES
 
-_REGISTRIES: dict[str, Registry[Any]] = {
-    "dataset": DATASETS,
-    "method": METHODS,
-    "metric": METRICS,
-}
 _Row = tuple[str, str, str]
 
 
@@ -99,7 +90,7 @@ def _tables(matches: Sequence[Match]) -> str:
 
 
 def _name(kind: str, id: str) -> str:
-    registry = _REGISTRIES[kind]
+    registry = REGISTRIES[kind]
     return registry.get(id).display if id in registry.ids() else id
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.escaping import visible
+from exparity.core.formats import signed
 from exparity.interface import ARROWS
 from exparity.report.tables import CellKey, by_cell
 from exparity.report.terminal.selection import GAP, Selection, Terminal
@@ -95,9 +96,8 @@ def _table(
 
 
 def _text(counts: SeedCounts, glue: str) -> str:
-    effect = "" if counts.mean_d is None else f"{counts.mean_d:+.2f}".replace("-", "−")
-    star = "*" if counts.flags else ""
-    return f"{counts.significant}/{counts.total}{glue}{effect.replace('inf', '∞')}{star}"
+    effect = "" if counts.mean_d is None else signed(counts.mean_d)
+    return f"{counts.significant}/{counts.total}{glue}{effect}{'*' if counts.flags else ''}"
 
 
 def _cell(counts: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:

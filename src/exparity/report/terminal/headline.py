@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from exparity.core.formats import percent
 from exparity.report.terminal.selection import GAP, Selection
 from exparity.stats.significance import control_rates, headline_shares
 
@@ -40,13 +41,9 @@ def headline(selection: Selection, width: int | None) -> Table:
         low, high = share.interval()
         values: list[str | Text] = [
             f"{share.hits:,} of {share.n:,}",
-            Text(_percent(share.share), style="bold"),
-            f"{100 * low:.1f} to {_percent(high)}",
-            "" if share.control is None else _percent(share.control.rate),
+            Text(percent(share.share), style="bold"),
+            f"{100 * low:.1f} to {percent(high)}",
+            "" if share.control is None else percent(share.control.rate),
         ]
         table.add_row(names[counted], *(v for v, keep in zip(values, kept, strict=True) if keep))
     return table
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.1f} %"

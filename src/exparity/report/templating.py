@@ -1,0 +1,64 @@
+"""The Jinja environments of page, LaTeX and captions: nothing undefined, blocks without lines."""
+
+from __future__ import annotations
+
+import json
+from functools import cache, partial
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from exparity.core.escaping import visible
+from exparity.core.formats import percent, signed
+
+_LATEX = {
+    "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
+    "{": r"\{", "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}",
+    "×": r"$\times$",
+}  # fmt: skip
+
+
+def latex_escape(text: str) -> str:
+    """Escape text for LaTeX."""
+    return "".join(_LATEX.get(character, character) for character in visible(text))
+
+
+def _visible(value: Any) -> Any:
+    """Return text, markup as well, with its control characters written out."""
+    return type(value)(visible(value, keep="\n\t")) if isinstance(value, str) else value
+
+
+@cache
+def asset(name: str) -> str:
+    """Return the text of a file under ``assets``."""
+    return (files("exparity.report") / "assets" / name).read_text(encoding="utf-8")
+
+
+_environment = partial(
+    Environment,
+    loader=PackageLoader("exparity.report"),
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+    keep_trailing_newline=True,
+)
+
+
+@cache
+def html_environment() -> Environment:
+    """Return the environment of the page: everything escaped."""
+    environment = _environment(autoescape=True, finalize=_visible)
+    environment.filters["percent"] = percent
+    environment.filters["signed"] = signed
+    environment.filters["pretty_json"] = partial(json.dumps, indent=2)
+    return environment
+
+
+@cache
+def text_environment() -> Environment:
+    """Return the environment of LaTeX and plain text."""
+    # LaTeX is full of braces; its templates use other marks.
+    environment = _environment(variable_start_string="<<", variable_end_string=">>")
+    environment.filters["tex"] = latex_escape
+    return environment

@@ -90,12 +90,11 @@ class TestCorrectness:
     def test_means_and_ranks_over_seeds(self, grid):
         (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
         assert (table.dataset, table.metric, table.groups) == ("geco", "mass", GROUPS)
-        lines = {(line.model, line.method): line for line in table.lines}
-        level = lines["c", "gradient_x_input"].levels["correct", ""]
+        level = table.levels["c", "gradient_x_input", "correct", ""]
         assert level.mean == pytest.approx(0.41)
         assert level.sd == pytest.approx(0.02 / math.sqrt(2))
         assert (level.n, level.undefined) == (20, 2)
-        ranks = {method: lines["c", method].rank for method in METHODS}
+        ranks = {method: table.ranks["c", method] for method in METHODS}
         assert ranks == {"pattern_variant": 1, "gradient_x_input": 2, "uniform_random": 3}
 
     def test_the_best_methods_come_first(self, tmp_path):
@@ -103,12 +102,10 @@ class TestCorrectness:
         grid = Grid(tmp_path, ("c", "ola"), means).make()
         (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
         assert table.models == ["c", "ola"]
-        assert [method for method, _ in table.best_first] == [
-            "uniform_random", "pattern_variant", "gradient_x_input"
-        ]  # fmt: skip
-        _, of = table.best_first[0]
-        assert of["c"].levels["correct", ""].mean == pytest.approx(1.0)
-        assert of["ola"].levels["correct", ""].mean == pytest.approx(0.81)
+        assert table.best_first == ["uniform_random", "pattern_variant", "gradient_x_input"]
+        of = {model: table.levels[model, "uniform_random", "correct", ""] for model in table.models}
+        assert of["c"].mean == pytest.approx(1.0)
+        assert of["ola"].mean == pytest.approx(0.81)
         page = rendered(grid)["correctness"]
         assert 'class="n a s8">1.000' in page
         assert 'class="n a s6">0.810' in page

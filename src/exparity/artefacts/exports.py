@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.files import atomic_path, save_parquet
+from exparity.artefacts.schemas import record_columns
 from exparity.core.escaping import csv_text
 
 
@@ -34,6 +35,14 @@ class Export:
     latex: str | None = None
     digits: int | None = None
     folder: str = "tables"
+
+    @classmethod
+    def of(
+        cls, name: str, title: str, kind: type[Any], records: Iterable[Any], folder: str = "tables"
+    ) -> Export:
+        """Return a table with a column for each attribute of its records, a dataclass."""
+        schema = pa.schema(record_columns(kind).items())
+        return cls(name, title, schema, [asdict(record) for record in records], folder=folder)
 
     def as_table(self) -> pa.Table:
         """Return it as an Arrow table."""

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict
+from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import record_columns
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.bias import BiasMatch
 from exparity.published.claims import ClaimResult
@@ -49,26 +47,17 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
     cells = [_cell(match) for match in comparison.matches]
     claims = [_claim(result) for result in comparison.claims]
+    export = partial(Export, folder="published")
+    of = partial(Export.of, folder="published")
+    correlations = "Rank correlation of effects, ours and published"
     return [
-        _export("cells", "Our cells beside the published ones", _CELLS, cells),
-        _plain("agreement", "Agreement with published cells", Agreement, comparison.agreements),
-        _plain("correlation", "Rank correlation of effects, ours and published", Correlation,
-               comparison.correlations),
-        _export("claims", "Published statements, counted again", _CLAIMS, claims),
-        _plain("models", "Models that stand beside published ones", ModelNote, comparison.models),
-        _plain("bias", "Model bias, ours and published", BiasMatch, comparison.bias),
-    ]  # fmt: skip
-
-
-def _export(
-    name: str, title: str, columns: dict[str, pa.DataType], rows: Sequence[Record]
-) -> Export:
-    return Export(name, title, pa.schema(columns.items()), rows, folder="published")
-
-
-def _plain(name: str, title: str, kind: type[Any], items: Sequence[Any]) -> Export:
-    """Return a table with a column for each attribute of its items."""
-    return _export(name, title, record_columns(kind), [asdict(item) for item in items])
+        export("cells", "Our cells beside the published ones", pa.schema(_CELLS.items()), cells),
+        of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
+        of("correlation", correlations, Correlation, comparison.correlations),
+        export("claims", "Published statements, counted again", pa.schema(_CLAIMS.items()), claims),
+        of("models", "Models that stand beside published ones", ModelNote, comparison.models),
+        of("bias", "Model bias, ours and published", BiasMatch, comparison.bias),
+    ]
 
 
 def write_comparison(comparison: Comparison, folder: Path) -> None:

@@ -116,23 +116,20 @@ def interval_of_d(
     strata = [units] if clusters is not None else [units[is_first], units[~is_first]]
     if min(map(len, strata)) < 2:
         return _NONE
+    starts = range(0, resamples, _BATCH)
+    tail = (1 - confidence) / 2
+
+    def ends_by(method: str) -> Sequence[float]:
+        corrected = method == "BCa"
+        levels = _corrected_levels(strata, drawn, ddof, tail) if corrected else (tail, 1 - tail)
+        ends: Sequence[float] = _NONE[:2]
+        if np.isfinite(levels).all():
+            ends = np.quantile(drawn, levels).tolist()
+        return ends
+
     with np.errstate(all="ignore"):  # degenerate resamples; the ends are checked
-        drawn = np.concatenate(
-            [
-                _d_of_sums(_resampled(strata, min(_BATCH, resamples - start), rng), ddof)
-                for start in range(0, resamples, _BATCH)
-            ]
-        )
-        tail = (1 - confidence) / 2
-
-        def ends_by(method: str) -> Sequence[float]:
-            corrected = method == "BCa"
-            levels = _corrected_levels(strata, drawn, ddof, tail) if corrected else (tail, 1 - tail)
-            ends: Sequence[float] = (
-                np.quantile(drawn, levels).tolist() if np.isfinite(levels).all() else _NONE[:2]
-            )
-            return ends
-
+        sizes = [min(_BATCH, resamples - start) for start in starts]
+        drawn = np.concatenate([_d_of_sums(_resampled(strata, n, rng), ddof) for n in sizes])
         return _first_defined(ends_by)
 
 
@@ -192,13 +189,13 @@ def _d_of_sums(sums: FloatArray, ddof: int) -> FloatArray:
 
 
 def _corrected_levels(
-    strata: Sequence[FloatArray], found: FloatArray, ddof: int, tail: float
+    strata: Sequence[FloatArray], drawn: FloatArray, ddof: int, tail: float
 ) -> tuple[float, float]:
     """Quantiles of the resamples at which the BCa interval ends; NaN where it is undefined."""
     whole = sum(units.sum(axis=0) for units in strata)
     d = float(_d_of_sums(np.asarray(whole), ddof))
-    same = np.isclose(found, d, rtol=_ROUNDING, atol=_ROUNDING)
-    below = float(((found < d) & ~same).mean() + same.mean() / 2)
+    same = np.isclose(drawn, d, rtol=_ROUNDING, atol=_ROUNDING)
+    below = float(((drawn < d) & ~same).mean() + same.mean() / 2)
     cubes = squares = 0.0
     for units in strata:
         m = len(units)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import FloatArray
+from exparity.interface import FloatArray, IntArray
 
 FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
 
@@ -25,17 +25,16 @@ def holm(p: Sequence[float] | FloatArray) -> FloatArray:
 
     Returns:
         (n,) adjusted p-values, at least as large and at most 1; NaN stays NaN.
+
+    Raises:
+        InputError: one is outside [0, 1].
     """
-
-    def adjusted(values: FloatArray) -> FloatArray:
-        order = np.argsort(values, kind="stable")
-        m = len(values)
-        steps = np.maximum.accumulate(values[order] * (m - np.arange(m)))
-        adjusted_p = np.empty(m)
-        adjusted_p[order] = np.minimum(steps, 1.0)
-        return adjusted_p
-
-    return _where_defined(p, adjusted)
+    values, defined = _checked(p)
+    order = defined[np.argsort(values[defined], kind="stable")]
+    m = len(order)
+    steps = np.maximum.accumulate(values[order] * (m - np.arange(m)))
+    values[order] = np.minimum(steps, 1.0)
+    return values
 
 
 def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
@@ -45,18 +44,29 @@ def benjamini_hochberg(p: Sequence[float] | FloatArray) -> FloatArray:
     rejections at or below α, for tests that are independent or positively dependent.
 
     Args:
-        p: (n,) p-values; NaN for a test that could not be made, which does not count.
+        p: as of :func:`holm`.
 
     Returns:
-        (n,) adjusted p-values, at least as large and at most 1; NaN stays NaN.
+        As of :func:`holm`.
+
+    Raises:
+        InputError: one is outside [0, 1].
     """
+    from scipy.stats import false_discovery_control
 
-    def adjusted(values: FloatArray) -> FloatArray:
-        from scipy.stats import false_discovery_control
+    values, defined = _checked(p)
+    if len(defined):
+        values[defined] = false_discovery_control(values[defined], method="bh")
+    return values
 
-        return np.asarray(false_discovery_control(values, method="bh"), dtype=np.float64)
 
-    return _where_defined(p, adjusted)
+def _checked(p: Sequence[float] | FloatArray) -> tuple[FloatArray, IntArray]:
+    """Return p-values as an array of its own, and where they are defined."""
+    values = np.array(p, dtype=np.float64)
+    outside = (values < 0) | (values > 1)
+    if outside.any():
+        raise InputError(f"a p-value lies between 0 and 1; got {values[outside][0]}")
+    return values, np.flatnonzero(~np.isnan(values))
 
 
 def adjust(
@@ -98,21 +108,3 @@ def adjust(
         }
         for row, by_holm, by_bh in zip(rows, p_holm.tolist(), p_bh.tolist(), strict=True)
     ]
-
-
-def _where_defined(
-    p: Sequence[float] | FloatArray, function: Callable[[FloatArray], FloatArray]
-) -> FloatArray:
-    """Apply a function to the p-values that are not NaN.
-
-    Raises:
-        InputError: one is outside [0, 1].
-    """
-    values = np.array(p, dtype=np.float64)
-    defined = ~np.isnan(values)
-    outside = defined & ((values < 0) | (values > 1))
-    if outside.any():
-        raise InputError(f"a p-value lies between 0 and 1; got {values[outside][0]}")
-    if defined.any():
-        values[defined] = function(values[defined])
-    return values

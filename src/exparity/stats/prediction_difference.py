@@ -63,14 +63,14 @@ def wasserstein_by_chance(
         _, index, size = np.unique(sets[kept], return_inverse=True, return_counts=True)
         block = np.where(size[index] > 1, index + 1, 0)  # 0: those without a partner
     places = np.argsort(block, kind="stable")
-    found = np.empty(resamples)
+    distances = np.empty(resamples)
     for i in range(resamples):
         drawn = np.empty_like(first)
         drawn[np.lexsort((rng.random(len(chosen)), block))] = first[places]
-        found[i] = wasserstein(chosen[drawn], chosen[~drawn])
+        distances[i] = wasserstein(chosen[drawn], chosen[~drawn])
     tail = (1 - confidence) / 2
-    low, high = np.quantile(found, (tail, 1 - tail))
-    return float(found.mean()), float(low), float(high)
+    low, high = np.quantile(distances, (tail, 1 - tail))
+    return float(distances.mean()), float(low), float(high)
 
 
 def interval_of_gap(

@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import asdict, dataclass
-from functools import cached_property
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import record_columns
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
@@ -62,7 +58,8 @@ class DifferenceTable:
         words: the words with most matched sets that are tested, as (first, second).
         cells: by (model, method, word); the word ("", "") is all of them.
         tested: words that are tested in some run.
-        noise: (model, method) whose attributions are rounding errors.
+        strongest: the largest mean difference over all words of a model and method, without its
+            sign; of those whose attributions are not rounding errors, which may be larger.
     """
 
     dataset: str
@@ -73,26 +70,12 @@ class DifferenceTable:
     words: Sequence[tuple[str, str]]
     cells: Mapping[tuple[str, str, tuple[str, str]], Difference]
     tested: int
-    noise: Set[tuple[str, str]] = frozenset()
+    strongest: float
 
-    @cached_property
-    def strongest(self) -> float:
-        """The largest mean difference over all words of a model and method, without its sign.
-
-        What comes from rounding errors may be larger than all that means something.
-        """
-        sizes = (
-            abs(found.mean_difference or 0.0)
-            for (model, method, word), found in self.cells.items()
-            if not any(word) and (model, method) not in self.noise
-        )
-        return max(sizes, default=0.0)
-
-    def shade(self, found: Difference) -> int:
+    def shade(self, difference: Difference) -> int:
         """Return how strong a difference is beside the strongest, from 0 to 8."""
-        if not self.strongest:
-            return 0
-        return round(8 * abs(found.mean_difference or 0.0) / self.strongest)
+        size = abs(difference.mean_difference or 0.0)
+        return round(8 * size / self.strongest) if self.strongest else 0
 
 
 def difference_tables(
@@ -110,34 +93,37 @@ def difference_tables(
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
-    noisy: dict[str, set[tuple[str, str]]] = defaultdict(set)
-    for dataset, model, method in noise:
-        noisy[dataset].add((model, method))
-    return [_table(key, part, alpha, noisy[key[0]]) for key, part in grouped.items()]
+    return [_table(key, part, alpha, noise) for key, part in grouped.items()]
 
 
 def _table(
     key: tuple[str, str, str],
     rows: Sequence[Mapping[str, Any]],
     alpha: float,
-    noise: Set[tuple[str, str]],
+    noise: Set[tuple[str, str, str]],
 ) -> DifferenceTable:
-    cells: dict[tuple[str, str, tuple[str, str]], list[Mapping[str, Any]]] = defaultdict(list)
+    grouped: dict[tuple[str, str, tuple[str, str]], list[Mapping[str, Any]]] = defaultdict(list)
     sizes: dict[tuple[str, str], int] = defaultdict(int)
     for row in rows:
         word = row["word_a"], row["word_b"]
-        cells[row["model"], row["method"], word].append(row)
+        grouped[row["model"], row["method"], word].append(row)
         if any(word) and row["p"] == row["p"]:
             sizes[word] = max(sizes[word], row["n_sets"])
+    cells = {cell: _difference(part, alpha) for cell, part in grouped.items()}
+    strengths = [
+        abs(difference.mean_difference or 0.0)
+        for (model, method, word), difference in cells.items()
+        if not any(word) and (key[0], model, method) not in noise
+    ]
     words = sorted(sizes, key=lambda word: (-sizes[word], word))
     return DifferenceTable(
         *key,
         models=list(dict.fromkeys(row["model"] for row in rows)),
         methods=list(dict.fromkeys(row["method"] for row in rows)),
         words=words[:SHOWN_WORDS],
-        cells={cell: _difference(part, alpha) for cell, part in cells.items()},
+        cells=cells,
         tested=len(words),
-        noise=noise,
+        strongest=max(strengths, default=0.0),
     )
 
 
@@ -159,14 +145,8 @@ def findings(
     noise = noise_of(study.rows)
     tables = difference_tables(rows, study.statistics["alpha"], noise)
     title = "Attribution of words within matched sets"
+    differences = [difference for table in tables for difference in table.cells.values()]
     return Findings(
         {"differences": tables, "noise": noise, "meaning": meaning_of(ROUNDING_NOISE)},
-        [
-            Export(
-                "attribution_differences",
-                title,
-                pa.schema(record_columns(Difference).items()),
-                [asdict(difference) for table in tables for difference in table.cells.values()],
-            )
-        ],
+        [Export.of("attribution_differences", title, Difference, differences)],
     )

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
-
-import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import record_columns
 from exparity.published.expressions import parse_ordering
 from exparity.published.gecobench import (
     DATASETS,
@@ -59,49 +56,27 @@ class Level:
 
 
 @dataclass(frozen=True)
-class Line:
-    """One method of one model.
+class CorrectnessTable:
+    """One metric on one dataset.
 
     Attributes:
-        model: the model.
-        method: the method.
-        levels: by (subset, group); group "" is all.
-        rank: place of the method among those of its model, by the mean on correct examples; None
-            where it has none.
+        dataset: the dataset.
+        metric: the metric.
+        groups: its groups.
+        models: its models, in the order of the config.
+        best_first: its methods; the highest mean over models comes first.
+        levels: by (model, method, subset, group); group "" is all.
+        ranks: by (model, method), the method's place among those of the model by the mean on
+            correct examples; None where it has none.
     """
-
-    model: str
-    method: str
-    levels: Mapping[tuple[str, str], Level]
-    rank: int | None
-
-
-@dataclass(frozen=True)
-class CorrectnessTable:
-    """One metric on one dataset."""
 
     dataset: str
     metric: str
     groups: tuple[str, ...]
-    lines: Sequence[Line]
-
-    @property
-    def models(self) -> list[str]:
-        """The models, in the order of the config."""
-        return list(dict.fromkeys(line.model for line in self.lines))
-
-    @property
-    def best_first(self) -> list[tuple[str, dict[str, Line]]]:
-        """Methods and their line of each model; the highest mean over models comes first."""
-        of: dict[str, dict[str, Line]] = defaultdict(dict)
-        for line in self.lines:
-            of[line.method][line.model] = line
-
-        def mean(method: str) -> float:
-            means = [_of_correct(line.levels) for line in of[method].values()]
-            return mean_and_sd([m for m in means if m is not None])[0] or 0.0
-
-        return [(method, of[method]) for method in sorted(of, key=mean, reverse=True)]
+    models: Sequence[str]
+    best_first: Sequence[str]
+    levels: Mapping[tuple[str, str, str, str], Level]
+    ranks: Mapping[tuple[str, str], int | None]
 
 
 @dataclass(frozen=True)
@@ -128,32 +103,35 @@ def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[CorrectnessTab
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         grouped[row["dataset"], row["metric"]].append(row)
-    return [
-        CorrectnessTable(dataset, metric, part[0]["groups"], _lines(part))
-        for (dataset, metric), part in grouped.items()
-    ]
+    return [_table(dataset, metric, part) for (dataset, metric), part in grouped.items()]
 
 
-def _lines(rows: Sequence[Mapping[str, Any]]) -> list[Line]:
-    cells: dict[tuple[str, str], dict[tuple[str, str], list[Mapping[str, Any]]]] = {}
+def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> CorrectnessTable:
+    grouped: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
-        levels = cells.setdefault((row["model"], row["method"]), {})
-        levels.setdefault((row["subset"], row["group"]), []).append(row)
-    summaries = {
-        cell: {key: _level(part) for key, part in parts.items()} for cell, parts in cells.items()
-    }
-    lines = []
-    for (model, method), summary in summaries.items():
-        means = [_of_correct(other) for (m, _), other in summaries.items() if m == model]
-        own = _of_correct(summary)
-        rank = None if own is None else 1 + sum(x is not None and x > own for x in means)
-        lines.append(Line(model, method, summary, rank))
-    return lines
+        grouped[row["model"], row["method"], row["subset"], row["group"]].append(row)
+    levels = {key: _level(part) for key, part in grouped.items()}
+    means = {key[:2]: level.mean for key, level in levels.items() if key[2:] == ("correct", "")}
 
+    def over_models(method: str) -> float:
+        of_method = [m for (_, name), m in means.items() if name == method and m is not None]
+        return mean_and_sd(of_method)[0] or 0.0
 
-def _of_correct(levels: Mapping[tuple[str, str], Level]) -> float | None:
-    level = levels.get(("correct", ""))
-    return None if level is None else level.mean
+    def rank(model: str, own: float | None) -> int | None:
+        others = [m for (name, _), m in means.items() if name == model and m is not None]
+        return None if own is None else 1 + sum(other > own for other in others)
+
+    return CorrectnessTable(
+        dataset,
+        metric,
+        groups=rows[0]["groups"],
+        models=list(dict.fromkeys(model for model, _ in means)),
+        best_first=sorted(
+            dict.fromkeys(method for _, method in means), key=over_models, reverse=True
+        ),
+        levels=levels,
+        ranks={cell: rank(cell[0], own) for cell, own in means.items()},
+    )
 
 
 def _level(rows: Sequence[Mapping[str, Any]]) -> Level:
@@ -184,10 +162,10 @@ def published_claims(
         if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in DATASETS:
             continue
         of: dict[str, dict[str, float]] = defaultdict(dict)
-        for line in table.lines:
-            mean = _of_correct(line.levels)
-            if line.model in schemes and mean is not None:
-                of[schemes[line.model]].setdefault(methods[line.method], mean)
+        for model, method in table.ranks:
+            mean = table.levels[model, method, "correct", ""].mean
+            if model in schemes and mean is not None:
+                of[schemes[model]].setdefault(methods[method], mean)
         for scheme, means in of.items():
             claims += _of_methods(table.dataset, scheme, means)
         claims += _of_schemes(table.dataset, datasets[table.dataset], of)
@@ -235,10 +213,7 @@ def findings(
 ) -> Findings:
     """Return what the report says: the rows over seeds, beside what was published."""
     tables, schemes = correctness_tables(rows), schemes_of(options)
-    columns = pa.schema(record_columns(Level).items())
-    levels = [
-        asdict(level) for table in tables for line in table.lines for level in line.levels.values()
-    ]
+    levels = [level for table in tables for level in table.levels.values()]
     return Findings(
         {
             "correctness": tables,
@@ -251,7 +226,7 @@ def findings(
             "classifiers": _classifiers(study, schemes),
             "reference": REFERENCE,
         },
-        [Export("correctness", "Correctness of explanations", columns, levels)],
+        [Export.of("correctness", "Correctness of explanations", Level, levels)],
     )
 
 
@@ -265,19 +240,10 @@ def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any
         ours = [a.overall for a in study.accuracies if (a.dataset, a.model) == (dataset, model)]
         lines = [("Accuracy", mean_and_sd(ours), accuracies()[key])]
         for measure, name in _MEASURES.items():
-            values = [
-                row["value"]
-                for row in study.bias.rows
-                if (row["dataset"], row["model"], row["quantity"]) == (dataset, model, measure)
-                and _is_published(row, study.declared(dataset).classes[1])
-            ]
+            of = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
+            if measure != "apd":  # a rate over all groups, of the positive class
+                of |= {"group": "", "class_name": study.declared(dataset).classes[1]}
+            values = [row["value"] for row in study.bias.rows if of.items() <= row.items()]
             lines.append((name, mean_and_sd(values), model_bias()[(*key, measure)]))
         classifiers.append({"dataset": dataset, "model": model, "scheme": key[0], "lines": lines})
     return classifiers
-
-
-def _is_published(row: Mapping[str, Any], positive: str) -> bool:
-    """Tell rates of the positive class over all groups, and distances of the true class."""
-    if row["quantity"] == "apd":
-        return bool(row["class_name"] == "")
-    return bool(row["group"] == "" and row["class_name"] == positive)

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import record_columns
 from exparity.published.gecobench import REFERENCE, dataset_facts
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 SHOWN_WORDS = 10
-_WORDS = {
-    **dict.fromkeys(("dataset", "class_name", "word"), pa.string()),
-    "correlation": pa.float64(),
-    "n_texts": pa.int64(),
-    "rationale_share": pa.float64(),
-}
+_WORDS = pa.schema(
+    {
+        **dict.fromkeys(("dataset", "class_name", "word"), pa.string()),
+        "correlation": pa.float64(),
+        "n_texts": pa.int64(),
+        "rationale_share": pa.float64(),
+    }
+)
 _PUBLISHED_GROUP = "female"
 
 
@@ -127,7 +128,7 @@ def findings(
 ) -> Findings:
     """Return what the report says: shares by group and words by class."""
     biases = dataset_biases(rows, study.datasets)
-    shares = [asdict(share) for bias in biases for share in bias.shares]
+    shares = [share for bias in biases for share in bias.shares]
     words = [
         {**row, "correlation": row["value"], "n_texts": row["n"]}
         for bias in biases
@@ -135,13 +136,10 @@ def findings(
         for row in associations
     ]
     title = "Words beside the terms of each group"
-    share_columns, word_columns = (
-        pa.schema(columns.items()) for columns in (record_columns(Share), _WORDS)
-    )
     return Findings(
         {"dataset_biases": biases, "reference": REFERENCE},
         [
-            Export("cooccurrence", title, share_columns, shares),
-            Export("word_associations", "Words that go with a class", word_columns, words),
+            Export.of("cooccurrence", title, Share, shares),
+            Export("word_associations", "Words that go with a class", _WORDS, words),
         ],
     )

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import record_columns
 from exparity.report.reading import mean_and_sd
 from exparity.stats.compare import compare_groups
 
@@ -121,7 +119,5 @@ def findings(
 ) -> Findings:
     """Return what the report says: the scores by group over seeds."""
     lines = mlm_lines(rows, study.statistics["alpha"])
-    columns = pa.schema(record_columns(MlmLine).items())
-    exported = [asdict(line) for line in lines]
-    export = Export("mlm_scores", "Masked language model", columns, exported)
+    export = Export.of("mlm_scores", "Masked language model", MlmLine, lines)
     return Findings({"lines": lines}, [export])

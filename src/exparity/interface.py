@@ -16,11 +16,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from exparity.core.calls import array_of, listed, plain
 from exparity.core.errors import InputError
-from exparity.core.ranges import Count as Count
-from exparity.core.ranges import NotNegative as NotNegative
-from exparity.core.ranges import Positive as Positive
-from exparity.core.ranges import Range as Range
-from exparity.core.ranges import Share as Share
+from exparity.core.flags import Count as Count
+from exparity.core.flags import NotNegative as NotNegative
+from exparity.core.flags import Positive as Positive
+from exparity.core.flags import Range as Range
+from exparity.core.flags import Share as Share
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

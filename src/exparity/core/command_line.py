@@ -17,7 +17,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, partial
 from itertools import takewhile
 from pathlib import Path
@@ -26,15 +26,20 @@ from typing import Annotated, Any, Literal, NoReturn
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
-from exparity.core.flags import Flag
+from exparity.core.flags import Flag, Range
 from exparity.core.options import Option, complete, schema_of
-from exparity.core.ranges import Range
 from exparity.core.strict import parse_json
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
 _ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
+_ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
+    "at_least": ("from", operator.ge),
+    "at_most": ("to", operator.le),
+    "above": ("above", operator.gt),
+    "below": ("below", operator.lt),
+}
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,31 +62,42 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
 
-@dataclass(frozen=True)
 class Argument:
     """An argument of a function, as the command line has it.
 
+    Args:
+        parameter: the argument in the signature.
+        annotation: its type, with what is noted on it.
+        help: its line of the docstring.
+
     Attributes:
-        name: its name in the function.
         kind: its type, that of one value where it takes several; without None.
         flag: what its type says for the command line.
-        ends: what a number may be.
         several: it takes a list.
         optional: it may be None.
         positional: it stands without a flag.
-        default: of the function; ``inspect.Parameter.empty`` if it has none.
-        help: its line of the docstring.
+        default: that of the function; :attr:`empty` if it has none.
     """
 
-    name: str
-    kind: Any
-    flag: Flag
-    ends: Range
-    several: bool
-    optional: bool
-    positional: bool
-    default: Any
-    help: str
+    empty = inspect.Parameter.empty
+
+    def __init__(self, parameter: inspect.Parameter, annotation: Any, help: str) -> None:
+        self.name, self.default, self.help = parameter.name, parameter.default, help
+        self.annotation = annotation
+        self.positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
+        self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
+        self.kind, marks, self.optional = _unwrapped(annotation)
+        self.several = typing.get_origin(self.kind) in (list, Sequence)
+        if self.several:
+            self.kind, inner, _ = _unwrapped(typing.get_args(self.kind)[0])
+            marks = [*inner, *marks]
+        # The type may not say so in an analysis of the user's own.
+        facts: dict[str, Any] = {"path": "output"} if self.name == "output" else {}
+        for mark in marks:
+            if isinstance(mark, Flag):
+                facts |= {key: value for key, value in vars(mark).items() if value}
+        self.flag = Flag(**facts)
+        self._range = next((mark for mark in marks if isinstance(mark, Range)), Range())
 
     @property
     def written(self) -> str:
@@ -92,7 +108,7 @@ class Argument:
     @property
     def is_required(self) -> bool:
         """Whether the function cannot be called without it."""
-        return self.default is inspect.Parameter.empty and not self.optional
+        return self.default is self.empty and not self.optional
 
     @property
     def is_block(self) -> bool:
@@ -130,7 +146,7 @@ class Argument:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
         if self.kind in (int, float):
-            return _number(text, self.kind, self.ends)
+            return _number(text, self.kind, self._range)
         if typing.get_origin(self.kind) is Literal:
             return {str(choice): choice for choice in typing.get_args(self.kind)}.get(text, text)
         return text if self.kind is str else _json_or_word(text)
@@ -149,7 +165,7 @@ class Argument:
             settings["metavar"] = self.metavar
         if self.several and not self.flag.repeat:
             settings["nargs"] = "*" if self.optional or self.flag.instead_of else "+"
-        elif self.optional and self.default is inspect.Parameter.empty:
+        elif self.optional and self.default is self.empty:
             settings["nargs"] = "?"  # the workflow may have none to name
         if self.positional:
             if not required:
@@ -219,22 +235,16 @@ def _json_or_word(text: str) -> Any:
         return text
 
 
-def _number(text: str, kind: Any, ends: Range) -> Any:
+def _number(text: str, kind: Any, span: Range) -> Any:
     try:
         value = kind(text)
     except ValueError:
         value = math.nan  # is within no range
-    checks: list[tuple[str, float | None, Callable[[Any, Any], bool]]] = [
-        ("from", ends.at_least, operator.ge),
-        ("to", ends.at_most, operator.le),
-        ("above", ends.above, operator.gt),
-        ("below", ends.below, operator.lt),
-    ]
-    checks = [check for check in checks if check[1] is not None]
-    if not math.isfinite(value) or not all(holds(value, end) for _, end, holds in checks):
-        span = " ".join(f"{word} {end}" for word, end, _ in checks)
+    ends = {name: end for name, end in vars(span).items() if end is not None}
+    if not math.isfinite(value) or not all(_ENDS[n][1](value, end) for n, end in ends.items()):
+        words = " ".join(f"{_ENDS[name][0]} {end}" for name, end in ends.items())
         number = "whole number" if kind is int else "number"
-        raise argparse.ArgumentTypeError(f"'{text}' is not a {number}{span and ', ' + span}")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a {number}{words and ', ' + words}")
     return value
 
 
@@ -242,35 +252,10 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
     """Return what a function takes, by name, from its signature and docstring."""
     hints = typing.get_type_hints(function, include_extras=True)
     lines = _documented(function)
-    arguments = {}
-    for name, parameter in inspect.signature(function).parameters.items():
-        kind, marks, optional = _unwrapped(hints[name])
-        several = typing.get_origin(kind) in (list, Sequence)
-        if several:
-            kind, inner, _ = _unwrapped(typing.get_args(kind)[0])
-            marks = [*inner, *marks]
-        set_of_flag: dict[str, Any] = {"path": "output"} if name == "output" else {}
-        set_of_flag |= {
-            key: value
-            for mark in marks
-            if isinstance(mark, Flag)
-            for key, value in asdict(mark).items()
-            if value
-        }
-        if name == "output":  # of an analysis of the user's own, whose type may not say so
-            set_of_flag.setdefault("path", "output")
-        arguments[name] = Argument(
-            name,
-            kind,
-            Flag(**set_of_flag),
-            next((mark for mark in marks if isinstance(mark, Range)), Range()),
-            several,
-            optional,
-            parameter.kind is inspect.Parameter.POSITIONAL_ONLY,
-            parameter.default,
-            lines.get(name, ""),
-        )
-    return arguments
+    return {
+        name: Argument(parameter, hints[name], lines.get(name, ""))
+        for name, parameter in inspect.signature(function).parameters.items()
+    }
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
@@ -291,11 +276,6 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
 def _plain(text: str) -> str:
     """Return text of a docstring without its markup, on one line."""
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
-
-
-def description_of(function: Callable[..., Any]) -> str:
-    """Return what a function's docstring says before it comes to arguments."""
-    return _plain(_SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0])
 
 
 def _documented(function: Callable[..., Any]) -> dict[str, str]:
@@ -334,7 +314,8 @@ class Command:
         self.arguments = arguments_of(function)
         self._settings = settings
         self._takes_options = takes_options
-        self.parser = Parser(prog=f"exparity {name}", description=description_of(function))
+        description = _SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0]
+        self.parser = Parser(prog=f"exparity {name}", description=_plain(description))
         groups: dict[str, Any] = {}
         for argument in self.arguments.values():
             if argument.flag.instead_of:
@@ -344,10 +325,7 @@ class Command:
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable
                 argument.add_to(groups.get(key, self.parser), required)
-        self._add_common(takes_plugins)
-
-    def _add_common(self, takes_plugins: bool) -> None:
-        if self._settings and self._settable:
+        if settings and self._settable:
             self.parser.add_argument(
                 "--param",
                 action="append",
@@ -355,7 +333,7 @@ class Command:
                 metavar="KEY=VALUE",
                 help=f"any of {', '.join(self._settable)}; repeat for several",
             )
-        if self._takes_options:
+        if takes_options:
             self.parser.add_argument(
                 "--options",
                 type=json_object,
@@ -370,12 +348,10 @@ class Command:
         """The arguments that ``--options`` may bring."""
         if not self._takes_options:
             return {}
-        keyword_only = inspect.Parameter.KEYWORD_ONLY
-        parameters = inspect.signature(self.function).parameters
         return {
             name: argument
             for name, argument in self.arguments.items()
-            if parameters[name].kind is keyword_only and argument.kind is not Path
+            if argument.is_keyword_only and argument.kind is not Path
         }
 
     def parse(self, argv: Sequence[str]) -> Call:
@@ -394,9 +370,8 @@ class Command:
         Raises:
             InputError: an unknown key, or a value of another type.
         """
-        hints = typing.get_type_hints(self.function, include_extras=True)
         known = {
-            name: Option(name, argument.default, schema_of(hints[name]))
+            name: Option(name, argument.default, schema_of(argument.annotation))
             for name, argument in self._settable.items()
         }
         completed = complete(known, values, where)
@@ -453,8 +428,10 @@ class Call:
     def _keywords(self) -> dict[str, Any]:
         known, options = self.command._settable, dict(self.options or {})
         keywords: dict[str, Any] = {}
+        arguments = self.command.arguments.values()
+        unset = {a.name: None for a in arguments if a.optional and a.default is a.empty}
         if "options" in self.command.arguments:
-            return {"options": options, **dict.fromkeys(self._unset), **self.flags}
+            return {"options": options, **unset, **self.flags}
         if "digest" not in known:
             options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
         where = self.command._settings
@@ -480,15 +457,7 @@ class Call:
                     f"name the {what}: `{argument.written} {argument.metavar}`"
                     + (" (`exparity list` shows them)" if name == "use" else "")
                 )
-        return {**dict.fromkeys(self._unset), **keywords}
-
-    @property
-    def _unset(self) -> list[str]:
-        """Arguments without a default that may be None."""
-        empty = inspect.Parameter.empty
-        return [
-            name for name, a in self.command.arguments.items() if a.optional and a.default is empty
-        ]
+        return {**unset, **keywords}
 
     def block(self, name: str) -> dict[str, Any]:
         """Return a block of the options; empty if they have none.

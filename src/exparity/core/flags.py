@@ -1,6 +1,7 @@
-"""Types of arguments that commands share, with what the command line must know of them.
+"""What the type of an argument may say beside the type: its range, and how it is a flag.
 
-A command is a typed function: :mod:`exparity.core.command_line` makes flags of its arguments.
+Options of what is registered and arguments of commands are both read from signatures. Authors of
+plug-ins import ranges from :mod:`exparity.interface`.
 """
 
 from __future__ import annotations
@@ -10,7 +11,21 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from exparity.core.ranges import Range
+
+@dataclass(frozen=True)
+class Range:
+    """What a number may be: ``Annotated[int, Range(at_least=1)]`` in the signature of an option."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    above: float | None = None
+    below: float | None = None
+
+
+Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]
+Positive = Annotated[float, Range(above=0, at_most=1_000_000)]
+NotNegative = Annotated[float, Range(at_least=0, at_most=1_000_000)]
+Share = Annotated[float, Range(above=0, below=1)]
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Annotated, Any, Literal
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.ranges import Range
+from exparity.core.flags import Range
 
 _TYPES: dict[Any, Any] = {
     bool: "boolean",

@@ -12,8 +12,7 @@ import numpy as np
 
 from exparity.core.calls import checked, shown
 from exparity.core.errors import InputError
-from exparity.core.escaping import visible
-from exparity.core.markup import FONT, number_text
+from exparity.core.markup import notebook_html
 from exparity.core.seeding import derive_seed
 from exparity.interface import FloatArray, IntArray
 from exparity.stats.bootstrap import interval_of_d
@@ -107,12 +106,7 @@ class GroupComparison:
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: a small table."""
-        from jinja2 import Environment
-
-        environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
-        environment.filters |= {"number": number_text, "visible": visible}
-        source = Path(__file__).with_name("comparison.html.j2").read_text(encoding="utf-8")
-        return environment.from_string(source).render(c=self, font=FONT)
+        return notebook_html(Path(__file__).with_name("comparison.html.j2"), c=self)
 
 
 @checked

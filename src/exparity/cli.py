@@ -15,7 +15,7 @@ import logging
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -27,7 +27,6 @@ from exparity.jobs.stop import Stopped, stoppable
 if TYPE_CHECKING:
     from exparity.core.command_line import Command
 
-log = logging.getLogger("exparity")
 _FLAGS = ("-h", "--help", "--version")
 
 
@@ -131,12 +130,27 @@ def main(argv: Sequence[str] | None = None) -> int:
     Returns:
         0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
     """
-    name, *rest = (sys.argv[1:] if argv is None else argv) or [""]
     try:
-        entry = _entry_of(name, rest)
-    except ExparityError as error:
+        _run_command(sys.argv[1:] if argv is None else argv, is_process=argv is None)
+    except (ExparityError, Stopped) as error:
         _complain(error)
         return error.exit_code
+    except KeyboardInterrupt:
+        _complain("interrupted")
+        return 130
+    except BrokenPipeError:
+        # The reader (head, say) has what it wanted; Python must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except OSError as error:
+        _complain(_explained(error))
+        return 1
+    return 0
+
+
+def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
+    """Run a command, and log what it says."""
+    name, *rest = argv or [""]
+    entry = _entry_of(name, rest)
     call = command_of(name, entry).parse(rest)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
@@ -144,38 +158,16 @@ def main(argv: Sequence[str] | None = None) -> int:
     logging.captureWarnings(True)
     for noisy in ("httpx", "httpcore", "urllib3", "huggingface_hub", "filelock", "fontTools"):
         logging.getLogger(noisy).setLevel(logging.WARNING)
-    if argv is None:
+    if is_process:
         _spare_pandas()
-    try:
-        from exparity.artefacts.files import job
-        from exparity.core.registry import load_plugin
-        from exparity.jobs.inputs import lineage_of
+    from exparity.artefacts.files import job
+    from exparity.core.registry import load_plugin
+    from exparity.jobs.inputs import lineage_of
 
-        for plugin in call.plugins:
-            load_plugin(plugin)
-        with ExitStack() as stack:
-            if entry.keeps_parts:
-                stack.enter_context(stoppable())
-            stack.enter_context(job())
-            stack.enter_context(lineage_of(call))
-            call.run()
-    except ExparityError as error:
-        _complain(error)
-        return error.exit_code
-    except Stopped as stopped:
-        _complain(stopped)
-        return stopped.exit_code
-    except KeyboardInterrupt:
-        _complain("interrupted")
-        return 130
-    except BrokenPipeError:
-        # The reader (head, say) has what it wanted; Python must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        _complain(_explained(error))
-        return 1
-    return 0
+    for plugin in call.plugins:
+        load_plugin(plugin)
+    with stoppable() if entry.keeps_parts else nullcontext(), job(), lineage_of(call):
+        call.run()
 
 
 def run() -> None:

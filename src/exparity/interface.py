@@ -186,26 +186,17 @@ class Explanation:
             token if type(token) is str else plain(token, str, f"{of}token")
             for token in listed(self.tokens, "tokens", "text")
         )
-        for name, value in (
-            ("tokens", tokens),
-            ("special_mask", special),
-            ("word_ids", words),
-            ("token_ids", ids),
-        ):
+        columns = {"tokens": tokens, "special_mask": special, "word_ids": words, "token_ids": ids}
+        for name, value in columns.items():
             if value is not None and len(value) != scores.size:
                 raise InputError(
                     f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
                 )
-        settle = object.__setattr__  # frozen: normalised once, here
-        settle(self, "target", plain(self.target, int, f"{of}target"))
-        settle(self, "scores", scores)
-        settle(self, "tokens", tokens)
-        settle(self, "special_mask", special)
-        settle(self, "word_ids", words)
-        settle(self, "token_ids", ids)
+        settled = {**columns, "scores": scores, "target": plain(self.target, int, f"{of}target")}
         if self.rationale is not None:
-            marks = _marks(of, self.rationale, int(words.max()) + 1)
-            settle(self, "rationale", marks)
+            settled["rationale"] = _marks(of, self.rationale, int(words.max()) + 1)
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)  # frozen: normalised once, here
 
     def __len__(self) -> int:
         return len(self.scores)
@@ -420,6 +411,3 @@ class InterventionFacts:
     reference: str
     needs_counterfactuals: bool
     display: str | None = None
-
-
-Parameters = dict[str, Any]

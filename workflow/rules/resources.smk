@@ -6,8 +6,8 @@ def gpu_slots(wildcards):
 def evaluate_group(wildcards):
     """Jobs that a cluster may run as one; None for shards, which are there to run side by side."""
     sharded = "shard" in wildcards.keys()
-    return None if sharded else EXPERIMENT.evaluate_group(wildcards.metric)
+    return None if sharded else EXPERIMENT.evaluate_cost(wildcards.metric)[0]
 
 
 def evaluate_minutes(wildcards, attempt):
-    return EXPERIMENT.evaluate_minutes(wildcards.metric) * attempt
+    return EXPERIMENT.evaluate_cost(wildcards.metric)[1] * attempt

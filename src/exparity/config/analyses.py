@@ -38,6 +38,9 @@ class Analyses:
 
     Args:
         experiment: the experiment.
+
+    Raises:
+        InputError: an unknown analysis or option, or one that has nothing to work with.
     """
 
     def __init__(self, experiment: Experiment) -> None:
@@ -46,13 +49,6 @@ class Analyses:
         self.settings: dict[str, Mapping[str, Any]] = {
             name: settings or {} for name, settings in experiment.config["analyses"].items()
         }
-
-    def check(self) -> None:
-        """Check that every analysis has something to work with.
-
-        Raises:
-            InputError: names the key and the remedy.
-        """
         for name in self.settings:
             if not self.targets(name):
                 raise InputError(

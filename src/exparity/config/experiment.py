@@ -102,7 +102,6 @@ class Experiment:
         check_counterfactuals(self)
         check_cells(self)
         self.analyses = Analyses(self)
-        self.analyses.check()
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
@@ -194,15 +193,8 @@ class Experiment:
     def _gpu_here(self) -> bool:
         return shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
 
-    def evaluate_group(self, metric: str) -> str:
-        """Return the group of evaluate jobs that cost alike, for profiles to put together."""
-        return self._evaluate_cost(metric)[0]
-
-    def evaluate_minutes(self, metric: str) -> int:
-        """Return the time that an evaluate job is given at first."""
-        return self._evaluate_cost(metric)[1]
-
-    def _evaluate_cost(self, metric: str) -> tuple[str, int]:
+    def evaluate_cost(self, metric: str) -> tuple[str, int]:
+        """Return a name for evaluate jobs that cost alike, and the minutes that they are given."""
         if self.metrics[metric].entry.facts.needs == "explainer":
             return "scores_slow", 240
         return ("scores_gpu", 30) if self.runs_model(metric) else ("scores", 5)
@@ -235,10 +227,7 @@ class Experiment:
 
     def prepare_options(self, dataset: str) -> str:
         """Return what the data artefact depends on."""
-        instance = self.datasets[dataset]
-        resolved = instance.resolved(f"datasets.{dataset}", {})
-        del resolved["max_examples"]
-        return canonical(resolved)
+        return canonical(self.datasets[dataset].call(f"datasets.{dataset}"))
 
     def prepare_inputs(self, dataset: str) -> list[str]:
         """Return the files of the user's own that the data artefact is made from.
@@ -282,10 +271,10 @@ class Experiment:
         if not interventions:
             return {}
         where = f"models.{model}.debias"
-        calls: dict[str, Any] = {"debias": [one.call(where) for one in interventions]}
+        calls: dict[str, Any] = {"debias": [one.call_with_files(where) for one in interventions]}
         if any(one.entry.facts.needs_counterfactuals for one in interventions):
             generator = self.generators[dataset]
-            calls["counterfactuals"] = generator.call(f"counterfactuals.{dataset}")
+            calls["counterfactuals"] = generator.call_with_files(f"counterfactuals.{dataset}")
         return calls
 
     def model_spec(self, model: str) -> ModelSpec:

@@ -69,11 +69,15 @@ class Instance:
         }
 
     def call(self, where: str) -> dict[str, Any]:
-        """Return what a job that calls it depends on: options, code and the files that it reads."""
+        """Return what a job that calls it depends on: options and code."""
         call = self.resolved(where, {})
         del call["max_examples"]
+        return call
+
+    def call_with_files(self, where: str) -> dict[str, Any]:
+        """Return what a job that calls it depends on, the content of its own files as well."""
         files = {str(path): sha256_of(path) for path in self.entry.input_files(self.params, where)}
-        return {**call, **({"files": files} if files else {})}
+        return {**self.call(where), **({"files": files} if files else {})}
 
 
 def instances_of(

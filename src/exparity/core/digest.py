@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
@@ -49,10 +49,6 @@ def _imported(path: Path) -> list[str]:
     return names
 
 
-def _private(path: Path) -> bool:
-    return path.stem.startswith("_") and path.stem != "__init__"
-
-
 def _definition(dotted: str) -> Path | None:
     """Return the file of a module, or of what a package's ``__init__`` takes from one."""
     file = _module_file(dotted)
@@ -66,6 +62,20 @@ def _definition(dotted: str) -> Path | None:
     return None
 
 
+def _closure(paths: Iterable[Path], follows: Callable[[Path], bool]) -> set[Path]:
+    """Return files and those that they import, directly or through others, of those to follow."""
+    seen: set[Path] = set()
+    queue = [path.resolve() for path in paths]
+    while queue:
+        path = queue.pop()
+        if path not in seen:
+            seen.add(path)
+            names = _imported(path) if path.suffix == ".py" else []
+            files = (file.resolve() for name in names if (file := _definition(name)) is not None)
+            queue += filter(follows, files)
+    return seen
+
+
 @cache
 def reached(path: Path, package: str) -> tuple[Path, ...]:
     """Return a file and the modules of a subpackage that it imports, directly or through them.
@@ -77,15 +87,7 @@ def reached(path: Path, package: str) -> tuple[Path, ...]:
         package: name of the subpackage, such as ``stats``.
     """
     inside = (_ROOT / package).resolve()
-    seen: set[Path] = set()
-    queue = [path.resolve()]
-    while queue:
-        file = queue.pop()
-        if file not in seen:
-            seen.add(file)
-            imported_files = {_definition(name) for name in _imported(file)} - {None}
-            queue += [m.resolve() for m in imported_files if m and inside in m.resolve().parents]
-    return tuple(sorted(seen))
+    return tuple(sorted(_closure([path], lambda file: inside in file.parents)))
 
 
 @cache
@@ -104,17 +106,9 @@ def source_digest(*paths: Path) -> str:
     Returns:
         The first 16 hexadecimal digits of a SHA-256.
     """
-    seen: dict[Path, bytes] = {}
-    queue = list(paths)
-    while queue:
-        path = queue.pop().resolve()
-        if path in seen:
-            continue
-        seen[path] = path.read_bytes()
-        names = _imported(path) if path.suffix == ".py" else []
-        files = (_definition(name) for name in names)
-        queue += [file for file in files if file is not None and _private(file)]
+    files = _closure(paths, lambda file: file.stem.startswith("_") and file.stem != "__init__")
+    content = {file: file.read_bytes() for file in files}
     digest = hashlib.sha256()
-    for path in sorted(seen, key=lambda p: (p.name, seen[p])):
-        digest.update(path.name.encode() + b"\0" + seen[path] + b"\0")
+    for path in sorted(content, key=lambda p: (p.name, content[p])):
+        digest.update(path.name.encode() + b"\0" + content[path] + b"\0")
     return digest.hexdigest()[:16]

@@ -48,12 +48,11 @@ def explanation_html(explanation: Explanation) -> str:
     The strongest content token has the full colour: blue for the target, orange against it.
     Special tokens are shown, but not shaded, as metrics leave them out.
     """
-    special, word_ids, rationale = (
-        None if values is None else values.tolist()
-        for values in (explanation.special_mask, explanation.word_ids, explanation.rationale)
-    )
-    scores, content = explanation.scores.tolist(), explanation.content_mask
-    tokens = list(zip(token_texts(explanation.tokens), scores, special, strict=True))
+    special, rationale = ~explanation.content_mask, explanation.rationale
+    assert explanation.word_ids is not None
+    word_ids = explanation.word_ids.tolist()
+    texts, scores = token_texts(explanation.tokens), explanation.scores
+    tokens = list(zip(texts, scores.tolist(), special.tolist(), strict=True))
     # A special token stands alone, and so belongs to a word of its own.
     words = groupby(range(len(tokens)), key=lambda i: (i if word_ids[i] < 0 else -1, word_ids[i]))
     strengths = [abs(score) for _, score, hidden in tokens if not hidden and math.isfinite(score)]
@@ -65,7 +64,7 @@ def explanation_html(explanation: Explanation) -> str:
             for (_, word), members in words
         ],
         limit=max(strengths, default=0.0),
-        any_against=(explanation.scores[content] < 0).any(),
+        any_against=(scores[~special] < 0).any(),
     )
 
 

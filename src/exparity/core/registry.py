@@ -199,31 +199,33 @@ def load_plugin(name: str) -> None:
         InputError: the file or module does not exist or fails to import.
     """
     path = Path(name)
-    if not name.endswith(".py"):
-        try:
-            importlib.import_module(name)
-        except InputError:
-            raise
-        except Exception as error:
-            raise InputError(f"plugins: cannot import module '{name}': {error}") from error
-        return
-    if not path.is_file():
+    is_file = name.endswith(".py")
+    if is_file and not path.is_file():
         raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")
-    # Named by its path, so that two plug-ins may have files of one name.
-    tag = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:8]
-    module_name = f"exparity_plugin_{path.stem}_{tag}"
-    if module_name in sys.modules:
-        return
-    spec = importlib.util.spec_from_file_location(module_name, path.resolve())
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[module_name] = module
     try:
-        spec.loader.exec_module(module)
+        if is_file:
+            _load_file(path.resolve())
+        else:
+            importlib.import_module(name)
     except InputError:
-        del sys.modules[module_name]
         raise
     except Exception as error:
-        del sys.modules[module_name]
-        raise InputError(f"plugins: {path}: {type(error).__name__}: {error}") from error
+        what = f"{path}: {type(error).__name__}" if is_file else f"cannot import module '{name}'"
+        raise InputError(f"plugins: {what}: {error}") from error
+
+
+def _load_file(path: Path) -> None:
+    # Named by its path, so that two plug-ins may have files of one name.
+    tag = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    name = f"exparity_plugin_{path.stem}_{tag}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    sys.modules[name] = module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise

@@ -23,18 +23,18 @@ pytestmark = pytest.mark.contract
 def test_every_id_and_option_is_documented(repository, page, registry):
     text = (repository / "docs" / f"{page}.md").read_text()
     for id in registry.ids():
-        assert f"`{id}`" in text, id
+        assert f"`{id}`" in text, f"docs/{page}.md does not describe `{id}`"
         entry = registry.get(id)
         options = metric_options(entry) if page == "metrics" else entry.options
         for option in options:
-            assert f"`{option}`" in text, f"{id}: {option}"
+            assert f"`{option}`" in text, f"docs/{page}.md: {id} lacks its option `{option}`"
 
 
 def test_every_column_is_documented(repository):
     text = (repository / "docs" / "artefacts.md").read_text()
     for artefact in artefacts():
         for name in schema_of(artefact).names:
-            assert f"`{name}`" in text, f"{artefact}.{name}"
+            assert f"`{name}`" in text, f"docs/artefacts.md: {artefact} lacks `{name}`"
 
 
 def test_every_config_key_is_explained(repository):
@@ -43,7 +43,7 @@ def test_every_config_key_is_explained(repository):
     blocks = [schema, *(schema["$defs"][name] for name in ("model", "training", "statistics"))]
     for block in blocks:
         for key in block["properties"]:
-            assert f"`{key}`" in text, key
+            assert f"`{key}`" in text, f"config/README.md does not explain `{key}`"
 
 
 def test_links_between_pages_lead_somewhere(repository):

@@ -21,7 +21,7 @@ from exparity.core.options import complete
 from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
-from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.catalogue import known_models
 from exparity.models.spec import TrainingSpec, merge_training
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -94,7 +94,7 @@ class TestFiles:
             assert set(override["training"]) <= fields
             assert set(override["match"]) <= {"dataset", "model"}
             assert set(override["match"]["dataset"]) <= set(DATASETS.ids())
-            assert set(override["match"].get("model", [])) <= set(KNOWN_MODELS)
+            assert set(override["match"].get("model", [])) <= set(known_models())
 
     def test_the_default_is_empty(self):
         assert preset("default") == {}

@@ -8,9 +8,9 @@ import pytest
 
 from exparity.core.errors import InputError
 from exparity.models.catalogue import (
-    KNOWN_MODELS,
     describe_models,
     known_id,
+    known_models,
     known_spec,
     resolve_model,
 )
@@ -86,12 +86,12 @@ def size_of(module):
 @pytest.mark.reference
 class TestSizes:
     def test_every_known_model_is_checked(self):
-        assert set(PUBLISHED) == set(KNOWN_MODELS)
+        assert set(PUBLISHED) == set(known_models())
 
     @pytest.mark.parametrize("id", PUBLISHED)
     def test_the_catalogue_says_what_is_published(self, id):
         architecture, settings, count = PUBLISHED[id]
-        known = KNOWN_MODELS[id]
+        known = known_models()[id]
         assert (known.architecture, known.n_parameters) == (architecture, count)
         assert {key: settings[key] for key in known.shape} == known.shape
 
@@ -100,13 +100,13 @@ class TestSizes:
         from exparity.models.auto import AutoConfig
 
         architecture, settings, _ = PUBLISHED[id]
-        config = AutoConfig.for_model(architecture, **KNOWN_MODELS[id].shape)
+        config = AutoConfig.for_model(architecture, **known_models()[id].shape)
         assert {key: getattr(config, key) for key in settings} == settings
 
     @pytest.mark.parametrize("id", [id for id in PUBLISHED if id != "roberta_large"])
     def test_a_classifier_of_two_classes_has_the_published_size(self, id):
         architecture, settings, count = PUBLISHED[id]
-        added = KNOWN_MODELS[id].added_tokens  # GPT-2's padding
+        added = known_models()[id].added_tokens  # GPT-2's padding
         assert added == (architecture == "gpt2")
         model = on_meta(architecture, {**settings, "vocab_size": settings["vocab_size"] + added})
         assert size_of(model) == count
@@ -125,7 +125,7 @@ class TestSizes:
         assert size_of(model) - output == 355_359_744
         # Also what the plain encoder has: its pooler is as large as the head's hidden layer.
         assert size_of(on_meta("roberta", ROBERTA_LARGE, kind="")) == 355_359_744
-        assert not KNOWN_MODELS["roberta_large"].output_counted
+        assert not known_models()["roberta_large"].output_counted
 
     @pytest.mark.parametrize("id", ["bert_scratch", "gpt2_scratch"])
     def test_from_scratch_at_full_size_with_a_tokenizer_of_its_own(self, id):
@@ -143,7 +143,7 @@ class TestSizes:
         assert spec.checkpoint is None
         with torch.device("meta"):
             model = random_model(spec, Tokenizer(), ["a", "b"])
-        known = KNOWN_MODELS[id]
+        known = known_models()[id]
         vocabulary = known.shape["vocab_size"] + known.added_tokens
         assert size_of(model) == known.n_parameters - (vocabulary - 1000) * 768
 
@@ -165,10 +165,10 @@ class TestEntries:
         assert "use" not in found
         assert known_id("mine", given) == "gpt2_scratch"
 
-    @pytest.mark.parametrize("id", KNOWN_MODELS)
+    @pytest.mark.parametrize("id", known_models())
     def test_every_known_model_can_be_built(self, id):
         spec = known_spec(id)
-        known = KNOWN_MODELS[id]
+        known = known_models()[id]
         assert (spec.checkpoint, spec.revision, spec.init) == (
             known.checkpoint, known.revision, known.init
         )  # fmt: skip
@@ -225,7 +225,7 @@ class TestEntries:
         assert given == {
             "use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}
         }  # fmt: skip
-        assert KNOWN_MODELS["bert_scratch"].shape["hidden_size"] == 768
+        assert known_models()["bert_scratch"].shape["hidden_size"] == 768
 
 
 class TestSchemes:
@@ -248,7 +248,7 @@ class TestSchemes:
         assert anew == (embedding == "retrained")
 
     def test_the_table_has_every_scheme(self):
-        assert set(TABLE) == {id for id, m in KNOWN_MODELS.items() if m.follows_encoder}
+        assert set(TABLE) == {id for id, m in known_models().items() if m.follows_encoder}
 
     def test_a_setting_of_ones_own_joins_the_published_ones(self):
         entry = resolve_model("m", {"use": "bert_ce", "training": {"epochs": 2}}, "models.m")
@@ -269,7 +269,7 @@ class TestSchemes:
         assert lent["init"] == "scratch"
 
     def test_an_encoder_concerns_the_schemes_alone(self):
-        for id in set(KNOWN_MODELS) - set(TABLE):
+        for id in set(known_models()) - set(TABLE):
             assert resolve_model(id, {}, "m", "./enc") == resolve_model(id, {}, "m")
         own = {"checkpoint": "./own"}
         assert resolve_model("bert_c", own, "m", "./enc")["checkpoint"] == "./own"
@@ -291,13 +291,13 @@ class TestSchemes:
 @pytest.mark.contract
 class TestFacts:
     def test_commits_are_whole(self):
-        for model in KNOWN_MODELS.values():
+        for model in known_models().values():
             if model.revision is not None and not model.revision.startswith("refs/"):
                 assert re.fullmatch("[0-9a-f]{40}", model.revision), model.id
 
     def test_the_docs_have_every_model_with_its_size(self, repository):
         text = (repository / "docs" / "models.md").read_text()
-        for model in KNOWN_MODELS.values():
+        for model in known_models().values():
             row = next(line for line in text.splitlines() if line.startswith(f"| `{model.id}` |"))
             assert model.checkpoint in row
             assert f"{model.n_parameters:,}" in row
@@ -305,6 +305,6 @@ class TestFacts:
 
     def test_the_list_has_every_model(self):
         text = describe_models()
-        for model in KNOWN_MODELS.values():
+        for model in known_models().values():
             assert f"  {model.id}\n" in text
             assert model.checkpoint in text

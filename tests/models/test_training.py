@@ -12,7 +12,7 @@ import pytest
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
-from exparity.data.training_set import TrainingSet, split_validation
+from exparity.data.training_set import TrainingSet
 from exparity.models._loop import TrainingLoop, linear_schedule
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
 from exparity.models.snapshots import Snapshot, StateFolder
@@ -137,9 +137,12 @@ def test_early_stopping_keeps_the_best_epoch(data, tmp_path, monkeypatch):
 
 
 def test_validation_holds_out_whole_pairs(data, tmp_path):
-    train_part, held_out = split_validation(data.split("train"), 0.25)
-    assert len(held_out) == 24
-    assert {e.match_id for e in train_part}.isdisjoint(e.match_id for e in held_out)
+    training_set = TrainingSet.of(data, 0.25, 0)
+    assert len(training_set.held_out) == 24
+    sets = {e.match_id for e in training_set.examples}
+    assert sets.isdisjoint(e.match_id for e in training_set.held_out)
+    both = [*training_set.examples, *training_set.held_out]
+    assert sorted(e.example_id for e in both) == [e.example_id for e in data.split("train")]
     spec = replace(TRAINING, epochs=1, validation_share=0.25)
     record = train(data, tmp_path, spec).history[0]
     assert 0 < record.validation_loss < 5

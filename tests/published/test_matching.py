@@ -9,7 +9,7 @@ from safetensors.numpy import save_file
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.catalogue import known_models
 from exparity.published.comparison import compare_results
 
 CELL = ("geco_all", "bert", "lime", "gini")
@@ -153,7 +153,7 @@ class TestModels:
             path = folder / "models" / dataset / model / "0" / "model.safetensors"
             path.parent.mkdir(parents=True)
             save_file({f"w{i}": np.zeros(s, np.uint8) for i, s in enumerate(shapes)}, path)
-        published = model if model in KNOWN_MODELS else "bert"
+        published = model if model in known_models() else "bert"
         rows = [row((dataset, model, *CELL[2:]), seed, 0.01, 0.5) for seed in range(len(epochs))]
         found = compare(folder, rows, models={model: published})
         (note,) = found.models
@@ -181,7 +181,7 @@ class TestModels:
         assert found.stand_ins == [note]
 
     def test_the_published_checkpoint(self, tmp_path):
-        spec = {"init": "pretrained", "checkpoint": KNOWN_MODELS["tinybert"].checkpoint}
+        spec = {"init": "pretrained", "checkpoint": known_models()["tinybert"].checkpoint}
         note, found = self.note(tmp_path, "tinybert", spec)
         assert note.as_published is True
         assert found.stand_ins == []

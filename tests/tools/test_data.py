@@ -13,7 +13,7 @@ import yaml
 from support import TINY
 
 from exparity.cli import main
-from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.catalogue import known_models
 from exparity.models.download import SHAPE_FILES, WEIGHT_FILES
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
@@ -104,7 +104,7 @@ class TestModels:
         assert hub.asked[-1][1]["revision"] is None
 
     def test_ids_of_the_catalogue(self, run, hub):
-        known = KNOWN_MODELS["gpt2"]
+        known = known_models()["gpt2"]
         assert run("data", "fetch", "--models", "gpt2")[0] == 0
         repository, options = hub.asked[-1]
         assert (repository, options["revision"]) == (known.checkpoint, known.revision)
@@ -112,9 +112,9 @@ class TestModels:
     def test_all_of_the_catalogue(self, run, hub):
         code, out, _ = run("data", "fetch", "--models")
         assert code == 0
-        assert [line.split(":")[0] for line in out.splitlines()] == list(KNOWN_MODELS)
+        assert [line.split(":")[0] for line in out.splitlines()] == list(known_models())
         asked = {(name, tuple(options["allow_patterns"])) for name, options in hub.asked}
-        for known in KNOWN_MODELS.values():
+        for known in known_models().values():
             patterns = SHAPE_FILES if known.init == "scratch" else tuple(WITH_WEIGHTS)
             assert (known.checkpoint, patterns) in asked
 

@@ -36,7 +36,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
 from exparity.counterfactuals import GENERATORS
-from exparity.models.catalogue import KNOWN_MODELS, known_id, resolve_model
+from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
 Cell = Mapping[str, str | int]
@@ -289,7 +289,7 @@ class Experiment:
         except InputError as error:
             if "checkpoint" in own or "architecture" in own:
                 raise
-            hint = did_you_mean(model, KNOWN_MODELS)
+            hint = did_you_mean(model, known_models())
             raise InputError(f"{error}; or the id of a known model ({hint})") from None
 
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:

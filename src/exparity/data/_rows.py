@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,10 +85,6 @@ def csv_rows(
         ) from None
 
 
-def _tsv_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
-    return csv_rows(path, columns, "\t")
-
-
 def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     if any("\0" in known for known in header):
         raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
@@ -155,7 +152,7 @@ def _no_column(where: str, name: str, known: Sequence[str]) -> InputError:
 
 _READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
     ".csv": csv_rows,
-    ".tsv": _tsv_rows,
+    ".tsv": partial(csv_rows, delimiter="\t"),
     ".jsonl": _jsonl_rows,
     ".parquet": _parquet_rows,
 }

@@ -25,9 +25,9 @@ FILE = RemoteFile(
 LABELS = ("no_recidivism", "recidivism")
 GROUPS = {"gender": ("male", "female"), "race": ("African-American", "Caucasian")}
 _COLUMNS = (
-    "id", "sex", "age_cat", "race", "priors_count", "days_b_screening_arrest", "c_charge_degree",
-    "is_recid", "score_text", "two_year_recid",
-)  # fmt: skip
+    *("id", "sex", "age_cat", "race", "priors_count", "days_b_screening_arrest"),
+    *("c_charge_degree", "is_recid", "score_text", "two_year_recid"),
+)
 _AGES = {
     "Less than 25": "under 45, under 25",
     "25 - 45": "under 45, over 25",
@@ -119,12 +119,8 @@ def _example(where: str, row: Mapping[str, str], attribute: str) -> Example:
 def render(where: str, row: Mapping[str, str]) -> str:
     """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor.
 
-    Args:
-        where: how errors name the row.
-        row: its values by column.
-
     Raises:
-        InputError: a value that the published file does not have.
+        InputError: a value that the published file does not have; names ``where`` the row is.
     """
     facts = [
         f"{_integer(where, row, 'priors_count')} priors",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
-from exparity.data._genders import GROUPS, LABELS, pronouns_of
+from exparity.data._genders import GROUPS, LABELS, facts_of
 from exparity.data.files import DataSource, read_jsonl, with_digest
 from exparity.interface import Example, RemoteFile
 
@@ -47,7 +47,7 @@ class _Variant:
     display: str
     groups: tuple[str, ...] = GROUPS
     labels: tuple[str, ...] = LABELS
-    sizes: Mapping[Split, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
+    sizes: Mapping[str, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
     digests: Mapping[Split, str] = field(default_factory=dict)
 
     def files(self) -> tuple[RemoteFile, ...]:
@@ -95,32 +95,28 @@ _CHANGED = {
     "all": "every gendered word changed",
     "subj": "only the words of the grammatical subject changed",
 }
-_OF_TWO = """GECO with {changed} between the two sentences of a pair.
+_DOC = """GECO with {changed} between the {number} sentences of a {set}.
 
     Args:
         source: where the raw files lie or go.
-        verify: refuse files whose SHA-256 is not the published one.
+        verify: refuse files that are not the published ones, by their SHA-256.{digests}
 
     Returns:
-        2,576 training and 644 test examples in 1,610 male/female pairs.
+        {train:,} training and {test:,} test examples in 1,610 {sets}.
 
     Raises:
-        InputError: a file is missing, altered or malformed.
+        InputError: a file is missing, altered or malformed, or cannot be verified.
     """
-_OF_THREE = """GECO with {changed} between the three sentences of a set.
-
-    Args:
-        source: where the raw files lie or go.
-        verify: refuse files that are not known to be the published ones.
+_DIGESTS = """
         train_sha256: SHA-256 of the training file, once you have compared it.
-        test_sha256: SHA-256 of the test file.
-
-    Returns:
-        3,864 training and 966 test examples in 1,610 sets of a male, a female and a neutral one.
-
-    Raises:
-        InputError: a file is missing, altered, malformed, or its digest is not given.
-    """
+        test_sha256: SHA-256 of the test file."""
+_PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs", "digests": ""}
+_TRIPLETS = {
+    "number": "three",
+    "set": "set",
+    "sets": "sets of a male, a female and a neutral one",
+    "digests": _DIGESTS,
+}
 
 
 def _loader(id: str) -> Callable[..., list[Example]]:
@@ -149,8 +145,10 @@ def _loader(id: str) -> Callable[..., list[Example]]:
     def of_two(source: DataSource, *, verify: bool = True) -> list[Example]:
         return of_three(source, verify=verify)
 
-    load, text = (of_two, _OF_TWO) if _VARIANTS[id].digests else (of_three, _OF_THREE)
-    load.__doc__ = text.format(changed=_CHANGED[id.rpartition("_")[2]])
+    variant = _VARIANTS[id]
+    load, words = (of_two, _PAIRS) if variant.digests else (of_three, _TRIPLETS)
+    changed = _CHANGED[id.rpartition("_")[2]]
+    load.__doc__ = _DOC.format(changed=changed, **words, **variant.sizes)
     return load
 
 
@@ -226,15 +224,11 @@ def report_oddities(name: str, examples: list[Example]) -> None:
 for _id, _variant in _VARIANTS.items():
     dataset(
         _id,
-        attribute="gender",
-        groups=_variant.groups,
         labels=_variant.labels,
-        matched=True,
-        rationales=True,
         licence="BSD 3-Clause",
         reference="Wilming et al. 2024, GECOBench",
         files=_variant.files(),
         display=_variant.display,
-        group_terms=pronouns_of(_variant.groups),
+        **facts_of(_variant.groups),
         sizes=tuple(_variant.sizes.values()),
     )(_loader(_id))

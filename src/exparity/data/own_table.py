@@ -121,18 +121,7 @@ def _order(
     names: Sequence[str],
     places: Sequence[str],
 ) -> tuple[str, ...]:
-    """Return the groups or classes in order: as given, or sorted, whole numbers by value.
-
-    Args:
-        column: where they are from.
-        option: what gives them.
-        order_option: its value.
-        names: the name in each row.
-        places: the place of each row.
-
-    Raises:
-        InputError: a row has one that is not among those given.
-    """
+    """Return the groups or classes in the order of an option, or sorted, whole numbers by value."""
     if order_option is None:
         distinct = set(names)
         whole = all(_WHOLE.fullmatch(name) for name in distinct)
@@ -183,11 +172,7 @@ def _split(where: str, row: Row, column: str) -> Literal["train", "test"]:
 def _words(
     where: str, row: Row, text: str, rationale: str | None
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
-    """Return a row's words and their marks. A word that is only a blank is dropped with its mark.
-
-    Raises:
-        InputError: no text, or other than one 0 or 1 per word.
-    """
+    """Return a row's words and their marks; a word that is only a blank goes with its mark."""
     value = row[text]
     words = value.split() if isinstance(value, str) else value or []
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Annotated
 
 from exparity.data import dataset
-from exparity.data._genders import GROUPS, LABELS, pronouns_of
+from exparity.data._genders import LABELS, facts_of
 from exparity.data.files import DataSource
 from exparity.interface import Example, Range, Share
 
@@ -50,13 +50,9 @@ for _variant, _changed in {
 }.items():
     dataset(
         f"pairs_{_variant}",
-        attribute="gender",
-        groups=GROUPS,
         labels=LABELS,
-        matched=True,
-        rationales=True,
         licence="MIT",
         reference="exparity's own grammar, in the format of Wilming et al. 2024",
         display=f"Pairs-{_variant.upper()}",
-        group_terms=pronouns_of(GROUPS),
+        **facts_of(),
     )(_generated(_variant, _changed))

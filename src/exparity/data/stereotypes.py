@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from exparity.data import dataset
-from exparity.data._genders import GROUPS, pronouns_of
+from exparity.data._genders import GROUPS, facts_of
 from exparity.data.files import DataSource, read_jsonl, shipped
 from exparity.interface import Example
 
@@ -22,15 +22,11 @@ _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
 
 @dataset(
     "stereotypes",
-    attribute="gender",
-    groups=GROUPS,
     labels=LABELS,
-    matched=True,
-    rationales=True,
     licence="MIT",
     reference="exparity's own sentences, after the recipe of Dhaini et al. 2025",
     display="Stereotypes",
-    group_terms=pronouns_of(GROUPS),
+    **facts_of(),
 )
 def stereotypes(source: DataSource) -> list[Example]:
     """Sentences that express a stereotype of one gender, and the same about the other one.

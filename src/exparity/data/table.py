@@ -6,6 +6,7 @@ import hashlib
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -104,8 +105,11 @@ def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
             singles[example.group].append(example)
         else:
             sets[example.match_id].append(example)
-    queues = [sorted(group, key=_draw_key) for _, group in sorted(singles.items())]
-    turns = [[e] for rank in range(max(map(len, queues), default=0)) for e in _nth(queues, rank)]
+    queues = [
+        sorted(group, key=lambda example: _hash(example.example_id))
+        for _, group in sorted(singles.items())
+    ]
+    turns = [[e] for rank in zip_longest(*queues) for e in rank if e is not None]
     units = [sets[key] for key in sorted(sets, key=_hash)] + turns
     chosen: set[str] = set()
     for unit in units:
@@ -115,13 +119,5 @@ def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
     return [example for example in examples if example.example_id in chosen]
 
 
-def _nth(queues: list[list[Example]], rank: int) -> list[Example]:
-    return [queue[rank] for queue in queues if rank < len(queue)]
-
-
 def _hash(key: str) -> bytes:
     return hashlib.sha256(key.encode()).digest()
-
-
-def _draw_key(example: Example) -> bytes:
-    return _hash(example.example_id)

@@ -67,17 +67,15 @@ class TrainingSet:
 
         Args:
             data: the prepared dataset.
-            validation_share: share of the split that is held out.
+            validation_share: share of the split that is held out, in whole matched sets.
             seed: the run's seed.
         """
-        examples, held_out = split_validation(data.split("train"), validation_share)
+        train = data.split("train")
+        drawn = sample(train, round(validation_share * len(train))) if validation_share else []
+        held = {example.example_id for example in drawn}
+        examples = [example for example in train if example.example_id not in held]
         weights = np.ones(len(examples))
-        return cls(data.dataset, data.groups, data.labels, examples, weights, held_out, seed)
-
-    @property
-    def weighted(self) -> bool:
-        """Whether any example counts for more or less than 1."""
-        return bool((self.weights != 1).any())
+        return cls(data.dataset, data.groups, data.labels, examples, weights, drawn, seed)
 
     def generator(self, *key: str | int) -> np.random.Generator:
         """Return the random generator of a key, such as an example's id."""
@@ -105,16 +103,3 @@ class TrainingSet:
                 zip(self.examples, self.weights, strict=True)
             )
         ]
-
-
-def split_validation(
-    examples: Sequence[Example], share: float
-) -> tuple[list[Example], list[Example]]:
-    """Split off whole matched sets for validation: (training, validation)."""
-    held = (
-        {e.example_id for e in sample(examples, round(share * len(examples)))} if share else set()
-    )
-    return (
-        [e for e in examples if e.example_id not in held],
-        [e for e in examples if e.example_id in held],
-    )

@@ -135,18 +135,17 @@ class TrainingLoop:
             held_out: what validates.
             per_epoch: items that an epoch takes; all of them, once, if None.
         """
-        import torch
+        from torch.utils.data import DataLoader
 
         order = _EpochOrder(len(items), self.seed, per_epoch)
         self.weighted = any(item.weight != 1 for item in items)
-        loader = self.accelerator.prepare(
-            torch.utils.data.DataLoader(
-                items,  # type: ignore[arg-type]
-                batch_size=self.training.batch_size,
-                sampler=order,
-                collate_fn=self._collate,
-            )
+        batches: Any = DataLoader(
+            items,  # type: ignore[arg-type]
+            batch_size=self.training.batch_size,
+            sampler=order,
+            collate_fn=self._collate,
         )
+        loader = self.accelerator.prepare(batches)
         total = self.training.epochs * len(loader)
         warmup = self.training.warmup_steps
         warmup = round(self.training.warmup_share * total) if warmup is None else warmup

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
@@ -55,14 +56,8 @@ class KnownModel:
     follows_encoder: bool = False
 
     @property
-    def source(self) -> dict[str, Any]:
-        """Where it comes from, as entries of :class:`~exparity.models.spec.ModelSpec`."""
-        settings = {**self.kind, "checkpoint": self.checkpoint}
-        return {**settings, "revision": self.revision} if self.revision else settings
-
-    @property
     def kind(self) -> dict[str, Any]:
-        """What it is whatever its checkpoint, as entries of the same."""
+        """What it is whatever its checkpoint, as entries of a ``ModelSpec``."""
         settings: dict[str, Any] = {"init": self.init}
         if self.tokenizer_only:
             settings |= {"architecture": self.architecture, "size": self.size}
@@ -74,7 +69,9 @@ class KnownModel:
         return {key: value for key, value in self.shape.items() if key != "vocab_size"}
 
 
-def _read() -> dict[str, KnownModel]:
+@cache
+def known_models() -> Mapping[str, KnownModel]:
+    """Return the catalogue by id; it is read when first asked for."""
     catalogue = read_yaml(resource("models.yaml"))
     shapes = catalogue["shapes"]
     return {
@@ -83,13 +80,10 @@ def _read() -> dict[str, KnownModel]:
     }
 
 
-KNOWN_MODELS: dict[str, KnownModel] = _read()
-
-
 def known_id(id: str, settings: Mapping[str, Any]) -> str | None:
     """Return which model of the catalogue an entry of a config is; None if it is none."""
     name = str(settings.get("use", id))
-    return name if name in KNOWN_MODELS else None
+    return name if name in known_models() else None
 
 
 def resolve_model(
@@ -117,13 +111,13 @@ def resolve_model(
         InputError: ``use`` names no model.
     """
     own = {key: value for key, value in settings.items() if key != "use"}
-    if "use" in settings and settings["use"] not in KNOWN_MODELS:
-        hint = did_you_mean(str(settings["use"]), KNOWN_MODELS)
+    if "use" in settings and settings["use"] not in known_models():
+        hint = did_you_mean(str(settings["use"]), known_models())
         raise InputError(f"{where}.use: unknown model '{settings['use']}'; {hint}")
     name = known_id(id, settings)
     if name is None:
         return own
-    known = KNOWN_MODELS[name]
+    known = known_models()[name]
     if "architecture" in own:
         return {"init": known.init, **own}
     if known.training:
@@ -137,7 +131,8 @@ def resolve_model(
         return {**known.kind, **own, **({"size": size} if known.tokenizer_only else {})}
     if own_tokenizer:
         return {**known.kind, "architecture": known.architecture, **own, "size": size}
-    return {**known.source, **own}
+    revision = {"revision": known.revision} if known.revision else {}
+    return {**known.kind, "checkpoint": known.checkpoint, **revision, **own}
 
 
 def known_spec(id: str) -> ModelSpec:
@@ -153,7 +148,7 @@ def known_spec(id: str) -> ModelSpec:
 def describe_models() -> str:
     """Return the catalogue as plain text, as ``exparity list`` prints it."""
     lines = ["models"]
-    for model in KNOWN_MODELS.values():
+    for model in known_models().values():
         lent = "tokenizer" if model.tokenizer_only else "shape and tokenizer"
         start = f"from scratch, {lent} of " if model.init == "scratch" else ""
         at = f" at {model.revision}" if model.revision else ", no revision pinned"

@@ -9,6 +9,7 @@ import logging
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -126,10 +127,12 @@ def _check_entries(where: str, entries: dict[str, Any]) -> dict[str, Any]:
 
 def _check_at_load(name: str, revision: str | None) -> None:
     """Check a folder, or what the Hub or its cache have of a checkpoint."""
-    if Path(name).is_dir():
+    folder = Path(name).is_dir()
+    if folder:
         require_intact(Path(name))
-        return check_checkpoint(name)
     check_checkpoint(name)
+    if folder:
+        return
     from transformers.utils.hub import cached_file
 
     # What cannot be had at all is for the loading itself to say.
@@ -214,11 +217,11 @@ def check_vocabulary(
     """
     highest = max(tokenizer.get_vocab().values())
     table: Any = model.get_input_embeddings()
-    rows = table.weight.shape[0]
-    if highest >= rows:
+    size = table.weight.shape[0]
+    if highest >= size:
         raise InputError(
             f"checkpoint {name}: its tokenizer has ids up to {highest} and the model embeddings "
-            f"for {rows} tokens; save the tokenizer that the model was trained with beside it"
+            f"for {size} tokens; save the tokenizer that the model was trained with beside it"
         )
 
 
@@ -439,12 +442,7 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
         and not key.endswith("_token_id")
         and key not in ("model_type", "transformers_version", "dtype", "_name_or_path")
     }
-    return ModelSpec(
-        init="scratch",
-        checkpoint=spec.checkpoint,
-        architecture=config.model_type,
-        size={**shape, **spec.size},
-    )
+    return replace(spec, architecture=config.model_type, size={**shape, **spec.size})
 
 
 def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> None:

@@ -5,21 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 from exparity.core.errors import InputError
 from exparity.models.spec import ModelSpec
 
 SHAPE_FILES = (
-    "config.json",
-    "tokenizer.json",
-    "tokenizer_config.json",
-    "special_tokens_map.json",
-    "added_tokens.json",
-    "vocab.txt",
-    "vocab.json",
-    "merges.txt",
-    "*.model",
+    *("config.json", "tokenizer.json", "tokenizer_config.json", "special_tokens_map.json"),
+    *("added_tokens.json", "vocab.txt", "vocab.json", "merges.txt", "*.model"),
 )
 """Configuration and tokenizer. Nothing that is code or a pickle is ever fetched."""
 
@@ -55,23 +49,16 @@ def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
     assert name is not None
     patterns = [*SHAPE_FILES, *(WEIGHT_FILES if spec.init == "pretrained" else ())]
 
-    def snapshot(local_files_only: bool) -> Path:
-        snapshot = snapshot_download(
-            name,
-            revision=spec.revision,
-            allow_patterns=patterns,
-            local_files_only=local_files_only,
-        )
-        return Path(str(snapshot))
+    snapshot = partial(snapshot_download, name, revision=spec.revision, allow_patterns=patterns)
 
     # The Hub's errors share no base class, and some are those of its HTTP client.
     with _quiet_hub():
         try:
-            missing = _lacks(snapshot(local_files_only=True), spec) is not None
+            missing = _lacks(Path(str(snapshot(local_files_only=True))), spec) is not None
         except Exception:
             missing = True
         try:
-            folder = snapshot(local_files_only=False)
+            folder = Path(str(snapshot(local_files_only=False)))
         except Exception as error:
             reason = (str(error).strip() or "no reason given").splitlines()[0]
             raise InputError(

@@ -12,11 +12,9 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 _BYTE_LEVEL = {"gpt2", "roberta", "gpt_neo", "gpt_neox", "opt", "llama", "mistral", "qwen2"}
-_DECODER_TOKENS = {
-    "bos_token": "<|endoftext|>",
-    "eos_token": "<|endoftext|>",
-    "pad_token": "<|pad|>",
-}
+_USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
+_END = "<|endoftext|>"
+_DECODER_TOKENS = {"bos_token": _END, "eos_token": _END, "pad_token": "<|pad|>"}
 _ROBERTA_TOKENS = {  # in the order of their ids: positions start after that of padding
     "bos_token": "<s>",
     "cls_token": "<s>",
@@ -27,11 +25,7 @@ _ROBERTA_TOKENS = {  # in the order of their ids: positions start after that of 
     "mask_token": "<mask>",
 }
 _BERT_TOKENS = {
-    "pad_token": "[PAD]",
-    "unk_token": "[UNK]",
-    "cls_token": "[CLS]",
-    "sep_token": "[SEP]",
-    "mask_token": "[MASK]",
+    f"{name}_token": f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep", "mask")
 }
 
 
@@ -45,6 +39,7 @@ def train_tokenizer(spec: ModelSpec, texts: Sequence[str]) -> PreTrainedTokenize
     Returns:
         A tokenizer with the special tokens of the architecture. Decoders get a padding token.
     """
+    from tokenizers.processors import TemplateProcessing
     from transformers import PreTrainedTokenizerFast
 
     architecture = spec.architecture or "bert"
@@ -55,8 +50,13 @@ def train_tokenizer(spec: ModelSpec, texts: Sequence[str]) -> PreTrainedTokenize
     else:
         names = _ROBERTA_TOKENS if architecture == "roberta" else _DECODER_TOKENS
         core = _byte_level_bpe(list(dict.fromkeys(names.values())), texts, spec.vocab_size)
-    if "cls_token" in names:
-        _frame(core, names["cls_token"], names["sep_token"])
+    if "cls_token" in names:  # around every text, as BERT and RoBERTa expect
+        first, last = names["cls_token"], names["sep_token"]
+        core.post_processor = TemplateProcessing(
+            single=f"{first} $A {last}",
+            pair=f"{first} $A {last} $B {last}",
+            special_tokens=[(token, core.token_to_id(token)) for token in (first, last)],
+        )
     return PreTrainedTokenizerFast(tokenizer_object=core, **names)
 
 
@@ -97,18 +97,6 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
     return core
 
 
-def _frame(core: Any, first: str, last: str) -> None:
-    """Put the special tokens around every text, as BERT and RoBERTa expect."""
-    from tokenizers import processors
-
-    frame = processors.TemplateProcessing(
-        single=f"{first} $A {last}",
-        pair=f"{first} $A {last} $B {last}",
-        special_tokens=[(first, core.token_to_id(first)), (last, core.token_to_id(last))],
-    )
-    core.post_processor = frame
-
-
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
     """Build a classifier with random weights from torch's current generator.
 
@@ -120,27 +108,19 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     Raises:
         InputError: unknown architecture, or a size entry that it does not know.
     """
-    from exparity.models.auto import (
-        CONFIG_MAPPING,
-        AutoConfig,
-        AutoModelForSequenceClassification,
-    )
+    from exparity.models.auto import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
 
     architecture = spec.architecture or ""
     if architecture not in CONFIG_MAPPING:
-        known_types = ["bert", "roberta", "gpt2", "ola", "distilbert", "electra"]
-        hint = did_you_mean(architecture, known_types)
+        hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
     known = AutoConfig.for_model(architecture)
     for key in spec.size:
         if not hasattr(known, key):
             hint = did_you_mean(key, known.to_dict())
             raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
-    ids = {
-        f"{name}_token_id": getattr(tokenizer, f"{name}_token_id")
-        for name in ("pad", "bos", "eos", "cls", "sep")
-        if getattr(tokenizer, f"{name}_token_id") is not None
-    }
+    names = [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")]
+    ids = {name: getattr(tokenizer, name) for name in names if getattr(tokenizer, name) is not None}
     settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **label_settings(labels)}
     try:
         config = AutoConfig.for_model(architecture, **settings)

@@ -11,7 +11,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_parquet
 from exparity.core.errors import InputError
-from exparity.models.catalogue import KNOWN_MODELS
+from exparity.models.catalogue import known_models
 from exparity.published.study import SCRATCH, PublishedStudy
 
 _TOLERANCE = 0.01
@@ -123,7 +123,7 @@ def _start(source: ModelSource, published: str) -> tuple[str, bool | None]:
     text = f"started from {source.checkpoint}"
     if scratch:
         return f"{text}, the published one was trained from scratch", False
-    expected = KNOWN_MODELS[published].checkpoint if published in KNOWN_MODELS else None
+    expected = known_models()[published].checkpoint if published in known_models() else None
     if source.checkpoint == expected:
         return text, True
     if expected is None or Path(str(source.checkpoint)).is_dir():

@@ -163,16 +163,16 @@ def wanted_models(
         names: ids of the config or of the catalogue, or Hub ids such as ``gpt2@REVISION``.
         experiment: the config.
     """
-    from exparity.models.catalogue import KNOWN_MODELS, known_spec
+    from exparity.models.catalogue import known_models, known_spec
     from exparity.models.checkpoints import check_checkpoint
     from exparity.models.spec import ModelSpec
 
     of_config = experiment.models if experiment else {}
     specs = {}
-    for name in names or of_config or KNOWN_MODELS:
+    for name in names or of_config or known_models():
         if experiment and name in of_config:
             specs[name] = experiment.model_spec(name)
-        elif name in KNOWN_MODELS:
+        elif name in known_models():
             specs[name] = known_spec(name)
         else:
             checkpoint, _, revision = name.partition("@")

@@ -26,8 +26,7 @@ class Agreement:
         n: cells in which both can be asked.
         agree: cells in which both decide alike.
         share: ``agree / n``; None if n is 0.
-        low: lower end of its 95 % Wilson interval.
-        high: upper end.
+        low, high: ends of its 95 % Wilson interval.
         expected: share expected by chance: of two independent deciders with these rates.
         kappa: Cohen's kappa, (share − expected) / (1 − expected); None where chance alone agrees
             always.
@@ -54,9 +53,7 @@ class Correlation:
     """Spearman's rank correlation of mean d, over cells with a significant seed in both.
 
     Attributes:
-        by: ``all``, ``dataset``, ``model``, ``method`` or ``metric``.
-        group: published id of what the cells have in common; empty for all.
-        n: cells.
+        by, group, n: as of :class:`Agreement`.
         rho: the correlation; None below three cells or where one side is constant.
     """
 

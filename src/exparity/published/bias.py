@@ -24,14 +24,12 @@ class BiasMatch:
 
     Attributes:
         dataset: published id of the dataset.
-        model: our id of the model.
-        published: published id of the model.
+        model, published: our id and the published id of the model.
         quantity: ``tpr``, ``tnr`` or ``apd``.
-        ours: mean over seeds.
-        ours_sd: standard deviation over seeds, dividing by their number as the study does.
+        ours, ours_sd: mean and standard deviation over seeds, dividing by their number as the study
+            does.
         seeds: seeds with a defined value.
-        theirs: published mean.
-        theirs_sd: published standard deviation.
+        theirs, theirs_sd: published mean and standard deviation.
         collapsed: seeds whose classifier predicts one class for every example.
     """
 

@@ -32,15 +32,14 @@ class PublishedCell:
     """One published cell: all runs of a (dataset, model, method, metric).
 
     Attributes:
-        dataset: id of the dataset.
+        dataset, method: ids.
         model: id of the model; ends in ``_scratch`` where it was trained from scratch.
-        method: id of the explanation method.
         metric: id of the metric, with the labels that are used.
         table: table with the count.
         significant: significant runs.
         total: all runs.
-        mean_d: mean Cohen's d over the significant runs; None if not printed.
-        sd_d: its standard deviation over them; None if not printed.
+        mean_d, sd_d: mean and standard deviation of Cohen's d over the significant runs; None if
+            not printed.
         effect_table: table with the effect size; None if none has it.
         effect_label: metric under which it is printed there.
         considerable: whether the effect counts as considerable; None if that is not published.

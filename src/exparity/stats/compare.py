@@ -36,21 +36,16 @@ class GroupComparison:
     """Two groups compared on one metric; every difference is first group minus second.
 
     Attributes:
-        group_a: first group.
-        group_b: second group.
-        n_a: defined values of the first group.
-        n_b: defined values of the second group.
-        mean_a: mean of the first group.
-        mean_b: mean of the second group.
-        sd_a: standard deviation of the first group.
-        sd_b: standard deviation of the second group.
+        group_a, group_b: first and second group.
+        n_a, n_b: defined values of each.
+        mean_a, mean_b: their means.
+        sd_a, sd_b: their standard deviations.
         mean_difference: ``mean_a − mean_b``.
         U: Mann–Whitney U of the first group.
         p: its two-sided p-value.
         significant: p at most α.
         cohens_d: standardised mean difference.
-        d_ci_low: lower end of its bootstrap interval.
-        d_ci_high: upper end of its bootstrap interval.
+        d_ci_low, d_ci_high: ends of its bootstrap interval.
         considerable: |d| at least the threshold.
         rank_biserial: rank-biserial correlation, in [−1, 1].
         direction: sign of the mean difference: 1, −1 or 0.

@@ -16,10 +16,10 @@ def standardised(
     """Cohen's d from means and variances: difference over √((σ²_a + σ²_b)/2).
 
     Args:
-        mean_a: means of the first group, any shape.
-        mean_b: means of the second group.
-        variance_a: variances of the first group.
-        variance_b: variances of the second group.
+        mean_a: means of the first group, any shape, as all of these.
+        mean_b: means of the second.
+        variance_a: variances of the first.
+        variance_b: variances of the second.
 
     Returns:
         d, same shape; ±inf where both variances are zero and the means differ, NaN where they do

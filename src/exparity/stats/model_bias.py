@@ -39,8 +39,7 @@ class BiasRow:
             where there is none.
         value: the quantity; NaN where undefined.
         n: what it is computed from: examples, or matched sets for ``apd``.
-        ci_low: lower end of its interval; NaN where there is none.
-        ci_high: upper end.
+        ci_low, ci_high: ends of its interval; NaN where there is none.
         flags: what to know before using the row.
     """
 
@@ -66,8 +65,7 @@ class _Predictions:
         groups: (n,) index of the group.
         sets: (n,) index of the matched set, one of its own for an example without; None if no
             example has one.
-        order: names of the groups.
-        classes: names of the classes.
+        order, classes: names of the groups and of the classes.
     """
 
     labels: IntArray

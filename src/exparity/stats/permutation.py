@@ -40,8 +40,7 @@ class PermutedTest:
             (over all rows).
         test: ``mann_whitney`` or ``wilcoxon`` for two groups, ``kruskal_wallis`` or ``friedman``
             for all groups of more than two.
-        group_a: first group; empty for a test over all groups.
-        group_b: second group; likewise.
+        group_a, group_b: first and second group; empty for a test over all groups.
         n_permutations: permutations tested; 0 where nothing can be tested.
         n_significant: of these, those with p at most α.
         rate: share of significant ones; NaN where nothing can be tested.

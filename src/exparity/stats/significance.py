@@ -63,8 +63,7 @@ class ControlRate:
         n_permutations: permutations tested.
         n_significant: of these, the significant ones.
         rate: their share, to be compared with α; NaN without permutations.
-        low: lower end of its interval.
-        high: upper end of its interval.
+        low, high: ends of its interval.
     """
 
     scheme: str

@@ -128,7 +128,7 @@ def _word_values(
     unknown = {row["example_id"] for row in rows} - of.keys()
     if unknown:
         raise InputError(f"{path}: example '{min(unknown)}' is not in the data; explain it again")
-    found = [
+    explanations = [
         Explanation(
             text=of[row["example_id"]].text,
             target=row["target"],
@@ -141,7 +141,9 @@ def _word_values(
         )
         for row in rows
     ]
-    scores = word_arrays(found, attribution)[0] if found else np.zeros((0, 1))
+    if not explanations:
+        return {}
+    scores = word_arrays(explanations, attribution)[0]
     with np.errstate(invalid="ignore"):
         shares = scores / scores.sum(axis=1, keepdims=True)
     return {row["example_id"]: share for row, share in zip(rows, shares, strict=True)}

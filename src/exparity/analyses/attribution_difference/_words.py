@@ -25,10 +25,8 @@ class WordPair:
 
     Attributes:
         set_id: the matched set.
-        word_a: the word in the first member.
-        word_b: the word at the same place in the second.
-        value_a: the first word's share of its text's attribution.
-        value_b: the second word's.
+        word_a, word_b: the word in the first member, and at the same place in the second.
+        value_a, value_b: their shares of their texts' attribution.
     """
 
     set_id: str
@@ -47,8 +45,7 @@ class WordDifference:
         word_b: the word that it is in the second group.
         n_sets: matched sets that have it.
         n_words: how often they have it.
-        mean_a: mean over the sets of its share of the attribution, in the first group.
-        mean_b: in the second.
+        mean_a, mean_b: mean over the sets of its share of the attribution in each group.
         mean_difference: mean over the sets of first minus second.
         mean_absolute_difference: mean over the words of the size of the difference.
         d_z: mean over standard deviation of the differences of sets; NaN where undefined.

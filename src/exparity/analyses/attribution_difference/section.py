@@ -50,11 +50,6 @@ class DifferenceTable:
     """One dataset and pair of groups.
 
     Attributes:
-        dataset: the dataset.
-        group_a: the first group.
-        group_b: the second.
-        models: its models.
-        methods: its methods.
         words: the words with most matched sets that are tested, as (first, second).
         cells: by (model, method, word); the word ("", "") is all of them.
         tested: words that are tested in some run.

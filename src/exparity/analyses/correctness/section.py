@@ -60,9 +60,6 @@ class CorrectnessTable:
     """One metric on one dataset.
 
     Attributes:
-        dataset: the dataset.
-        metric: the metric.
-        groups: its groups.
         models: its models, in the order of the config.
         best_first: its methods; the highest mean over models comes first.
         levels: by (model, method, subset, group); group "" is all.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -92,10 +92,9 @@ def measure_dataset_bias(
     """
     start = time.monotonic()
     prepared = read_prepared(data)
-    rows = _associations(prepared)
-    if terms:
-        for split in _SPLITS:
-            rows += _cooccurrences(data, prepared, split, terms)
+    rows = list(_associations(prepared))
+    for split in _SPLITS if terms else ():
+        rows += _cooccurrences(data, prepared, split, terms or {})
     write_artefact(
         output,
         "dataset_bias",
@@ -117,41 +116,34 @@ def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[s
     return {"quantity": quantity, "split": split, "value": value, "n": n, **empty, **more}
 
 
-def _associations(prepared: PreparedData) -> list[dict[str, Any]]:
+def _associations(prepared: PreparedData) -> Iterator[dict[str, Any]]:
     examples = prepared.examples
-    found = word_associations(
+    for one in word_associations(
         [example.words for example in examples],
         [example.label for example in examples],
         len(prepared.labels),
         [example.rationale for example in examples],
-    )
-    return [
-        _row(
-            "tfidf_correlation", "all", one.correlation, one.n_texts, word=one.word,
-            class_name=prepared.labels[one.class_index], rationale_share=one.rationale_share,
+    ):
+        yield _row(
+            "tfidf_correlation",
+            "all",
+            one.correlation,
+            one.n_texts,
+            word=one.word,
+            class_name=prepared.labels[one.class_index],
+            rationale_share=one.rationale_share,
         )
-        for one in found
-    ]  # fmt: skip
 
 
 def _cooccurrences(
     data: Path, prepared: PreparedData, split: str, terms: Mapping[str, Forms]
-) -> list[dict[str, Any]]:
+) -> Iterator[dict[str, Any]]:
     examples: list[Example] = [e for e in prepared.examples if split in ("all", e.split)]
+    words, groups = [e.words for e in examples], [e.group for e in examples]
     try:
-        found = cooccurrence(
-            [example.words for example in examples],
-            [example.group for example in examples],
-            prepared.groups,
-            terms,
-        )
+        counts = cooccurrence(words, groups, prepared.groups, terms)
     except InputError as error:
         raise InputError(f"{data}: {error}") from None
-    return [
-        _row(quantity, split, float(value), one.n_texts, group=one.group)
-        for one in found
-        for quantity, value in (
-            ("cooccurrence", one.count),
-            ("cooccurrence_share", one.share),
-        )
-    ]
+    for one in counts:
+        yield _row("cooccurrence", split, float(one.count), one.n_texts, group=one.group)
+        yield _row("cooccurrence_share", split, one.share, one.n_texts, group=one.group)

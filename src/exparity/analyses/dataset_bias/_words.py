@@ -19,8 +19,7 @@ class Cooccurrence:
     """How often words stand beside the terms of a group.
 
     Attributes:
-        group: the group.
-        n_texts: its texts with one of its terms.
+        n_texts: the group's texts with one of its terms.
         count: pairs of a form and a word beside it, over these texts.
         share: its part of the counts of all groups; NaN if there are none.
     """
@@ -75,16 +74,14 @@ def cooccurrence(
     Raises:
         InputError: terms of an unknown group, or none for a known one.
     """
-    for group in terms:
+    for group in (*terms, *order):
         if group not in order:
-            raise InputError(
-                f"dataset_bias.terms: no group '{group}'; {did_you_mean(group, order)}"
-            )
-    for group in order:
+            hint = did_you_mean(group, order)
+            raise InputError(f"dataset_bias.terms: no group '{group}'; {hint}")
         if not terms.get(group):
             raise InputError(f"dataset_bias.terms: no terms for group '{group}'; give some")
     forms = {g: [{word.lower() for word in form} for form in terms[g]] for g in order}
-    every = {word for found in forms.values() for form in found for word in form}
+    every = {word for of_group in forms.values() for form in of_group for word in form}
     counts, with_terms = dict.fromkeys(order, 0), dict.fromkeys(order, 0)
     for text, group in zip(texts, groups, strict=True):
         words = [word.lower() for word in text]
@@ -126,13 +123,14 @@ def word_associations(
     correlations = _correlations(values, members.astype(np.float64))
     n_texts = np.asarray((values > 0).sum(axis=0)).ravel()
     marked = _marked_shares(texts, rationales)
-    found = [
-        WordAssociation(word, c, int(n_texts[column]), float(correlations[column, c]),
-                        marked.get(word, np.nan))
+    associations = [
+        WordAssociation(word, c, int(n), float(r), marked.get(word, np.nan))
         for c in range(n_classes)
-        for column, word in enumerate(words)
-    ]  # fmt: skip
-    return sorted(found, key=lambda a: (a.class_index, -np.nan_to_num(abs(a.correlation)), a.word))
+        for word, n, r in zip(words, n_texts, correlations[:, c], strict=True)
+    ]
+    return sorted(
+        associations, key=lambda a: (a.class_index, -np.nan_to_num(abs(a.correlation)), a.word)
+    )
 
 
 def _correlations(values: FloatArray, members: FloatArray) -> FloatArray:
@@ -151,9 +149,9 @@ def _correlations(values: FloatArray, members: FloatArray) -> FloatArray:
     # A word with the same value everywhere varies by rounding alone.
     deviation[deviation < 1e-12] = 0.0
     scale = deviation[:, None] * members.std(axis=0)[None, :]
-    found = np.full(covariance.shape, np.nan)
-    np.divide(covariance, scale, out=found, where=scale > 0)
-    return np.clip(found, -1.0, 1.0)
+    correlations = np.full(covariance.shape, np.nan)
+    np.divide(covariance, scale, out=correlations, where=scale > 0)
+    return np.clip(correlations, -1.0, 1.0)
 
 
 def _marked_shares(

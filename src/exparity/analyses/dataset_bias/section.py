@@ -32,10 +32,8 @@ class Share:
     """A group's share of all co-occurrences, and how many texts have one of its terms.
 
     Attributes:
-        dataset: the dataset's instance.
         split: of which texts.
-        group: the group.
-        share: its share; NaN if there are no co-occurrences.
+        share: the group's share; NaN if there are no co-occurrences.
         count: its co-occurrences.
         n_texts: its texts with one of its terms.
         published: the printed share; None if there is none.
@@ -55,7 +53,6 @@ class DatasetBias:
     """One dataset.
 
     Attributes:
-        dataset: its instance.
         shares: co-occurrence by split and group; empty where nobody says which words name them.
         associations: rows of the words that go most with each class that is shown: of two classes
             only the second, since the first is its mirror image.

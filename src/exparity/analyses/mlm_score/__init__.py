@@ -20,7 +20,7 @@ from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
 from exparity.data.table import read_prepared, sample
-from exparity.interface import Encoding, Example, Range
+from exparity.interface import Example, Range
 from exparity.jobs.loop import Work, run
 from exparity.jobs.parts import Job, Shard
 from exparity.stages.cell import checkpoint_ids, require_same_cell
@@ -175,24 +175,23 @@ def mlm_score_cell(
     run(job, chosen, work, Shard())
 
 
-def _encode(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[Encoding]:
+def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
     from exparity.engine.encoding import encode_texts
     from exparity.models.checkpoints import input_limit
 
     limit = input_limit(model.model, model.tokenizer)
-    return encode_texts(model.tokenizer, [example.words for example in examples], limit)
-
-
-def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
+    texts = [example.words for example in examples]
     mask_id = int(model.tokenizer.mask_token_id or 0)
     asked = [
         questions(encoding, example.rationale or (), mask_id)
-        for encoding, example in zip(_encode(model, examples), examples, strict=True)
+        for encoding, example in zip(
+            encode_texts(model.tokenizer, texts, limit), examples, strict=True
+        )
     ]
     answers = model.answers([question for part in asked for question in part])
     ends = list(accumulate(map(len, asked)))
     rows = []
-    for example, part, found in zip(examples, asked, np.split(answers, ends[:-1]), strict=True):
+    for example, part, logs in zip(examples, asked, np.split(answers, ends[:-1]), strict=True):
         of_word = np.array([question.of_word for question in part], dtype=bool)
         of_token = np.array([question.of_token for question in part], dtype=bool)
         rows.append(
@@ -202,8 +201,8 @@ def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[
                 "match_id": example.match_id,
                 "n_words": int(of_word.sum()),
                 "n_tokens": int(of_token.sum()),
-                "mlm_score": float(-found[of_word, 0].sum()) if of_word.any() else np.nan,
-                "log_likelihood": float(found[of_token, 1].sum()) if of_token.any() else np.nan,
+                "mlm_score": float(-logs[of_word, 0].sum()) if of_word.any() else np.nan,
+                "log_likelihood": float(logs[of_token, 1].sum()) if of_token.any() else np.nan,
             }
         )
     return rows

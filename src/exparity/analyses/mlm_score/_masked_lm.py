@@ -51,7 +51,7 @@ def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> lis
         mask_id: id of the mask token.
     """
     ids = [int(i) for i in encoding.token_ids]
-    found = []
+    asked = []
     for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
         if rationale[word]:
             continue
@@ -61,34 +61,28 @@ def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> lis
             first = places[0]
             rest = [i for at, i in enumerate(ids) if at > first and at not in places]
             whole = (*ids[:first], mask_id, *rest)
-            found.append(Question(whole, first, -1, of_word=True, of_token=False))
+            asked.append(Question(whole, first, -1, of_word=True, of_token=False))
         for place in places:
             masked = (*ids[:place], mask_id, *ids[place + 1 :])
-            found.append(Question(masked, place, ids[place], of_word=single, of_token=True))
-    return found
+            asked.append(Question(masked, place, ids[place], of_word=single, of_token=True))
+    return asked
 
 
+@dataclass(frozen=True)
 class MaskedLanguageModel:
     """The original model with the encoder of a classifier that was fine-tuned from it.
 
-    Args:
+    Attributes:
         model: the masked language model, with the tuned encoder in place.
         tokenizer: the tokenizer of both.
         device: where it runs.
-        token_budget: padded tokens per batch; by device if None.
+        token_budget: padded tokens per batch.
     """
 
-    def __init__(
-        self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerFast,
-        device: torch.device,
-        token_budget: int | None = None,
-    ) -> None:
-        self.model = model.to(device).eval()  # type: ignore[arg-type]
-        self.tokenizer = tokenizer
-        self.device = device
-        self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    device: torch.device
+    token_budget: int
 
     def answers(self, asked: Sequence[Question]) -> FloatArray:
         """Return (m, 2) log-probabilities: of the likeliest token, and of the one that was there.
@@ -99,7 +93,7 @@ class MaskedLanguageModel:
 
         from exparity.engine.batching import run_batches
 
-        found = np.full((len(asked), 2), np.nan)
+        answers = np.full((len(asked), 2), np.nan)
         padding = self.tokenizer.pad_token_id
 
         def run(batch: list[int]) -> None:
@@ -114,15 +108,15 @@ class MaskedLanguageModel:
                 places = torch.tensor([asked[i].position for i in batch])
                 at = torch.arange(len(batch))
                 logs = torch.log_softmax(logits[at, places.to(logits.device)].double(), dim=-1)
-            found[batch, 0] = logs.max(dim=-1).values.cpu().numpy()
+            answers[batch, 0] = logs.max(dim=-1).values.cpu().numpy()
             targets = np.array([asked[i].target for i in batch])
             values = logs[at, torch.tensor(np.maximum(targets, 0))].cpu().numpy()
-            found[batch, 1] = np.where(targets >= 0, values, np.nan)
+            answers[batch, 1] = np.where(targets >= 0, values, np.nan)
 
         lengths = [len(question.ids) for question in asked]
         # Texts of one length share a batch, so that a score has the same bits in any.
         run_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu")
-        return found
+        return answers
 
 
 def load_masked_lm(
@@ -177,4 +171,7 @@ def load_masked_lm(
     check_vocabulary(str(tuned), classifier, tokenizer)
     if tokenizer.mask_token_id is None:
         raise InputError(f"{tuned}: its tokenizer has no mask token")
-    return MaskedLanguageModel(model, tokenizer, resolve_device(device), token_budget)
+    place = resolve_device(device)
+    budget = token_budget or _TOKEN_BUDGET.get(place.type, 2048)
+    model = model.to(place).eval()  # type: ignore[arg-type]
+    return MaskedLanguageModel(model, tokenizer, place, budget)

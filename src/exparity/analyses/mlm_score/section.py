@@ -24,12 +24,7 @@ class MlmLine:
     """One model on one dataset and two of its groups.
 
     Attributes:
-        dataset: the dataset.
-        model: the model.
-        group_a: the first group.
-        group_b: the second.
-        mean_a: mean MLM score of its texts, over seeds.
-        mean_b: that of the second group.
+        mean_a, mean_b: mean MLM score of the texts of each group, over seeds.
         difference: first minus second.
         significant: seeds in which Wilcoxon's test on matched sets has p ≤ α.
         tested: seeds with such a test.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -238,7 +239,7 @@ class TestExampleCounts:
 
 def test_datasets_are_told_apart_by_their_options():
     one, same, other = (
-        kind_of("prepare", "{}", dataset=text)
+        kind_of("prepare", ("mine",), {}, lambda *_, text=text: json.loads(text))
         for text in ('{"use": "a", "n": 1}', '{"n":1,"use":"a"}', '{"use": "a", "n": 2}')
     )
     assert one == same

@@ -17,9 +17,8 @@ from support import N_METHODS, N_METRICS, TINY, cpu_seconds, interpreter_seconds
 from exparity import cli
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
-from exparity.costs.forecast import as_text, forecast, plain
+from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
-from exparity.costs.totals import aligned, gigabytes, hours
 
 LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
 TEST = Kind(("test",), "s", dataset="pairs")

@@ -230,12 +230,16 @@ def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
     with open_sealed(path) as file:
         # Threads cost more than they save where there is little to read.
         table = file.read(use_threads=path.stat().st_size > 1 << 20)
-        metadata = {
-            key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
-            for key, value in (table.schema.metadata or {}).items()
-            if key.decode().startswith(_METADATA_PREFIX)
-        }
-    return table, metadata
+        return table, facts_of(table.schema.metadata)
+
+
+def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
+    """Return exparity's own entries of a Parquet file's metadata."""
+    return {
+        key.decode().removeprefix(_METADATA_PREFIX): json.loads(value)
+        for key, value in (metadata or {}).items()
+        if key.decode().startswith(_METADATA_PREFIX)
+    }
 
 
 def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:

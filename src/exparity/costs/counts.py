@@ -79,7 +79,7 @@ class ExampleCounts:
         path = Path(self._experiment.results, path_of("data", {"dataset": dataset}))
         settings = json.loads(self._experiment.prepare_options(dataset))
         try:
-            prepared = json.loads(read_footer(path).parameters)
+            prepared = read_footer(path)["parameters"]
         except InputError:
             prepared = None
         if prepared == {"use": settings["use"], **settings["params"]}:

@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import fmean, linear_regression
+from typing import Any
 
 from exparity.costs.finished import Job
 from exparity.costs.kinds import GATHER, Kind
@@ -69,63 +71,16 @@ def fit(points: Sequence[Point], *, proportional: bool = True) -> Line:
 
 
 @dataclass(frozen=True)
-class Cost:
-    """What a job takes.
-
-    Attributes:
-        seconds: from start to end; None if nothing tells.
-        cpu_seconds: of all threads; None if nothing tells.
-        max_rss_mb: most memory held at once; None if nothing tells.
-        bytes: of its output.
-    """
-
-    seconds: float | None
-    cpu_seconds: float | None
-    max_rss_mb: float | None
-    bytes: float
-
-
-class _Group:
-    """Finished jobs that are alike."""
-
-    def __init__(self, jobs: Sequence[Job]) -> None:
-        telling = [job for job in jobs if job.work_seconds is not None]
-        in_parts = _in_parts(jobs[0].kind)
-        self.divided = bool(telling) or not in_parts
-        self._jobs = telling or jobs
-        times = [_times(job, job.seconds or 0.0) for job in self._jobs]
-        self._seconds = fit(times, proportional=in_parts)
-        cpu = [_times(job, job.cpu_seconds) for job in self._jobs if job.cpu_seconds is not None]
-        self._cpu = fit(cpu, proportional=in_parts) if cpu else None
-        self._bytes = fit(
-            [Point(job.examples, job.bytes - job.data_bytes, job.data_bytes) for job in self._jobs]
-        )
-        self._memory = max((job.max_rss_mb for job in jobs if job.max_rss_mb), default=None)
-
-    def cost(self, examples: int) -> Cost:
-        cpu = self._cpu.at(examples) if self._cpu else None
-        return Cost(self._seconds.at(examples), cpu, self._memory, self._bytes.at(examples))
-
-
-def _times(job: Job, amount: float) -> Point:
-    """Divide an amount of a job as its seconds are; all of it grows if it does not tell."""
-    share = 1.0
-    if job.work_seconds is not None and job.seconds:
-        share = job.work_seconds / job.seconds
-    return Point(job.examples, amount * (1 - share), amount * share)
-
-
-@dataclass(frozen=True)
 class Estimate:
-    """The cost of a planned job and what it rests on.
+    """What a planned job takes and what that rests on.
 
     Attributes:
-        cost: the cost; None if nothing is known of such jobs.
+        cost: the job with its amounts; None if nothing is known of such jobs.
         level: one of :data:`LEVELS`; None likewise.
         divided: whether it is known which part of the time grows with the examples.
     """
 
-    cost: Cost | None = None
+    cost: Job | None = None
     level: str | None = None
     divided: bool = True
 
@@ -140,7 +95,7 @@ class Estimator:
 
     def __init__(self, jobs: Iterable[Job], device: str) -> None:
         self._alike: dict[tuple[str, Hashable], list[Job]] = defaultdict(list)
-        self._groups: dict[tuple[str, Hashable, int | None], _Group] = {}
+        self._amounts = cache(self._fit)
         for job in jobs:
             if job.seconds is None or (job.kind.runs_model and not job.device.startswith(device)):
                 continue
@@ -150,15 +105,42 @@ class Estimator:
     def estimate(self, kind: Kind, examples: int) -> Estimate:
         """Return what a job takes, from the finished jobs nearest to it."""
         for level, view in LEVELS.items():
-            alike = level, view(kind)
-            if alike in self._alike:
+            if (level, view(kind)) in self._alike:
                 size = None if _in_parts(kind) else examples
-                key = *alike, size
-                if key not in self._groups:
-                    self._groups[key] = _Group(_near(self._alike[alike], size))
-                group = self._groups[key]
-                return Estimate(group.cost(examples), level, group.divided)
+                lines, memory, divided = self._amounts(level, view(kind), size)
+                amounts: dict[str, Any] = {name: line.at(examples) for name, line in lines.items()}
+                cost = Job(kind, examples, max_rss_mb=memory, **amounts)
+                return Estimate(cost, level, divided)
         return Estimate()
+
+    def _fit(
+        self, level: str, alike: Hashable, size: int | None
+    ) -> tuple[dict[str, Line], float | None, bool]:
+        """Return the amounts of jobs by their examples, most memory, and if they tell their work.
+
+        Args:
+            level: one of :data:`LEVELS`.
+            alike: what jobs have in common.
+            size: about how many examples they have; any number if None.
+        """
+        near = _near(self._alike[level, alike], size)
+        telling = [job for job in near if job.work_seconds is not None]
+        in_parts = _in_parts(near[0].kind)
+        jobs = telling or near
+        cpu = [_times(job, job.cpu_seconds) for job in jobs if job.cpu_seconds is not None]
+        times = {"seconds": [_times(job, job.seconds or 0.0) for job in jobs], "cpu_seconds": cpu}
+        sizes = [Point(job.examples, job.bytes - job.data_bytes, job.data_bytes) for job in jobs]
+        lines = {n: fit(points, proportional=in_parts) for n, points in times.items() if points}
+        memory = max((job.max_rss_mb for job in near if job.max_rss_mb), default=None)
+        return {**lines, "bytes": fit(sizes)}, memory, bool(telling) or not in_parts
+
+
+def _times(job: Job, amount: float) -> Point:
+    """Divide an amount of a job as its seconds are; all of it grows if it does not tell."""
+    share = 1.0
+    if job.work_seconds is not None and job.seconds:
+        share = job.work_seconds / job.seconds
+    return Point(job.examples, amount * (1 - share), amount * share)
 
 
 def _in_parts(kind: Kind) -> bool:

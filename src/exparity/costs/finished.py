@@ -7,33 +7,30 @@ told of itself, and Snakemake's benchmark of the same ids how long it took from 
 from __future__ import annotations
 
 import csv
-import json
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.files import facts_of
+from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed, read_metadata
 from exparity.core.errors import InputError
-from exparity.costs.kinds import GATHER, Kind, kind_of
+from exparity.costs.kinds import GATHER, Ids, Kind, kind_of
 
-Ids = tuple[str, ...]
-IDS = ("dataset", "model", "seed", "method", "metric")
-"""What the ids of a job are, in their order in its paths."""
 _UNREADABLE = (OSError, ValueError)
-_PREFIX = "exparity."
 _TAIL = 8  # bytes of the length of the footer and of the closing mark
 # Made by jobs that make more, or of the accounts themselves.
 _BESIDE = ("models", "history", "training_set", "disparity", "cost")
 _EXAMPLES = ("data", "predictions", "explanations", "scores")
+_MADE_IN = {"explain": "explanations", "finetune": "predictions", "prepare": "data"}
 
 
 @dataclass(frozen=True)
 class Job:
-    """A job of an experiment; what it cost where its output is there.
+    """A job of an experiment; what it cost where its output is there, or is estimated.
 
     Attributes:
         kind: what its cost depends on.
@@ -64,7 +61,7 @@ class Job:
     cpu_seconds: float | None = None
     max_rss_mb: float | None = None
     device: str = "cpu"
-    bytes: int = 0
+    bytes: float = 0
     data_bytes: int = 0
 
 
@@ -89,38 +86,19 @@ def read_finished(folder: Path) -> Finished:
     return Finished(folder, list(reader.jobs()), reader.odd)
 
 
-@dataclass(frozen=True)
-class Footer:
-    """What an artefact says without being read: its rows, its bytes, and what its job told."""
-
-    rows: int
-    size: int
-    data_size: int
-    raw: Mapping[bytes, bytes]
-
-    def get(self, name: str, default: Any = None) -> Any:
-        """Return an entry of exparity's metadata."""
-        value = self.raw.get(f"{_PREFIX}{name}".encode())
-        return default if value is None else json.loads(value)
-
-    @cached_property
-    def parameters(self) -> str:
-        """The parameters of the job, as JSON."""
-        return self.raw[f"{_PREFIX}parameters".encode()].decode()
-
-
-def read_footer(path: Path) -> Footer:
-    """Read the footer of an artefact.
+def read_footer(path: Path) -> dict[str, Any]:
+    """Return what an artefact says without being read: its metadata, its rows and its bytes.
 
     Raises:
         InputError: it cannot be read, is damaged, or was not written by exparity.
     """
     footer = read_metadata(path)
-    raw = footer.metadata or {}
-    if f"{_PREFIX}parameters".encode() not in raw:
+    facts = facts_of(footer.metadata)
+    if "parameters" not in facts:
         raise InputError(f"{path}: not written by exparity")
     size = path.stat().st_size
-    return Footer(footer.num_rows, size, max(0, size - footer.serialized_size - _TAIL), raw)
+    data_size = max(0, size - footer.serialized_size - _TAIL)
+    return {**facts, "rows": footer.num_rows, "bytes": size, "data_bytes": data_size}
 
 
 def read_benchmark(path: Path) -> Mapping[str, str | None]:
@@ -161,7 +139,7 @@ class _Reader:
             if artefact not in _BESIDE
         }
         self.examples: dict[Ids, int] = {
-            ids: footer.rows
+            ids: footer["rows"]
             for artefact in _EXAMPLES
             for ids, footer in self.footers[artefact].items()
         }
@@ -172,8 +150,10 @@ class _Reader:
             for ids, footer in footers.items():
                 if artefact == "predictions":
                     yield from self._training(ids, footer)
+                elif footer.get("shards"):
+                    yield from self._shards(ids, footer)
                 else:
-                    yield from self._in_parts(artefact, ids, footer)
+                    yield self._job(ids, footer, self._kind(ids, footer))
         yield from self._report(self.folder / "report")
 
     def _report(self, folder: Path) -> Iterator[Job]:
@@ -181,85 +161,60 @@ class _Reader:
             return
         footer = self._footer(self.folder / layout.path_of("disparity", {}))
         if footer is not None:
-            job = self._job("report/index.html", (), footer, kind_of("report", "{}"))
-            size, tests = size_of(folder), len(self.footers["tests"])
-            yield replace(job, examples=tests, bytes=size, data_bytes=size)
+            size = size_of(folder)
+            footer |= {"output": "report/index.html", "bytes": size, "data_bytes": size}
+            kind = self._kind((), {**footer, "parameters": {}})
+            yield self._job((), footer, kind, examples=len(self.footers["tests"]))
 
-    def _training(self, ids: Ids, footer: Footer) -> Iterator[Job]:
+    def _training(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[Job]:
         cell = dict(zip(IDS, ids, strict=False))
         history = self._footer(self.folder / layout.path_of("history", cell))
         if history is None:
             return
-        model = layout.path_of("models", cell)
-        train, kind = self._train_examples(ids[0]), self._kind("finetune", ids, footer.parameters)
-        job = self._job(model, ids, footer, kind, times=history)
-        yield replace(
-            job,
-            examples=None if train is None else train * history.rows,
-            bytes=footer.size + size_of(self.folder / model),
-            data_bytes=0,
-        )
+        model, train = layout.path_of("models", cell), self._train_examples(ids[0])
+        facts = {
+            **footer,
+            **{key: history.get(key) for key in ("work_seconds", "earlier_seconds")},
+            "output": model,
+            "bytes": footer["bytes"] + size_of(self.folder / model),
+            "data_bytes": 0,
+        }
+        examples = None if train is None else train * history["rows"]
+        yield self._job(ids, facts, self._kind(ids, footer), examples=examples)
 
-    def _in_parts(self, artefact: str, ids: Ids, footer: Footer) -> Iterator[Job]:
-        """Yield the job that made an artefact, or its shards and what gathered them."""
-        stage, shares = str(footer.get("stage")), footer.get("shards", [])
-        kind = self._kind(stage, ids, footer.parameters)
-        output = layout.path_of(artefact, dict(zip(IDS, ids, strict=False)))
-        if not shares:
-            yield self._job(output, ids, footer, kind)
-            return
-        for share in shares:
+    def _shards(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[Job]:
+        """Yield the shards that an artefact was put together from, and what gathered them."""
+        kind, output = self._kind(ids, footer), footer["output"].removesuffix(".parquet")
+        for share in footer["shards"]:
             name = f"{share['index']}-of-{share['of']}"
-            benchmark = self._benchmark(f"{stage}_shard", *ids, name)
-            yield Job(
-                kind,
-                int(share["examples"]),
-                output=f"shards/{output.removesuffix('.parquet')}/{name}.parquet",
-                ids=_named(ids),
-                shard=f"{share['index']}/{share['of']}",
-                device=str(share.get("device", "cpu")),
-                **_used(benchmark, share),
-            )
-        job = self._job(output, ids, footer, Kind((GATHER,)), rule=stage)
-        yield replace(job, work_seconds=None)
+            facts = {**share, "output": f"shards/{output}/{name}.parquet"}
+            shard, examples = f"{share['index']}/{share['of']}", int(share["examples"])
+            rule = f"{kind.stage}_shard", *ids, name
+            yield self._job(ids, facts, kind, rule, examples=examples, shard=shard)
+        gathered = kind.stage, *ids
+        yield self._job(ids, footer, Kind((GATHER,)), gathered, work_seconds=None)
 
     def _job(
-        self,
-        output: str,
-        ids: Ids,
-        footer: Footer,
-        kind: Kind,
-        *,
-        times: Footer | None = None,
-        rule: str = "",
+        self, ids: Ids, facts: Mapping[str, Any], kind: Kind, rule: Ids = (), **changes: Any
     ) -> Job:
-        """Return a job that made a file; ``times`` and the name of its rule if not by its own."""
-        told = {name: footer.get(name) for name in ("cpu_seconds", "max_rss_mb")}
-        told |= {name: (times or footer).get(name) for name in ("work_seconds", "earlier_seconds")}
-        in_parts = told["work_seconds"] is not None
-        return Job(
-            kind,
-            footer.rows if in_parts else self.examples.get(ids),
-            output=output,
-            ids=_named(ids),
-            device=str(footer.get("device", "cpu")),
-            bytes=footer.size,
-            data_bytes=footer.data_size,
-            **_used(self._benchmark(rule or kind.stage, *ids), told),
-        )
+        """Return a job from what is told of it; ``rule`` and ids where it is not of its stage."""
+        in_parts = facts.get("work_seconds") is not None
+        known = {
+            "examples": facts.get("rows") if in_parts else self.examples.get(ids),
+            "output": facts["output"],
+            "ids": {name: _id(name, id) for name, id in zip(IDS, ids, strict=False)},
+            "device": str(facts.get("device", "cpu")),
+            "bytes": facts.get("bytes", 0),
+            "data_bytes": facts.get("data_bytes", 0),
+            **_used(self._benchmark(*(rule or (kind.stage, *ids))), facts),
+        }
+        return Job(kind, **{**known, **changes})
 
-    def _kind(self, stage: str, ids: Ids, parameters: str) -> Kind:
-        def made_from(artefact: str, of: Ids, otherwise: str) -> str:
-            footer = self.footers[artefact].get(of)
-            return footer.parameters if footer else otherwise
+    def _kind(self, ids: Ids, footer: Mapping[str, Any]) -> Kind:
+        def parameters(stage: str, of: Ids) -> Any:
+            return self.footers[_MADE_IN[stage]].get(of, {}).get("parameters")
 
-        return kind_of(
-            stage,
-            parameters,
-            made_from("explanations", ids[:4], "{}"),
-            made_from("predictions", ids[:3], json.dumps("/".join(ids[:3]))),
-            made_from("data", ids[:1], json.dumps("/".join(ids[:1]))),
-        )
+        return kind_of(str(footer.get("stage")), ids, footer["parameters"], parameters)
 
     def _train_examples(self, dataset: str) -> int | None:
         if (dataset,) not in self.footers["data"]:
@@ -268,21 +223,21 @@ class _Reader:
         with open_sealed(path) as file:
             return int(file.read(columns=["split"])["split"].to_pylist().count("train"))
 
-    def _footers(self, artefact: str) -> Iterator[tuple[Ids, Footer]]:
+    def _footers(self, artefact: str) -> Iterator[tuple[Ids, dict[str, Any]]]:
         for ids, path in layout.files(self.folder, artefact):
             footer = self._footer(path)
             if footer is not None:
                 yield ids, footer
 
-    def _footer(self, path: Path) -> Footer | None:
+    def _footer(self, path: Path) -> dict[str, Any] | None:
         try:
-            return read_footer(path)
+            return {**read_footer(path), "output": path.relative_to(self.folder).as_posix()}
         except _UNREADABLE as error:
             self._leave_out(path, error)
             return None
 
     def _benchmark(self, rule: str, *ids: str) -> Mapping[str, str | None]:
-        path = self.folder.joinpath(layout.benchmark_of(rule, ids))
+        path = self.folder / layout.benchmark_of(rule, ids)
         try:
             return read_benchmark(path)
         except _UNREADABLE as error:
@@ -299,17 +254,17 @@ def size_of(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def _used(benchmark: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
+def _used(benchmark: Mapping[str, Any], facts: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a job used, by what Snakemake measured and by what it told of itself.
 
     Of processor time and memory the larger counts: each source can miss a part.
     """
-    seconds, work = as_number(benchmark.get("s")), as_number(told.get("work_seconds"))
+    seconds, work = as_number(benchmark.get("s")), as_number(facts.get("work_seconds"))
     if seconds is not None:
-        seconds += as_number(told.get("earlier_seconds")) or 0.0
+        seconds += as_number(facts.get("earlier_seconds")) or 0.0
         work = work if work is None else min(work, seconds)  # they are rounded
-    cpu = benchmark.get("cpu_time"), told.get("cpu_seconds")
-    memory = benchmark.get("max_rss"), told.get("max_rss_mb")
+    cpu = benchmark.get("cpu_time"), facts.get("cpu_seconds")
+    memory = benchmark.get("max_rss"), facts.get("max_rss_mb")
     return {
         "seconds": seconds,
         "work_seconds": work,
@@ -322,8 +277,5 @@ def _largest(values: tuple[Any, ...]) -> float | None:
     return max((n for n in map(as_number, values) if n is not None), default=None)
 
 
-def _named(ids: Ids) -> dict[str, str | int]:
-    named: dict[str, str | int] = dict(zip(IDS, ids, strict=False))
-    if str(named.get("seed", "")).isdecimal():
-        named["seed"] = int(named["seed"])
-    return named
+def _id(name: str, id: str) -> str | int:
+    return int(id) if name == "seed" and id.isdecimal() else id

@@ -1,16 +1,17 @@
-"""What an experiment will take: its jobs, each with its estimate, as JSON and as a table."""
+"""What jobs take together, stage by stage, finished or still to come, as JSON and as tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
-from exparity.costs.totals import Total, aligned, gigabytes, hours, totals
 
+_HOUR = 3600.0
+_MIB = 1 << 20  # what Snakemake and exparity call an MB of memory
 _NAMED = 10
 _MEANING = {
     "the same kind": "stage, method, metric, options, model and dataset are the same",
@@ -20,6 +21,107 @@ _MEANING = {
     "another stage": "gathering shards, as a test takes",
 }
 _POOR = ("another model", "other options")
+
+
+@dataclass
+class Total:
+    """The jobs of a stage; sums are over those whose amount is known.
+
+    Attributes:
+        stage: the stage, or ``total``.
+        jobs: all jobs, finished or not.
+        finished: of these, those that need not run.
+        unknown: of these, those whose time is not known.
+        seconds: of all jobs.
+        seconds_to_go: of the jobs that are not finished.
+        model_seconds: of the jobs that run a model.
+        cpu_seconds: of all jobs; None if nothing tells.
+        max_rss_mb: most memory of a job; None if nothing tells.
+        bytes: size of all outputs.
+    """
+
+    stage: str
+    jobs: int
+    finished: int
+    unknown: int
+    seconds: float
+    seconds_to_go: float
+    model_seconds: float
+    cpu_seconds: float | None
+    max_rss_mb: float | None
+    bytes: float
+
+    @property
+    def known(self) -> bool:
+        """Whether the time of any job is known."""
+        return self.unknown < self.jobs
+
+    @property
+    def memory(self) -> str:
+        """Most memory of a job, as a person reads it."""
+        return gigabytes(None if self.max_rss_mb is None else self.max_rss_mb * _MIB)
+
+
+def totals(jobs: Iterable[Job]) -> list[Total]:
+    """Return the total of every stage in the order in which they come, and of all jobs."""
+    stages: dict[str, list[Job]] = {}
+    for job in jobs:
+        stages.setdefault(job.kind.stage, []).append(job)
+    all_jobs = [job for group in stages.values() for job in group]
+    return [*(_total(*stage) for stage in stages.items()), _total("total", all_jobs)]
+
+
+def _total(stage: str, jobs: Sequence[Job]) -> Total:
+    timed = [(job, job.seconds) for job in jobs if job.seconds is not None]
+    cpu = [job.cpu_seconds for job in jobs if job.cpu_seconds is not None]
+    return Total(
+        stage,
+        jobs=len(jobs),
+        finished=sum(job.finished for job in jobs),
+        unknown=len(jobs) - len(timed),
+        seconds=sum(seconds for _, seconds in timed),
+        seconds_to_go=sum(seconds for job, seconds in timed if not job.finished),
+        model_seconds=sum(seconds for job, seconds in timed if job.kind.runs_model),
+        cpu_seconds=sum(cpu) if cpu else None,
+        max_rss_mb=max(
+            (job.max_rss_mb for job in jobs if job.max_rss_mb is not None), default=None
+        ),
+        bytes=sum(job.bytes for job in jobs),
+    )
+
+
+def aligned(rows: Sequence[Sequence[str]]) -> str:
+    """Return rows as columns: the first to the left, the others to the right."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for first, *others in rows:
+        cells = [first.ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)
+
+
+def hours(seconds: float | None) -> str:
+    """Return a time in hours with two or three digits."""
+    if seconds is None:
+        return "unknown"
+    amount = seconds / _HOUR
+    if amount == 0:
+        return "0"
+    if amount < 0.01:
+        return f"{amount:.4f}"
+    return f"{amount:,.0f}" if amount >= 100 else f"{amount:.3g}"
+
+
+def gigabytes(bytes: float | None) -> str:
+    """Return an amount of memory or disk."""
+    if bytes is None:
+        return "unknown"
+    for unit, size in (("TB", 1e12), ("GB", 1e9), ("MB", 1e6)):
+        if bytes >= size:
+            amount = bytes / size
+            return f"{amount:,.0f} {unit}" if amount >= 10 else f"{amount:.1f} {unit}"
+    return f"{bytes / 1e3:.0f} kB"
 
 
 @dataclass
@@ -45,7 +147,9 @@ class Forecast:
 def forecast(jobs: Iterable[Job], estimator: Estimator) -> Forecast:
     """Return what jobs take."""
     estimates = [(job, estimator.estimate(job.kind, job.examples or 0)) for job in jobs]
-    *stages, total = totals((job, estimate.cost) for job, estimate in estimates)
+    *stages, total = totals(
+        replace(estimate.cost or job, finished=job.finished) for job, estimate in estimates
+    )
     return Forecast(
         stages,
         total,

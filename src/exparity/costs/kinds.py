@@ -7,7 +7,7 @@ workflow hands them, these from the parameters in their artefacts' metadata.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from functools import cache
@@ -21,17 +21,13 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 
+Ids = tuple[str, ...]
 GATHER = "gather"
 """Stage of the jobs that put shards together; a shard counts to the stage of its cell."""
 # What of a training decides on the time that it takes for one example.
 _TRAINING = ("batch_size", "max_length", "precision", "processes", "validation_share")
 # Stages whose options decide on their time.
 _STATISTICS = ("test", "bias", "control")
-
-
-def runs_model(stage: str) -> bool:
-    """Return whether a stage is an analysis that runs a model."""
-    return stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
 
 
 class Kind(NamedTuple):
@@ -64,21 +60,31 @@ class Kind(NamedTuple):
         return bool(self.model)
 
 
-@cache
 def kind_of(
-    stage: str, parameters: str, explained: str = "{}", model: str = "{}", dataset: str = "{}"
+    stage: str, ids: Ids, parameters: Any, before: Callable[[str, Ids], Any | None]
 ) -> Kind:
-    """Return the kind of a job, given the parameters of its own and of those before it, as JSON.
+    """Return the kind of a job of an experiment.
 
     Args:
         stage: its stage.
-        parameters: those of the job, as its artefact's metadata has them.
-        explained: those of the explanations that it scores.
-        model: those of the training of its model, or the name of a model that nothing is known of.
-        dataset: those of its data, or the name of data that nothing is known of.
+        ids: those of its cell.
+        parameters: its own, as its artefact's metadata has them.
+        before: returns those of the job of a stage and ids; None if nothing is known of it, so that
+            its name counts.
     """
-    own = json.loads(parameters)
-    made_of, data = _model(model), canonical(json.loads(dataset))
+
+    def known(stage: str, count: int, otherwise: Any) -> str:
+        made = before(stage, ids[:count])
+        return json.dumps(otherwise if made is None else made)
+
+    explained, model = known("explain", 4, {}), known("finetune", 3, "/".join(ids[:3]))
+    data = known("prepare", 1, "/".join(ids[:1]))
+    return _kind(stage, json.dumps(parameters), explained, model, data)
+
+
+@cache
+def _kind(stage: str, parameters: str, explained: str, model: str, dataset: str) -> Kind:
+    own, made_of, data = json.loads(parameters), _model(model), canonical(json.loads(dataset))
     if stage == "prepare":
         return Kind((stage,), dataset=data)
     if stage == "finetune":
@@ -90,7 +96,8 @@ def kind_of(
         return _scored(own, json.loads(explained), made_of, data)
     if stage in _STATISTICS:
         return Kind((stage,), canonical(own), dataset=data)
-    return Kind((stage,), model=made_of if runs_model(stage) else "", dataset=data)
+    runs_model = stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
+    return Kind((stage,), model=made_of if runs_model else "", dataset=data)
 
 
 def _scored(own: Mapping[str, Any], explained: Mapping[str, Any], model: str, data: str) -> Kind:

@@ -13,10 +13,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.costs.counts import ExampleCounts
-from exparity.costs.finished import IDS, Ids, Job
-from exparity.costs.kinds import GATHER, Kind, kind_of
+from exparity.costs.finished import Job
+from exparity.costs.kinds import GATHER, Ids, Kind, kind_of
 
 # What gathers what the others took is no part of what an experiment takes.
 _ACCOUNTS = "cost"
@@ -130,35 +131,20 @@ def _as_it_was() -> Iterator[None]:
 
 def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[Job]:
     """Yield the jobs of a DAG with the kind of each and the number of its examples."""
-    cells = {(job.stage, job.ids): job for job in jobs if not job.shard}
+    cells = {(job.stage, job.ids): job.parameters for job in jobs if not job.shard}
     tests = sum(job.stage == "test" for job in jobs)
     for job in jobs:
         examples = _examples(job, cells, counts) if job.ids else tests
-        kind = Kind((GATHER,)) if job.gathers else _kind(job, cells)
+        kind = Kind((GATHER,))
+        if not job.gathers:
+            kind = kind_of(job.stage, job.ids, job.parameters, lambda *cell: cells.get(cell))
         if job.shard:
             index, of = job.shard
             examples = examples // of + (index <= examples % of)
         yield Job(kind, examples, job.finished)
 
 
-Cells = Mapping[tuple[str, Ids], DagJob]
-
-
-def _kind(job: DagJob, cells: Cells) -> Kind:
-    def parameters(stage: str, ids: Ids) -> str:
-        before = cells.get((stage, ids))
-        return json.dumps(before.parameters) if before else "{}"
-
-    return kind_of(
-        job.stage,
-        json.dumps(job.parameters),
-        parameters("explain", job.ids[:4]),
-        parameters("finetune", job.ids[:3]),
-        parameters("prepare", job.ids[:1]),
-    )
-
-
-def _examples(job: DagJob, cells: Cells, counts: ExampleCounts) -> int:
+def _examples(job: DagJob, cells: Mapping[tuple[str, Ids], Any], counts: ExampleCounts) -> int:
     """Return what a job works on: the examples of its cell, as far as they are not sampled."""
     dataset = job.ids[0]
     if len(job.ids) == 1:
@@ -166,5 +152,5 @@ def _examples(job: DagJob, cells: Cells, counts: ExampleCounts) -> int:
     if job.stage == "finetune":
         return int(job.parameters["training"]["epochs"]) * counts.train(dataset)
     before = [("explain", job.ids[:4]), ("evaluate", job.ids[:5])][: max(0, len(job.ids) - 3)]
-    sampled = [cells[key].parameters for key in before] or [job.parameters]
+    sampled = [cells[key] for key in before] or [job.parameters]
     return counts.test(dataset, *(parameters.get("max_examples") for parameters in sampled))

@@ -63,58 +63,39 @@ def _for_seed(override: Mapping[str, Any], seed: int) -> dict[str, Any]:
 
 
 def _short_trainings(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    for dataset in experiment.datasets:
-        models = [
-            model
-            for among, model in experiment.pairs
-            if among == dataset and _epochs(experiment, dataset, model) > 1
-        ]
-        if models:
-            yield {"match": {"dataset": dataset, "model": models}, "training": {"epochs": 1}}
-
-
-def _epochs(experiment: Experiment, dataset: str, model: str) -> int:
-    options = json.loads(experiment.finetune_options(dataset, model, experiment.seeds[0]))
-    return int(options["training"]["epochs"])
+    seed = experiment.seeds[0]
+    for dataset, model in experiment.pairs:
+        options = json.loads(experiment.finetune_options(dataset, model, seed))
+        if int(options["training"]["epochs"]) > 1:
+            yield {"match": {"dataset": dataset, "model": model}, "training": {"epochs": 1}}
 
 
 def _small_samples(experiment: Experiment, examples: int) -> Iterator[dict[str, Any]]:
-    seed = experiment.seeds[0]
+    seed, pairs = experiment.seeds[0], experiment.pairs
     for method, instance in experiment.methods.items():
-        configured = [
-            experiment.explain_options(dataset, model, seed, method)
-            for dataset, model in experiment.pairs
-        ]
+        configured = {experiment.explain_options(*pair, seed, method) for pair in pairs}
         size = _size(examples, instance.entry.facts.passes, configured)
         yield {"match": {"method": method}, "method": {"max_examples": size, "shards": 1}}
         for metric in experiment.metrics:
-            configured = [
-                experiment.evaluate_options(dataset, model, seed, method, metric)
-                for dataset, model in experiment.pairs
-            ]
+            configured = {experiment.evaluate_options(*p, seed, method, metric) for p in pairs}
             size = _size(examples, passes_of(experiment, method, metric), configured)
-            yield {
-                "match": {"method": method, "metric": metric},
-                "metric": {"max_examples": size, "shards": 1},
-            }
+            match = {"method": method, "metric": metric}
+            yield {"match": match, "metric": {"max_examples": size, "shards": 1}}
 
 
 def _small_analyses(analyses: Mapping[str, Any], examples: int) -> dict[str, Any]:
     small = dict(analyses)
     for name, settings in analyses.items():
+        asked = settings or {}
         if "max_examples" in config_options(ANALYSES.get(name)):
-            asked = settings or {}
-            size = _of(examples, _ANALYSIS_PASSES, {asked.get("max_examples")})
-            small[name] = {**asked, "max_examples": size}
+            configured = json.dumps({"max_examples": asked.get("max_examples")})
+            small[name] = {**asked, "max_examples": _size(examples, _ANALYSIS_PASSES, [configured])}
     return small
 
 
-def _size(examples: int, passes: int, configured: list[str]) -> int:
+def _size(examples: int, passes: int, configured: Iterable[str]) -> int:
     """Return the size of a sample; that of the cell with the smallest one where that is less."""
-    return _of(examples, passes, {json.loads(o)["max_examples"] for o in set(configured)})
-
-
-def _of(examples: int, passes: int, sizes: Iterable[int | None]) -> int:
+    sizes = [json.loads(options)["max_examples"] for options in configured]
     wanted = max(examples, examples * _PASSES // passes)
     return min([wanted, *(size for size in sizes if size is not None)])
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Folder, Output, Overrides
-from exparity.costs.estimate import Cost
-from exparity.costs.finished import IDS, Job, read_finished
-from exparity.costs.totals import aligned, gigabytes, hours, totals
+from exparity.costs.finished import Job, read_finished
+from exparity.costs.forecast import aligned, gigabytes, hours, totals
 from exparity.tools.configured import results_of
 
 log = logging.getLogger(__name__)
@@ -71,9 +71,7 @@ def cost(
 def summary(jobs: Sequence[Job]) -> str:
     """Return what finished jobs took, stage by stage, as a table."""
     rows = [["stage", "jobs", "hours", "CPU-hours", "model hours", "memory", "disk"]]
-    for total in totals(
-        (job, Cost(job.seconds, job.cpu_seconds, job.max_rss_mb, job.bytes)) for job in jobs
-    ):
+    for total in totals(jobs):
         wall = hours(total.seconds if total.known else None)
         cpu, model = hours(total.cpu_seconds or 0.0), hours(total.model_seconds)
         size = gigabytes(total.bytes)

@@ -19,7 +19,7 @@ from scipy.stats import spearmanr
 from exparity import compare_groups, evaluate, load_classifier
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
-from exparity.tools.bench._table import markdown
+from exparity.tools.bench import markdown
 
 METHODS = ("gradient_x_input", "lime", "shap")
 METRICS = (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from exparity.jobs.leftovers import cancel_leftovers
+from exparity.jobs.at_start import cancel_leftovers
 
 SQUEUE = """#!/bin/sh
 [ -e {gone} ] || echo "7|{here}|rule_tests_test"

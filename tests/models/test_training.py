@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from exparity import ExparityError, InputError, load_classifier, read_results
-from exparity.artefacts.files import read_artefact
+from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models._loop import TrainingLoop, linear_schedule
@@ -322,5 +323,6 @@ def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path,
         tokenizer.save_pretrained(tmp_path / "model")
     ids = {"dataset": "pairs", "model": "m", "seed": 0}
     with caplog.at_level("WARNING"):
-        predict(tmp_path / "model", data, tmp_path / "p.parquet", ids, {}, "cpu", None)
+        write = partial(write_artefact, ids=ids, stage="finetune", parameters={})
+        predict(tmp_path / "model", data, tmp_path / "p.parquet", write, "cpu", None)
     assert "predicts class 1 for every test example" in caplog.text

@@ -24,7 +24,7 @@ from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
 from exparity.interface import Example
-from exparity.jobs.parts import Parts, Shard, chunk_size, shard_sizes
+from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
 from exparity.stages._texts import check_texts
@@ -142,6 +142,11 @@ def test_time_of_earlier_runs_counts(cell, whole, slow, interrupted, tmp_path, m
     rounding = 0.002
     assert found["work_seconds"] >= earlier + (N // SIZE - 4) * 0.05 - rounding
     assert found["work_seconds"] - earlier <= found["wall_seconds"] + rounding
+
+
+def shard_sizes(examples, passes, count):
+    shards = [chunks_of(range(examples), passes, Shard(k, count)) for k in range(1, count + 1)]
+    return [sum(map(len, shard.values())) for shard in shards]
 
 
 @given(

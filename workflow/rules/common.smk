@@ -9,12 +9,11 @@ from snakemake.utils import update_config
 try:
     from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import pattern_of, stem_of
-    from exparity.jobs.at_start import at_start
+    from exparity.jobs.at_start import at_start, cancel_leftovers
     from exparity.config.command_line import as_in_a_file
     from exparity.config.experiment import check_or_exit, load_or_exit
     from exparity.config.outdated import mark_outdated
     from exparity.core.errors import InputError
-    from exparity.jobs.leftovers import cancel_leftovers
     from exparity.jobs.locks import hold
     from exparity.tools.data import fetch
 except ModuleNotFoundError as error:

@@ -95,7 +95,7 @@ def _small_analyses(analyses: Mapping[str, Any], examples: int) -> dict[str, Any
 
 def _size(examples: int, passes: int, configured: Iterable[str]) -> int:
     """Return the size of a sample; that of the cell with the smallest one where that is less."""
-    sizes = [json.loads(options)["max_examples"] for options in configured]
+    sizes: list[int | None] = [json.loads(options)["max_examples"] for options in configured]
     wanted = max(examples, examples * _PASSES // passes)
     return min([wanted, *(size for size in sizes if size is not None)])
 

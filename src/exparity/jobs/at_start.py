@@ -1,15 +1,28 @@
-"""What a run begins with where another workflow imports this one.
+"""What a run begins with, also where another workflow imports this one.
 
 When a run starts, Snakemake calls one function, that of the main file, which may call those of its
 modules and may forget to. A lock that can be forgotten protects nobody.
+
+A killed run may have left jobs in a SLURM queue. Snakemake does not know them and submits their
+cells anew. A job that ends before its successor starts would be computed twice, because the
+successor begins by deleting the output. So they are ended first; they save what they have, and
+their successors go on with it.
 """
 
 from __future__ import annotations
 
+import getpass
+import shutil
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import ExparityError
+
+_PATIENCE = 90  # seconds; SLURM kills what has not ended 30 after the signal, by default
 
 
 def at_start(workflow: Any, name: str, begin: Callable[[], object]) -> None:
@@ -52,3 +65,30 @@ def _go_first(workflow: Any) -> None:
 
     workflow._onstart = after_modules(workflow._onstart)
     workflow.onstart = onstart
+
+
+def cancel_leftovers(folder: Path | None = None) -> None:
+    """Cancel the folder's jobs, and wait until they are gone; call it with the folder's lock held.
+
+    Args:
+        folder: where Snakemake ran; the current folder if None.
+    """
+    if shutil.which("squeue") is None:
+        return
+    left = _jobs_of(folder or Path.cwd())
+    if not left:
+        return
+    subprocess.run(["scancel", *left], check=False)
+    deadline = time.monotonic() + _PATIENCE
+    while _jobs_of(folder or Path.cwd()) and time.monotonic() < deadline:
+        time.sleep(1)
+    jobs = "1 job" if len(left) == 1 else f"{len(left)} jobs"
+    print(f"exparity: cancelled {jobs} that an earlier run had left in the queue", file=sys.stderr)
+
+
+def _jobs_of(folder: Path) -> list[str]:
+    """Ids of the jobs that Snakemake submitted from a folder; it puts the rule in the comment."""
+    command = ["squeue", "--noheader", "--user", getpass.getuser(), "--format=%A|%Z|%k"]
+    queue = subprocess.run(command, capture_output=True, text=True, check=False).stdout
+    jobs = (line.split("|", 2) for line in queue.splitlines())
+    return [id for id, where, rule in jobs if where == str(folder) and rule.startswith("rule_")]

@@ -6,7 +6,6 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,7 +14,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.device import give_back_memory, make_repeatable
 from exparity.core.progress import Progress
 from exparity.interface import Example
-from exparity.jobs.parts import Job, Shard, open_parts
+from exparity.jobs.parts import WHOLE, Job, Shard, open_parts
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -27,27 +26,9 @@ Compute = Callable[[Sequence[Example]], tuple[list[dict[str, Any]], dict[str, An
 """From the examples of one part to their rows, and facts about the part."""
 
 
-@dataclass(frozen=True)
-class Work:
-    """What a stage does with the examples of a cell.
-
-    Attributes:
-        doing: what the progress says.
-        passes: model passes per example, roughly.
-        load: returns the model, which has a ``device``; None for work without one, which is over
-            before saving pays.
-        begin: from the model, the parts to do, and whether no earlier job has done any, to
-            what computes a part. Finds out first what would go wrong.
-        known: what the artefact says of itself, unless the parts say otherwise.
-        since: when the job began.
-    """
-
-    doing: str
-    passes: int
-    load: Callable[[], Any] | None
-    begin: Callable[[Any, Chunks, bool], Compute]
-    known: Mapping[str, Any]
-    since: float
+Begin = Callable[[Any, Chunks, bool], Compute]
+"""From the model, the parts to do, and whether no earlier job did any, to what computes a part.
+Finds out first what would go wrong."""
 
 
 def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
@@ -62,32 +43,37 @@ def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     return {**whole, **({"notes": notes} if notes else {})}
 
 
-def run(job: Job, examples: Sequence[Example], work: Work, shard: Shard) -> pa.Table | None:
+def run(
+    job: Job, examples: Sequence[Example], begin: Begin, shard: Shard = WHOLE
+) -> pa.Table | None:
     """Compute the rows of a job and write its artefact.
 
     Args:
         job: what is made, and what it depends on.
         examples: all examples of the cell.
-        work: how its rows are computed.
+        begin: returns what computes the rows.
         shard: which of the examples are this job's.
 
     Returns:
         The artefact's table; None if another job has written it meanwhile.
     """
-    with open_parts(job, examples, work.passes, shard, save=work.load is not None) as parts:
+    with open_parts(job, examples, shard) as parts:
         if parts.finished:
             return None
-        model = work.load() if work.load else None
+        model = job.load() if job.load else None
         todo = parts.todo
-        compute = work.begin(model, list(todo.values()), not parts.done)
-        with Progress(sum(map(len, todo.values())), work.doing) as progress:
-            for position, part in parts.each():
+        compute = begin(model, list(todo.values()), not parts.done)
+        last = time.monotonic()
+        with Progress(sum(map(len, todo.values())), job.doing) as progress:
+            for position, part in todo.items():
                 rows, facts = compute(part)
-                parts.add(position, rows, **facts)
+                now = time.monotonic()
+                parts.add(position, rows, seconds=round(now - last, 3), **facts)
+                last = now
                 progress.advance(len(part))
                 if model:
                     give_back_memory()
-        seconds, device = time.monotonic() - work.since, model.device if model else "cpu"
+        seconds, device = time.monotonic() - job.since, str(model.device if model else "cpu")
         log.info("%d examples in %.1f s on %s", progress.done, seconds, device)
         table = parts.table()
         write_artefact(
@@ -97,10 +83,10 @@ def run(job: Job, examples: Sequence[Example], work: Work, shard: Shard) -> pa.T
             job.ids,
             stage=job.stage,
             parameters=job.parameters,
-            device=str(device),
+            device=device,
             seconds=seconds,
             extra={
-                **work.known,
+                **job.known,
                 **merged(parts.done.values()),
                 **parts.provenance,
                 **parts.spent(),

@@ -12,8 +12,7 @@ import hashlib
 import json
 import logging
 import shutil
-import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -61,9 +60,12 @@ class Shard:
         return f"{self.index}/{self.of}"
 
 
+WHOLE = Shard()
+
+
 @dataclass(frozen=True)
 class Job:
-    """What the rows of a job depend on.
+    """What a stage does with the examples of a cell, and what its rows depend on.
 
     Attributes:
         output: the artefact to write.
@@ -74,6 +76,12 @@ class Job:
         files: input files.
         checkpoint: folder of the classifier, if it is run.
         sources: implementing modules.
+        passes: model passes per example, roughly.
+        load: returns the model, which has a ``device``; None for work without one, which is over
+            before saving pays.
+        doing: what the progress says.
+        known: what the artefact says of itself, unless the parts say otherwise.
+        since: when the job began.
     """
 
     output: Path
@@ -84,6 +92,11 @@ class Job:
     files: Sequence[Path]
     checkpoint: Path | None
     sources: Sequence[Path]
+    passes: int
+    load: Callable[[], Any] | None
+    doing: str
+    known: Mapping[str, Any]
+    since: float
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""
@@ -94,9 +107,8 @@ class Job:
             names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
             inputs += [f"{name} {digests[name]}" for name in names]
         digest = source_digest(*(path for path in self.sources if path.is_file()))
-        return _digest(
-            version("exparity"), self.stage, self.ids, self.parameters, inputs, digest
-        )  # fmt: skip
+        cell = self.stage, self.ids, self.parameters
+        return _digest(version("exparity"), *cell, inputs, digest)
 
 
 def _digest(*facts: Any) -> str:
@@ -104,7 +116,6 @@ def _digest(*facts: Any) -> str:
 
 
 def _seconds(done: Mapping[int, Mapping[str, Any]]) -> float:
-    """Return what finished chunks took."""
     return float(sum(facts.get("seconds", 0.0) for facts in done.values()))
 
 
@@ -138,7 +149,6 @@ class Parts:
     known: bool = False
     earlier_seconds: float = 0.0
     _tables: dict[int, pa.Table] = field(default_factory=dict)
-    _since: float = 0.0
 
     @property
     def todo(self) -> dict[int, Sequence[Example]]:
@@ -146,48 +156,29 @@ class Parts:
         return {at: chunk for at, chunk in self.chunks.items() if at not in self.done}
 
     @property
-    def total(self) -> int:
-        """Examples of the job."""
-        return sum(map(len, self.chunks.values()))
-
-    @property
     def kept(self) -> int:
         """Examples that a restarted job need not compute again."""
         return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
 
-    def each(self) -> Iterator[tuple[int, Sequence[Example]]]:
-        """Yield the chunks that are still to be computed, and time them from here on."""
-        self._since = time.monotonic()
-        yield from self.todo.items()
-
     def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
-        """Keep the rows of a finished chunk, and facts about it."""
-        now = time.monotonic()
-        facts["seconds"] = round(now - (self._since or now), 3)
-        self._since = now
+        """Keep the rows of a finished chunk, and facts about it, such as its ``seconds``."""
         table = table_of(self.job.output, self.job.artefact, rows, self.job.ids)
         if self.folder is None:
             self._tables[position] = table
         else:
-            facts = {**facts, "fingerprint": self._fingerprint(position)}
+            facts["fingerprint"] = self._fingerprint(position)
             save_parquet(self._path(position), table, facts)
         self.done[position] = facts
 
     def spent(self) -> dict[str, float]:
-        """Return the time that grew with the examples, as the artefact's metadata have it.
-
-        ``work_seconds`` is that of all chunks, ``earlier_seconds`` that of those which an
-        interrupted run of the same job has left.
-        """
-        return {
-            "work_seconds": round(_seconds(self.done), 3),
-            "earlier_seconds": round(self.earlier_seconds, 3),
-        }
+        """Return the time that all chunks took, and those that an interrupted run has left."""
+        spent = {"work_seconds": _seconds(self.done), "earlier_seconds": self.earlier_seconds}
+        return {name: round(seconds, 3) for name, seconds in spent.items()}
 
     def table(self) -> pa.Table:
         """Return the rows of all chunks as the artefact has them."""
         if self.folder is None:
-            tables = [self._tables[at] for at in sorted(self.chunks)]
+            tables = list(self._tables.values())
         else:
             tables = [read_parquet(self._path(at))[0] for at in sorted(self.chunks)]
         return join_tables(self.job.artefact, tables)
@@ -203,17 +194,15 @@ class Parts:
         """Find the parts of an earlier run; delete those that do not belong to this job."""
         assert self.folder is not None
         positions = {self._path(at): at for at in self.chunks}
-        stale, damaged = 0, 0
+        stale = damaged = 0
         for path in sorted(self.folder.glob("*.part")):
-            facts: dict[str, Any] = {}
             try:
-                facts = read_parquet(path)[1]
+                facts, position = read_parquet(path)[1], positions.get(path)
             except InputError:
                 damaged += 1
             else:
-                at = positions.get(path)
-                if at is not None and facts.get("fingerprint") == self._fingerprint(at):
-                    self.done[at] = facts
+                if position is not None and facts.get("fingerprint") == self._fingerprint(position):
+                    self.done[position] = facts
                     continue
                 stale += 1
             path.unlink()
@@ -222,55 +211,44 @@ class Parts:
         if stale or damaged:
             reasons = ["inputs, parameters or source changed"] * bool(stale)
             reasons += [f"{damaged} unreadable"] * bool(damaged)
-            files = "file" if stale + damaged == 1 else "files"
-            log.info(
-                "discarded %d part %s of an earlier run: %s",
-                stale + damaged, files, "; ".join(reasons),
-            )  # fmt: skip
+            files, why = "file" if stale + damaged == 1 else "files", "; ".join(reasons)
+            log.info("discarded %d part %s of an earlier run: %s", stale + damaged, files, why)
         self.earlier_seconds = _seconds(self.done)
         if self.done:
-            log.info("%d of %d examples are taken over from an earlier run", self.kept, self.total)
+            total = sum(map(len, self.chunks.values()))
+            log.info("%d of %d examples are taken over from an earlier run", self.kept, total)
 
 
-def shard_sizes(examples: int, passes: int, shards: int) -> list[int]:
-    """Return how many of a cell's examples each of its shards has.
+def chunks_of(
+    examples: Sequence[Example], passes: int, shard: Shard
+) -> dict[int, Sequence[Example]]:
+    """Return a shard's chunks of a cell's examples, by their position among all chunks.
 
     Args:
-        examples: those of the cell.
+        examples: all examples of the cell.
         passes: model passes per example, roughly.
-        shards: jobs that share them.
+        shard: which of them.
     """
     size = chunk_size(passes)
-    firsts = range(0, examples, size)
-    return [
-        sum(min(size, examples - first) for first in firsts[shard::shards])
-        for shard in range(shards)
-    ]
+    firsts = list(enumerate(range(0, len(examples), size)))[shard.index - 1 :: shard.of]
+    return {position: examples[first : first + size] for position, first in firsts}
 
 
 @contextmanager
-def open_parts(
-    job: Job, examples: Sequence[Example], passes: int, shard: Shard, *, save: bool = True
-) -> Iterator[Parts]:
+def open_parts(job: Job, examples: Sequence[Example], shard: Shard) -> Iterator[Parts]:
     """Open the parts of a job; they are removed after the block if it ended well.
 
     Args:
         job: what is made.
         examples: all examples of the cell.
-        passes: model passes per example, roughly.
         shard: which of them are this job's.
-        save: False for jobs that are over before saving would pay.
 
     Yields:
         The parts. The block writes the artefact, unless it is ``finished``.
     """
-    size = chunk_size(passes)
-    firsts = list(enumerate(range(0, len(examples), size)))
-    chunks = {
-        at: examples[first : first + size] for at, first in firsts[shard.index - 1 :: shard.of]
-    }
+    chunks = chunks_of(examples, job.passes, shard)
     folder = job.output.with_name(f"{job.output.name}.parts")
-    parts = Parts(job, chunks, folder if save and len(chunks) > 1 else None)
+    parts = Parts(job, chunks, folder if job.load and len(chunks) > 1 else None)
     try:
         if parts.folder or shard.of > 1:
             parts.key = job.fingerprint()
@@ -287,7 +265,7 @@ def open_parts(
             yield parts
     except Stopped as stopped:
         if parts.known:
-            stopped.kept, stopped.total = parts.kept, parts.total
+            stopped.kept, stopped.total = parts.kept, sum(map(len, chunks.values()))
         raise
 
 

@@ -50,6 +50,7 @@ class StateFolder:
     def __init__(self, folder: Path, fingerprint: str) -> None:
         self.folder = folder
         self.fingerprint = fingerprint
+        self.earlier_seconds = 0.0  # what the epochs took that an interrupted job has left
 
     def save(self, snapshot: Snapshot) -> None:
         """Write a snapshot, then drop all but the one before, for the case that this one rots.
@@ -94,6 +95,8 @@ class StateFolder:
                 self.clear()
                 return None
             tensors = {name: load_file(latest / f"{name}.safetensors") for name in _TENSORS}
+            epochs = facts.get("history", ())
+            self.earlier_seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
             return Snapshot(**tensors, facts=facts)
         return None
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from exparity.core.errors import InputError
@@ -27,23 +26,21 @@ def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> 
         InputError: names the first text without any token to explain, or the tokenizer does not
             know the data's words.
     """
-    kept: list[Encoding] = []
+    first: list[Encoding] = []
     cut = unknown = total = 0
     for position, chunk in enumerate(chunks):
-        found = encode(classifier, chunk)
-        cut += sum(encoding.truncated for encoding in found)
-        for encoding in found:
+        encodings = encode(classifier, chunk)
+        first = first if position else encodings
+        cut += sum(encoding.truncated for encoding in encodings)
+        for encoding in encodings:
             content = encoding.token_ids[~encoding.special_mask]
             unknown += int((content == classifier.tokenizer.unk_token_id).sum())
             total += len(content)
-        kept = kept if position else found
     check_known(classifier.tokenizer, unknown, total)
     if cut:
-        log.warning(
-            "%d of %d texts are longer than %d tokens and were cut",
-            cut, sum(map(len, chunks)), classifier.max_length,
-        )  # fmt: skip
-    return kept
+        texts, limit = sum(map(len, chunks)), classifier.max_length
+        log.warning("%d of %d texts are longer than %d tokens and were cut", cut, texts, limit)
+    return first
 
 
 def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding]:
@@ -52,30 +49,14 @@ def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding
     Raises:
         InputError: names the first text without any token to explain.
     """
-    with _one_warning_a_job():
-        try:
-            return classifier.encode([example.words for example in examples])
-        except InputError:
-            for example in examples:
-                _check(classifier, example)
-            raise
-
-
-def _check(classifier: Classifier, example: Example) -> None:
-    try:
-        classifier.encode([example.words])
-    except InputError as error:
-        reason = str(error).partition(": ")[2]  # without the position in a list of one
-        raise InputError(f"example '{example.example_id}': {reason}") from None
-
-
-@contextmanager
-def _one_warning_a_job() -> Iterator[None]:
-    """Keep the encoder from counting cut texts chunk by chunk: :func:`check_texts` does it once."""
     encoder = logging.getLogger("exparity.engine.encoding")
-    before = encoder.level
-    encoder.setLevel(logging.ERROR)
+    level = encoder.level
+    encoder.setLevel(logging.ERROR)  # check_texts counts the texts of all chunks that are cut
     try:
-        yield
+        return classifier.encode([example.words for example in examples])
+    except InputError as error:
+        position, _, reason = str(error).removeprefix("text ").partition(": ")
+        name = examples[int(position)].example_id
+        raise InputError(f"example '{name}': {reason}") from None
     finally:
-        encoder.setLevel(before)
+        encoder.setLevel(level)

@@ -13,7 +13,7 @@ import pyarrow as pa
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
-from exparity.interface import first_stray
+from exparity.interface import Example, first_stray
 
 _CELL = ("dataset", "model", "seed")
 _MADE_BY = {"predictions": "finetune", "explanations": "explain", "scores": "evaluate"}
@@ -41,6 +41,11 @@ def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
 def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return dataset, model and seed of an artefact from :func:`read_examples`."""
     return {name: metadata["wildcards"][name] for name in _CELL}
+
+
+def key_of(example: Example) -> dict[str, Any]:
+    """Return the values of the columns :data:`~exparity.artefacts.schemas.KEY` of an example."""
+    return {name: getattr(example, name) for name in ("example_id", "group", "match_id")}
 
 
 def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:

@@ -29,12 +29,12 @@ from exparity.core.flags import (
 from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.interface import SPECIAL_WORD, Example, Explanation, MethodFacts, Origin
-from exparity.jobs.loop import Chunks, Compute, Work, load, run
+from exparity.interface import SPECIAL_WORD, Example, Explanation, MethodFacts, MetricFacts, Origin
+from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_options
-from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
 
 if TYPE_CHECKING:
@@ -94,24 +94,14 @@ def evaluate_cell(
     metric_id = metric_id or use
     entry = METRICS.get(use)
     options = complete(metric_options(entry), params, f"metric {metric_id}")
-    prepared = read_prepared(data, "test")
-    table, metadata = read_examples(explanations, "explanations")
-    require_same_cell(
-        (data, {"dataset": prepared.dataset}),
-        (explanations, cell_of(metadata)),
-        (checkpoint or "", checkpoint_ids(checkpoint) if checkpoint else {}),
-    )
+    prepared, table, metadata = _read(data, explanations, checkpoint)
     chosen = _chosen(prepared, table, max_examples, explanations, data)
-    if entry.facts.needs == "rationale" and all(e.rationale is None for e in chosen):
-        raise InputError(
-            f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
-            "with; leave the metric out for this data"
-        )
-    if entry.facts.runs_model and checkpoint is None:
-        raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
+    _check_needs(entry, metric_id, chosen, data, checkpoint)
     explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
     if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
         precision = "fp32"
+    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
+    loader = partial(load, checkpoint, precision, device, threads, **machine)
     job = Job(
         output,
         "scores",
@@ -121,28 +111,51 @@ def evaluate_cell(
         files=[data, explanations],
         checkpoint=checkpoint if entry.facts.runs_model else None,
         sources=[entry.source, *SHARED_SOURCES, *([explainer.source] if explainer else [])],
+        passes=entry.facts.passes * (explainer.facts.passes if explainer else 1),
+        load=loader if entry.facts.runs_model else None,
+        doing=f"evaluating {metric_id}",
+        known={
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "flags": metadata.get("flags", []),
+            "bounds": entry.facts.bounds,
+        },
+        since=start,
     )
-    known = {
-        "groups": list(prepared.groups),
-        "attribute": prepared.attribute,
-        "flags": metadata.get("flags", []),
-        "bounds": entry.facts.bounds,
-    }
-    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
-    loader = partial(load, checkpoint, precision, device, threads, **machine)
-    work = Work(
-        f"evaluating {metric_id}",
-        entry.facts.passes * (explainer.facts.passes if explainer else 1),
-        loader if entry.facts.runs_model else None,
-        partial(_evaluating, job, table, _origins(metadata)),
-        known,
-        start,
-    )
-    written = run(job, chosen, work, share)
-    scores = np.zeros(0) if written is None else written.column("score").to_numpy()
+    scored = run(job, chosen, partial(_evaluating, job, table, _origins(metadata)), share)
+    scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
         log.warning("%s is undefined for %d of %d examples", metric_id, undefined, len(scores))
+
+
+def _read(
+    data: Path, explanations: Path, checkpoint: Path | None
+) -> tuple[PreparedData, pa.Table, dict[str, Any]]:
+    prepared = read_prepared(data, "test")
+    table, metadata = read_examples(explanations, "explanations")
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (explanations, cell_of(metadata)),
+        (checkpoint or "", checkpoint_ids(checkpoint) if checkpoint else {}),
+    )
+    return prepared, table, metadata
+
+
+def _check_needs(
+    entry: Entry[MetricFacts],
+    metric_id: str,
+    examples: Sequence[Example],
+    data: Path,
+    checkpoint: Path | None,
+) -> None:
+    if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
+        raise InputError(
+            f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
+            "with; leave the metric out for this data"
+        )
+    if entry.facts.runs_model and checkpoint is None:
+        raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
 
 
 def _evaluating(
@@ -159,16 +172,18 @@ def _evaluating(
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         keys = [example.example_id for example in part]
+        stored = explained.take([positions[key] for key in keys]).to_pylist()
         explanations = [
             _explanation(example, row, origin_of(example.example_id))
-            for example, row in zip(
-                part, explained.take([positions[key] for key in keys]).to_pylist(), strict=True
-            )
+            for example, row in zip(part, stored, strict=True)
         ]
         notes: Counter[str] = Counter()
         values = evaluate_keyed(classifier, explanations, keys, use, seed, options, notes)
-        rows = [_row(e, value) for e, value in zip(part, values, strict=True)]
-        return rows, {"notes": dict(notes)}
+        scores = [
+            {**key_of(example), "score": float(value)}
+            for example, value in zip(part, values, strict=True)
+        ]
+        return scores, {"notes": dict(notes)}
 
     return compute
 
@@ -206,15 +221,6 @@ def _origins(metadata: Mapping[str, Any]) -> Callable[[str], Origin | None]:
         return lambda key: None
     seed = int(metadata["wildcards"]["seed"])
     return lambda key: Origin(call["use"], call["params"], seed, key)
-
-
-def _row(example: Example, value: float) -> dict[str, Any]:
-    return {
-        "example_id": example.example_id,
-        "group": example.group,
-        "match_id": example.match_id,
-        "score": float(value),
-    }
 
 
 def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:

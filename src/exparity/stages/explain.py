@@ -28,7 +28,7 @@ from exparity.core.flags import (
 from exparity.core.options import complete
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
-from exparity.jobs.loop import Chunks, Compute, Work, load, run
+from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS, Training
 from exparity.stages._texts import check_texts, encode
@@ -117,41 +117,28 @@ def explain_cell(
     columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
     predicted = dict(zip(*columns, strict=True))
     chosen = _chosen(prepared.split("test"), predicted, examples, max_examples, predictions)
+    sampled = {"target": target, "examples": examples, "max_examples": max_examples}
+    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     job = Job(
         output,
         "explanations",
         "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
-        {
-            "use": use,
-            "params": options,
-            "target": target,
-            "examples": examples,
-            "max_examples": max_examples,
-            "precision": precision,
-        },
+        {"use": use, "params": options, **sampled, "precision": precision},
         files=[data, predictions],
         checkpoint=checkpoint,
         sources=[entry.source],
+        passes=entry.facts.passes,
+        load=partial(load, checkpoint, precision, device, threads, **machine),
+        doing=f"explaining with {method_id}",
+        known={"n_truncated": 0, "flags": []},
+        since=start,
     )
-    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
-    work = Work(
-        f"explaining with {method_id}",
-        entry.facts.passes,
-        partial(load, checkpoint, precision, device, threads, **machine),
-        partial(_explaining, job, predicted),
-        {"n_truncated": 0, "flags": []},
-        start,
-    )
-    run(job, chosen, work, share)
+    run(job, chosen, partial(_explaining, job, predicted), share)
 
 
 def _explaining(
-    job: Job,
-    predicted: Mapping[str, int],
-    classifier: Classifier,
-    chunks: Chunks,
-    afresh: bool,
+    job: Job, predicted: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
     """Return what explains a part, once some texts have shown that scores mean anything."""
     from exparity.engine.preflight import check_attributions, check_wrapper

@@ -5,22 +5,27 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import os
 import shutil
+import subprocess
+import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from types import MappingProxyType
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, current_lineage
+from exparity.core.device import make_repeatable, resolve_device
 from exparity.core.digest import source_digest
+from exparity.core.errors import ExparityError
 from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, TokenBudget
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.files import sha256_of
@@ -29,11 +34,17 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
 from exparity.jobs.locks import job_lock
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
-from exparity.models.snapshots import Snapshot, StateFolder
+from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
-from exparity.stages._launch import is_launched, launch
+from exparity.stages.cell import key_of
+
+if TYPE_CHECKING:
+    from exparity.models.training import Trained
 
 log = logging.getLogger(__name__)
+Write = Callable[..., None]
+""":func:`~exparity.artefacts.files.write_artefact` of a cell."""
+_LAUNCHED = "EXPARITY_LAUNCHED"
 
 
 def finetune_cell(
@@ -76,68 +87,97 @@ def finetune_cell(
     Raises:
         InputError: bad data, model or training.
     """
-    from exparity.core.device import make_repeatable, resolve_device
-    from exparity.models.checkpoints import quiet_transformers
     from exparity.models.training import finetune
 
     start = time.monotonic()
     model_id = model_id or output.parent.name
-    model_spec = build(ModelSpec, model, f"model {model_id}")
-    training_spec = build(TrainingSpec, training, "training")
-    if training_spec.processes > 1 and not is_launched():
-        launch(training_spec.processes)
+    specs = build(ModelSpec, model, f"model {model_id}"), build(TrainingSpec, training, "training")
+    processes, held_out = specs[1].processes, specs[1].validation_share
+    if processes > 1 and not is_launched():
+        launch(processes)
         return
     make_repeatable(threads)
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     interventions = _interventions(debias, counterfactuals)
-    parameters = {"model": asdict(model_spec), "training": asdict(training_spec), **interventions}
-    key = [sha256_of(data), parameters, seed, digest, *_digests(interventions)]
-    fingerprint = hashlib.sha256(json.dumps(key, sort_keys=True).encode()).hexdigest()
-    state = output.with_name(f"{output.name}.state")
+    parameters = {"model": asdict(specs[0]), "training": asdict(specs[1]), **interventions}
+    fingerprint = _fingerprint(sha256_of(data), parameters, seed, digest, *_digests(interventions))
+    snapshots = StateFolder(output.with_name(f"{output.name}.state"), fingerprint)
     if _finished(output, predictions, fingerprint):
         return
-    training_set = TrainingSet.of(prepared, training_spec.validation_share, seed)
-    training_set = _debiased(training_set, prepared, interventions)
-    train = partial(finetune, training_set, model_spec, training_spec, device=device)
-    if _rank() > 0:
-        train(state=StateFolder(state, fingerprint))
+    training_set = _debiased(prepared, held_out, seed, interventions)
+    train = partial(finetune, training_set, *specs, state=snapshots, device=device)
+    if int(os.environ.get("RANK", "0")) > 0:  # one of several that train one model together
+        train()
         return
     with job_lock(output.with_name(f".{output.name}.lock")):
         if _finished(output, predictions, fingerprint):
             log.info("%s: finished by another job meanwhile", output)
             return
-        snapshots = _TimedFolder(state, fingerprint)
-        trained = train(state=snapshots)
+        trained = train()
         temporary = output.with_name(f".{output.name}.tmp")
-        shutil.rmtree(temporary, ignore_errors=True)
-        with quiet_transformers(), saving(output):
-            trained.model.save_pretrained(temporary)
-            trained.tokenizer.save_pretrained(temporary)
+        with saving(output):
+            _save(trained, temporary)
         write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
-        used: dict[str, Any] = {
-            "device": str(resolve_device(device)),
-            "seconds": time.monotonic() - start,
-        }
-        records = [asdict(record) for record in trained.history]
-        spent = {
-            "work_seconds": round(sum(record.seconds for record in trained.history), 3),
-            "earlier_seconds": round(snapshots.earlier_seconds, 3),
-        }
-        write(temporary / _name("history"), "history", records, **used, extra=spent)
+        used = {"device": str(resolve_device(device)), "seconds": time.monotonic() - start}
+        _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
         write(temporary / _name("training_set"), "training_set", training_set.rows())
-        manifest = {
-            **ids,
-            "fingerprint": fingerprint,
-            "version": version("exparity"),
-            "lineage": current_lineage(),
-        }
-        write_manifest(temporary / MANIFEST, manifest)
-        predict(temporary, prepared, predictions, ids, parameters, device, token_budget)
+        manifest = {**ids, "fingerprint": fingerprint, "version": version("exparity")}
+        write_manifest(temporary / MANIFEST, {**manifest, "lineage": current_lineage()})
+        predict(temporary, prepared, predictions, write, device, token_budget)
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
         sync(output.parent)
-        shutil.rmtree(state, ignore_errors=True)
+        snapshots.clear()
+
+
+def _fingerprint(*made_from: Any) -> str:
+    return hashlib.sha256(json.dumps(made_from, sort_keys=True).encode()).hexdigest()
+
+
+def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write: Write) -> None:
+    work_seconds = sum(epoch.seconds for epoch in trained.history)
+    spent = {"work_seconds": work_seconds, "earlier_seconds": earlier_seconds}
+    epochs = [asdict(epoch) for epoch in trained.history]
+    extra = {name: round(seconds, 3) for name, seconds in spent.items()}
+    write(folder / _name("history"), "history", epochs, extra=extra)
+
+
+def _save(trained: Trained, folder: Path) -> None:
+    from exparity.models.checkpoints import quiet_transformers
+
+    shutil.rmtree(folder, ignore_errors=True)
+    with quiet_transformers():
+        trained.model.save_pretrained(folder)
+        trained.tokenizer.save_pretrained(folder)
+
+
+def is_launched() -> bool:
+    """Tell whether this process is one of several, which accelerate tells by their rank.
+
+    Raises:
+        ExparityError: it was started as one of them, and has no rank.
+    """
+    if "LOCAL_RANK" in os.environ:
+        return True
+    if _LAUNCHED in os.environ:
+        # Should a launcher not tell a process its place, it must not launch others in turn.
+        raise ExparityError("a training process was started without a rank")
+    return False
+
+
+def launch(processes: int) -> None:
+    """Run this same command in several processes.
+
+    Raises:
+        ExparityError: one failed.
+    """
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    count = ["--nproc-per-node", str(processes)]
+    command = [*launcher, *count, "-m", "exparity", *sys.argv[1:]]
+    environment = {**os.environ, _LAUNCHED: "1"}
+    if subprocess.run(command, env=environment, check=False).returncode:
+        raise ExparityError(f"training with {processes} processes failed; see above")
 
 
 def _name(artefact: str) -> str:
@@ -151,8 +191,8 @@ def _interventions(
     """Return what artefacts say of the interventions in a training: nothing where there is none."""
     if not debias:
         return {}
-    used = {key: _call(counterfactuals) for key in ["counterfactuals"] if counterfactuals}
-    return {"debias": [_call(one) for one in debias], **used}
+    generator = {"counterfactuals": _call(counterfactuals)} if counterfactuals else {}
+    return {"debias": [_call(one) for one in debias], **generator}
 
 
 def _call(settings: Mapping[str, Any]) -> dict[str, Any]:
@@ -173,33 +213,14 @@ def _digests(interventions: Mapping[str, Any]) -> list[str]:
 
 
 def _debiased(
-    training_set: TrainingSet, data: PreparedData, interventions: Mapping[str, Any]
+    data: PreparedData, validation_share: float, seed: int, interventions: Mapping[str, Any]
 ) -> TrainingSet:
-    if not interventions:
-        return training_set
+    """Return what is trained on, after the interventions in it."""
+    training_set = TrainingSet.of(data, validation_share, seed)
     if "counterfactuals" in interventions:
         make = counterfactuals_of(data, **interventions["counterfactuals"])
         training_set = replace(training_set, counterfactuals=make)
-    return apply(training_set, interventions["debias"])
-
-
-class _TimedFolder(StateFolder):
-    """Snapshots that tell what the epochs took which an interrupted job has left."""
-
-    earlier_seconds = 0.0
-
-    def load(self) -> Snapshot | None:
-        snapshot = super().load()
-        if snapshot is not None:
-            self.earlier_seconds = sum(epoch["seconds"] for epoch in snapshot.facts["history"])
-        return snapshot
-
-
-def _rank() -> int:
-    """Return this process's place among those that train one model; 0 for a single one."""
-    import os
-
-    return int(os.environ.get("RANK", "0"))
+    return apply(training_set, interventions["debias"]) if interventions else training_set
 
 
 def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
@@ -216,12 +237,20 @@ def predict(
     checkpoint: Path,
     data: PreparedData,
     output: Path,
-    ids: Mapping[str, str | int],
-    parameters: Mapping[str, Any],
+    write: Write,
     device: str,
     token_budget: int | None,
 ) -> None:
-    """Predict the test split with a saved checkpoint and write the predictions artefact."""
+    """Predict the test split with a saved checkpoint.
+
+    Args:
+        checkpoint: its folder.
+        data: the data.
+        output: the predictions artefact to write.
+        write: writes it.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        token_budget: padded tokens per batch; by device if None.
+    """
     from exparity.engine import load_classifier
 
     start = time.monotonic()
@@ -235,24 +264,10 @@ def predict(
     counts = np.bincount(predicted, minlength=classifier.n_classes)
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
+    outcomes = zip(examples, probabilities.tolist(), predicted.tolist(), strict=True)
     rows = [
-        {
-            "example_id": e.example_id,
-            "group": e.group,
-            "match_id": e.match_id,
-            "label": e.label,
-            "probabilities": probabilities[i].tolist(),
-            "predicted": int(predicted[i]),
-        }
-        for i, e in enumerate(examples)
+        {**key_of(e), "label": e.label, "probabilities": probability, "predicted": label}
+        for e, probability, label in outcomes
     ]
-    write_artefact(
-        output,
-        "predictions",
-        rows,
-        ids,
-        stage="finetune",
-        parameters=parameters,
-        device=str(classifier.device),
-        seconds=time.monotonic() - start,
-    )
+    seconds = time.monotonic() - start
+    write(output, "predictions", rows, device=str(classifier.device), seconds=seconds)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import time
 from collections.abc import Mapping
@@ -22,36 +23,10 @@ from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
+from exparity.resources import resource
 from exparity.stats.significance import count_significant
 
 log = logging.getLogger(__name__)
-
-_WORD = {"type": "string"}
-_PAIR = {"type": "array", "prefixItems": [_WORD, {"type": ["string", "null"]}], "minItems": 2}
-_PAIRS = {"type": ["array", "object"], "items": _PAIR}
-_NEEDED = {
-    "title": _WORD,
-    **dict.fromkeys(("pairs", "methods", "metrics", "datasets"), _PAIRS),
-    "seeds": {"type": "array", "items": {"type": "integer"}},
-    "statistics": {
-        "type": "object",
-        "required": ["alpha", "threshold", "family"],
-        "properties": {"family": {"type": "array", "items": _WORD}},
-        "additionalProperties": {"type": "number"},
-    },
-    "controls": {
-        "type": "object",
-        "required": ["permutation"],
-        "properties": {"permutation": {"type": "object", "required": ["repeats"]}},
-    },
-    "report": {"type": "object", "required": ["figures"]},
-}
-# What the report cannot do without, of what the workflow passes.
-_OPTIONS = {
-    "type": "object",
-    "required": [*_NEEDED],
-    "properties": {**_NEEDED, "models": _PAIRS, "analyses": {"type": "object"}},
-}
 
 
 def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
@@ -68,7 +43,8 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
     Raises:
         InputError: an option is missing, or an artefact of the grid is missing or damaged.
     """
-    error = violation(_OPTIONS, options)
+    schema = resource("report_options.schema.json").read_text(encoding="utf-8")
+    error = violation(json.loads(schema), options)
     if error is not None:
         place = ".".join(["--options", *map(str, error.absolute_path)])
         raise InputError(
@@ -114,9 +90,9 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
 def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Comparison | None:
     """Return the results beside published ones; None if nothing of the grid was published."""
     for name in STUDIES:
-        found = compare_results(results, study.rows, options, study=name)
-        if found.matches:
-            return found
+        comparison = compare_results(results, study.rows, options, study=name)
+        if comparison.matches:
+            return comparison
     return None
 
 

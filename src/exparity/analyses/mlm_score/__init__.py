@@ -21,9 +21,9 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Example, Range
-from exparity.jobs.loop import Work, run
-from exparity.jobs.parts import Job, Shard
-from exparity.stages.cell import checkpoint_ids, require_same_cell
+from exparity.jobs.loop import run
+from exparity.jobs.parts import Job
+from exparity.stages.cell import checkpoint_ids, key_of, require_same_cell
 
 if TYPE_CHECKING:
     from exparity.models.spec import ModelSpec
@@ -163,16 +163,13 @@ def mlm_score_cell(
         files=[data],
         checkpoint=checkpoint,
         sources=[Path(__file__)],
+        passes=_PASSES,
+        load=partial(load_masked_lm, checkpoint, original, revision, device, token_budget),
+        doing="asking for masked words",
+        known={"groups": list(prepared.groups), "attribute": prepared.attribute},
+        since=start,
     )
-    work = Work(
-        "asking for masked words",
-        _PASSES,
-        partial(load_masked_lm, checkpoint, original, revision, device, token_budget),
-        lambda model, chunks, afresh: lambda part: (_rows(model, part), {}),
-        {"groups": list(prepared.groups), "attribute": prepared.attribute},
-        start,
-    )
-    run(job, chosen, work, Shard())
+    run(job, chosen, lambda model, chunks, afresh: lambda part: (_rows(model, part), {}))
 
 
 def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[str, Any]]:
@@ -196,9 +193,7 @@ def _rows(model: MaskedLanguageModel, examples: Sequence[Example]) -> list[dict[
         of_token = np.array([question.of_token for question in part], dtype=bool)
         rows.append(
             {
-                "example_id": example.example_id,
-                "group": example.group,
-                "match_id": example.match_id,
+                **key_of(example),
                 "n_words": int(of_word.sum()),
                 "n_tokens": int(of_token.sum()),
                 "mlm_score": float(-logs[of_word, 0].sum()) if of_word.any() else np.nan,

@@ -5,16 +5,29 @@ Ratios of one run count; absolute times are those of one machine at one moment.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
+import pyarrow as pa
+
+from exparity.artefacts.files import save_parquet
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import Device, Folder, Output, Precision, TokenBudget
-from exparity.tools.bench._table import Row, markdown
+from exparity.tools.bench.measurements import (
+    Row,
+    Setup,
+    measure_engine,
+    measure_scaling,
+    measure_sensitivity,
+)
 
-PARTS = ("engine", "scaling", "sensitivity")
+PARTS: Mapping[str, Callable[[Setup], Iterator[Row]]] = {
+    "engine": measure_engine,
+    "scaling": measure_scaling,
+    "sensitivity": measure_sensitivity,
+}
+_HIDDEN = ("device", "threads")
 
 
 def bench(
@@ -52,46 +65,42 @@ def bench(
     """
     from exparity.core.device import make_repeatable
     from exparity.engine import load_classifier
-    from exparity.tools.bench.engine import measure_engine
-    from exparity.tools.bench.scaling import measure_scaling
-    from exparity.tools.bench.sensitivity import measure_sensitivity
 
-    runs: dict[str, Callable[..., list[Row]]] = {
-        "engine": measure_engine,
-        "scaling": measure_scaling,
-        "sensitivity": measure_sensitivity,
-    }
     for part in parts:
-        if part not in runs:
-            raise InputError(f"--parts {part}: choose from {', '.join(runs)}")
+        if part not in PARTS:
+            raise InputError(f"--parts {part}: choose from {', '.join(PARTS)}")
     make_repeatable(threads)
     measurements: list[Row] = []
     for part in parts:
         rows: list[Row] = []
         for precision in precisions:
-            options: dict[str, Any] = {
-                "device": device,
-                "precision": precision,
-                "token_budget": token_budget,
-            }
+            options: dict[str, Any] = {"device": device, "precision": precision}
+            options["token_budget"] = token_budget
             classifier = load_classifier(str(checkpoint), **options)
-            if not 2 <= length <= classifier.max_length:
-                limit = classifier.max_length
+            limit = classifier.max_length
+            if not 2 <= length <= limit:
                 raise InputError(f"--length {length}: the model takes 2 to {limit} tokens")
-            rows += runs[part](classifier, checkpoint, options, length=length, examples=examples)
+            rows += PARTS[part](Setup(classifier, checkpoint, options, length, examples))
         say(f"\n{part}: {checkpoint}, {rows[0]['device']}, {rows[0]['threads']} threads\n")
         say(markdown(rows), flush=True)
         if output is not None:
-            _write(output / f"{part}.parquet", rows)
+            save_parquet(output / f"{part}.parquet", pa.Table.from_pylist(rows), {})
         measurements += rows
     return measurements
 
 
-def _write(path: Path, rows: Sequence[Row]) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _cell(value: Any) -> str:
+    if value is None:
+        return ""
+    if isinstance(value, float):
+        return f"{value:,.0f}" if abs(value) >= 100 else f"{value:.3g}"
+    return str(value)
 
-    from exparity.artefacts.files import atomic_path
 
-    with atomic_path(path) as temporary:
-        pq.write_table(pa.Table.from_pylist(list(rows)), temporary)
+def markdown(rows: Sequence[Row]) -> str:
+    """Return rows as a Markdown table."""
+    names = [name for name in rows[0] if name not in _HIDDEN]
+    lines = ["| " + " | ".join(name.replace("_", " ") for name in names) + " |"]
+    lines.append("|" + "|".join("---" for _ in names) + "|")
+    lines += ["| " + " | ".join(_cell(row.get(name)) for name in names) + " |" for row in rows]
+    return "\n".join(lines)

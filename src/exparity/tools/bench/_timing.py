@@ -103,11 +103,11 @@ def bare_gradient(classifier: Classifier, ids: IntArray, budget: int) -> None:
         parameter.requires_grad_(flag)
 
 
-def facts(classifier: Classifier, precision: str) -> dict[str, object]:
-    """Return what every row of a measurement says of where it was taken."""
+def place(classifier: Classifier) -> dict[str, object]:
+    """Return where measurements are taken."""
     import torch
 
     name = str(classifier.device)
     if classifier.device.type == "cuda":
         name = torch.cuda.get_device_name(classifier.device)
-    return {"device": name, "threads": torch.get_num_threads(), "precision": precision}
+    return {"device": name, "threads": torch.get_num_threads()}

@@ -231,8 +231,21 @@ ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 Needs = Literal["attributions", "rationale", "probabilities", "explainer"]
 
 
-@dataclass(frozen=True)
-class MetricFacts:
+@dataclass(frozen=True, kw_only=True)
+class Facts:
+    """What is said of whatever is registered for experiments.
+
+    Attributes:
+        reference: where it is defined or described.
+        display: name for tables; the id with blanks if None.
+    """
+
+    reference: str
+    display: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricFacts(Facts):
     """What is true of a metric whatever its inputs.
 
     Attributes:
@@ -244,8 +257,6 @@ class MetricFacts:
             carry the label), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
             explanation method again).
         stochastic: True if it draws random numbers.
-        reference: where it is defined.
-        display: name for tables; the id with blanks if None.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
     """
@@ -256,8 +267,6 @@ class MetricFacts:
     kind: str
     needs: Needs
     stochastic: bool
-    reference: str
-    display: str | None = None
     passes: int = 1
     needs_gradient: bool = False
 
@@ -267,8 +276,8 @@ class MetricFacts:
         return self.needs in ("probabilities", "explainer")
 
 
-@dataclass(frozen=True)
-class MethodFacts:
+@dataclass(frozen=True, kw_only=True)
+class MethodFacts(Facts):
     """What is true of an explanation method whatever its inputs.
 
     Attributes:
@@ -278,8 +287,6 @@ class MethodFacts:
             model anything.
         baseline: what an absent token is replaced by, or None if nothing is.
         stochastic: True if it draws random numbers.
-        reference: where it is defined.
-        display: name for tables; the id with blanks if None.
         adaptive: True if what it asks the model depends on what the model answered.
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
@@ -291,8 +298,6 @@ class MethodFacts:
     target: Literal["logit", "probability", "none"]
     baseline: str | None
     stochastic: bool
-    reference: str
-    display: str | None = None
     adaptive: bool = False
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
@@ -321,8 +326,8 @@ class RemoteFile:
     digest_option: str | None = None
 
 
-@dataclass(frozen=True)
-class DatasetFacts:
+@dataclass(frozen=True, kw_only=True)
+class DatasetFacts(Facts):
     """What is true of a dataset.
 
     Attributes:
@@ -332,9 +337,7 @@ class DatasetFacts:
         matched: True if examples come in matched sets (pairs).
         rationales: True if words are marked that carry the label.
         licence: terms of use.
-        reference: where it is described.
         files: what it is read from; none if it is generated or brought by the user.
-        display: name for tables; the id with blanks if None.
         path_options: its options that name files of the user's own.
         rationale_option: its option that brings rationales where it has none without it.
         group_terms: words that name each group, by form: those of one form stand for one another.
@@ -351,9 +354,7 @@ class DatasetFacts:
     matched: bool
     rationales: bool
     licence: str
-    reference: str
     files: tuple[RemoteFile, ...] = ()
-    display: str | None = None
     path_options: tuple[str, ...] = ()
     rationale_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
@@ -368,11 +369,7 @@ class DatasetFacts:
 class Loaded:
     """Examples of a dataset whose options decide on attribute, groups or labels.
 
-    Attributes:
-        examples: the examples.
-        attribute: the protected attribute.
-        groups: its values; their order fixes the sign of every difference (first − second).
-        labels: names of the classes, by label index.
+    What holds of these replaces what the dataset's :class:`DatasetFacts` say.
     """
 
     examples: Sequence[Example]
@@ -381,33 +378,25 @@ class Loaded:
     labels: tuple[str, ...]
 
 
-@dataclass(frozen=True)
-class CounterfactualFacts:
+@dataclass(frozen=True, kw_only=True)
+class CounterfactualFacts(Facts):
     """What is true of a counterfactual generator whatever its inputs.
 
     Attributes:
-        reference: where it is described.
         groups: those that it can turn examples into; any if empty.
         path_options: its options that name files of the user's own.
-        display: name for tables; the id with blanks if None.
     """
 
-    reference: str
     groups: tuple[str, ...] = ()
     path_options: tuple[str, ...] = ()
-    display: str | None = None
 
 
-@dataclass(frozen=True)
-class InterventionFacts:
+@dataclass(frozen=True, kw_only=True)
+class InterventionFacts(Facts):
     """What is true of a training-time intervention whatever its inputs.
 
     Attributes:
-        reference: where it is described.
         needs_counterfactuals: True if it asks for counterfactuals of examples.
-        display: name for tables; the id with blanks if None.
     """
 
-    reference: str
     needs_counterfactuals: bool
-    display: str | None = None

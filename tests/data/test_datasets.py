@@ -123,7 +123,15 @@ def test_an_unknown_dataset_is_refused():
         load_dataset("geco", NOWHERE)
 
 
-FACTS = DatasetFacts("gender", ("male", "female"), ("no", "yes"), True, True, "x", "y")
+FACTS = DatasetFacts(
+    attribute="gender",
+    groups=("male", "female"),
+    labels=("no", "yes"),
+    matched=True,
+    rationales=True,
+    licence="x",
+    reference="y",
+)
 
 
 def example(id="1", **changes) -> Example:

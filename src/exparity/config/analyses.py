@@ -25,12 +25,8 @@ if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 Ids = Mapping[str, Any]
-_FLAGS = {
-    "model_id": ("--model-id", "model"),
-    "seed": ("--seed", "seed"),
-    "threads": ("--threads", "threads"),
-}
-"""Flags that a job is given because its function has such an argument, and their value's id."""
+_FROM_CELL = {"model_id": "model", "seed": "seed", "threads": "threads"}
+"""Arguments that a job is given because its function has them, and their value's id."""
 
 
 class Analyses:
@@ -119,16 +115,13 @@ class Analyses:
             ids: the ids of its artefact, and ``threads``.
         """
         function, flags = ANALYSES.get(name).function, []
-        for argument in inputs_of(function):
-            paths = inputs.get(argument, [])
-            flags += [
-                f"--{argument.replace('_', '-')}",
-                *([paths] if isinstance(paths, str) else paths),
-            ]
+        values = {argument: inputs.get(argument, []) for argument in inputs_of(function)}
         for argument in arguments_of(function):
-            if argument in _FLAGS:
-                flag, id = _FLAGS[argument]
-                flags += [flag, str(ids[id])]
+            if argument in _FROM_CELL:
+                values[argument] = str(ids[_FROM_CELL[argument]])
+        for argument, value in values.items():
+            flags.append(f"--{argument.replace('_', '-')}")
+            flags += [value] if isinstance(value, str) else value
         return flags
 
     def message(self, name: str) -> str:

@@ -26,9 +26,7 @@ from exparity.config.instances import (
     Instance,
     canonical,
     instances_of,
-    interventions_of,
     named,
-    written_out,
 )
 from exparity.config.presets import with_preset
 from exparity.config.schema import read_schema, validate, with_defaults
@@ -36,6 +34,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
 from exparity.counterfactuals import GENERATORS
+from exparity.debiasing import INTERVENTIONS
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
@@ -87,7 +86,7 @@ class Experiment:
             for id, settings in config["models"].items()
         }
         self.interventions = {
-            id: interventions_of(settings, f"models.{id}.debias")
+            id: [named(INTERVENTIONS, one, f"models.{id}.debias") for one in _debias(settings)]
             for id, settings in self.models.items()
         }
         self.generators = {
@@ -209,7 +208,21 @@ class Experiment:
 
         It is a config itself: a run of it has the same jobs.
         """
-        return written_out(self)
+        blocks: dict[str, dict[str, Any]] = {"datasets": {}, "methods": {}, "metrics": {}}
+        for block, entries in blocks.items():
+            for id, instance in getattr(self, block).items():
+                entries[id] = instance.written_out()
+                if block != "datasets":
+                    size, shards = instance.max_examples, instance.shards
+                    entries[id] |= {"max_examples": size, "shards": shards}
+        models = {}
+        for id, settings in self.models.items():
+            known = known_id(id, self.config["models"][id] or {})
+            models[id] = {**({"use": known} if known else {}), **settings}
+            if self.interventions[id]:
+                models[id]["debias"] = [one.written_out() for one in self.interventions[id]]
+        counterfactuals = {id: one.written_out() for id, one in self.generators.items()}
+        return {**self.config, **blocks, "models": models, "counterfactuals": counterfactuals}
 
     # How a job is split, which changes no result
 
@@ -377,6 +390,12 @@ class Experiment:
     def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
         """Return one block of every override that matches a cell, later ones last."""
         return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
+
+
+def _debias(settings: Mapping[str, Any]) -> list[Any]:
+    """Return the interventions in the training of a model, in order."""
+    written = settings.get("debias", [])
+    return written if isinstance(written, list) else [written]
 
 
 def _cell(*ids: str | int) -> dict[str, str | int]:

@@ -1,4 +1,4 @@
-"""Entries of a config: from what is written to named uses of implementations, and back."""
+"""Entries of a config: from what is written to named uses of implementations."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.config.presets import replaced_use
 from exparity.core.digest import source_digest
@@ -16,13 +16,8 @@ from exparity.core.options import Option, complete
 from exparity.core.registry import Entry, Registry
 from exparity.data import DATASETS
 from exparity.data.files import sha256_of
-from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES, metric_options
-from exparity.models.catalogue import known_id
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
 
 _RESERVED = ("use", "max_examples", "shards")
 
@@ -73,6 +68,10 @@ class Instance:
         call = self.resolved(where, {})
         del call["max_examples"]
         return call
+
+    def written_out(self) -> dict[str, Any]:
+        """Return an entry that names it with all of its options."""
+        return {"use": self.entry.id, **complete(self.options, self.params, self.id)}
 
     def call_with_files(self, where: str) -> dict[str, Any]:
         """Return what a job that calls it depends on, the content of its own files as well."""
@@ -137,44 +136,3 @@ def named(registry: Registry[Any], written: str | Mapping[str, Any], where: str)
     entry.input_files(settings, where)
     shared = sys.modules[registry.package].__file__ or ""
     return Instance(entry.id, entry, settings, None, entry.options, (Path(shared),))
-
-
-def interventions_of(settings: Mapping[str, Any], where: str) -> list[Instance]:
-    """Return the interventions in the training of a model, in order.
-
-    Args:
-        settings: the model's entry.
-        where: how an error names the place.
-
-    Raises:
-        InputError: see :func:`named`.
-    """
-    written = settings.get("debias", [])
-    each = written if isinstance(written, list) else [written]
-    return [named(INTERVENTIONS, one, where) for one in each]
-
-
-def written_out(experiment: Experiment) -> dict[str, Any]:
-    """Return a config with nothing left to presets, the catalogue of models or defaults."""
-    blocks: dict[str, dict[str, Any]] = {"datasets": {}, "methods": {}, "metrics": {}}
-    for block, entries in blocks.items():
-        for id, instance in getattr(experiment, block).items():
-            entries[id] = {
-                "use": instance.entry.id,
-                **complete(instance.options, instance.params, f"{block}.{id}"),
-            }
-            if block != "datasets":
-                entries[id] |= {"max_examples": instance.max_examples, "shards": instance.shards}
-    models = {}
-    for id, settings in experiment.models.items():
-        known = known_id(id, experiment.config["models"][id] or {})
-        models[id] = {**({"use": known} if known else {}), **settings}
-        if experiment.interventions[id]:
-            models[id]["debias"] = [_call(one) for one in experiment.interventions[id]]
-    counterfactuals = {id: _call(one) for id, one in experiment.generators.items()}
-    return {**experiment.config, **blocks, "models": models, "counterfactuals": counterfactuals}
-
-
-def _call(instance: Instance) -> dict[str, Any]:
-    params = complete(instance.options, instance.params, instance.id)
-    return {"use": instance.entry.id, **params}

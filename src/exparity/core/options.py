@@ -162,21 +162,3 @@ def complete(
             place = "".join(f"[{step}]" for step in error.absolute_path)
             raise InputError(f"{where}.{name}{place}: {reason(error)}")
     return {name: values.get(name, options[name].default) for name in sorted(options)}
-
-
-def complete_for(
-    function: Callable[..., Any], values: Mapping[str, Any], where: str
-) -> dict[str, Any]:
-    """Check ``values`` against the options of a function and fill in its defaults, all but a seed.
-
-    Args:
-        function: whose options they are; its seed follows from the cell.
-        values: what the user set.
-        where: how the error names the place.
-
-    Raises:
-        InputError: an unknown option, or a value of the wrong type or out of range.
-    """
-    options = options_of(function)
-    options.pop("seed", None)
-    return complete(options, values, where)

@@ -55,7 +55,5 @@ class Progress:
             self._last = now
             rate = self.done / (now - self._start)
             left = (self.total - self.done) / rate if rate else float("inf")
-            log.info(
-                "%s: %d of %d %s, %.1f a second, %.0f s left",
-                self.label, self.done, self.total, self.unit, rate, left,
-            )  # fmt: skip
+            state = f"{self.label}: {self.done} of {self.total} {self.unit}"
+            log.info("%s, %.1f a second, %.0f s left", state, rate, left)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.flags import Output, Params
-from exparity.core.options import complete_for
+from exparity.core.options import complete, options_of
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import read_scores
 from exparity.stats import compare_all, compare_groups
@@ -29,7 +29,9 @@ def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
         InputError: the file does not hold the scores that were written, or an option is unknown.
     """
     start = time.monotonic()
-    statistics = complete_for(compare_groups, statistics, "statistics")
+    options = options_of(compare_groups)
+    del options["seed"]  # follows from the cell
+    statistics = complete(options, statistics, "statistics")
     table, metadata = read_scores(scores)
     columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
     order, ids = metadata["groups"], metadata["wildcards"]

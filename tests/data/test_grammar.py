@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
 from exparity.data import _grammar, load_dataset
-from exparity.data._grammar import generate_pairs
-from exparity.data._lexicon import (
+from exparity.data._grammar import (
     GENDERED,
     MIXED,
     NEUTRAL,
@@ -27,6 +26,7 @@ from exparity.data._lexicon import (
     VERB_FORMS,
     VERBS,
     Template,
+    generate_pairs,
     parse,
 )
 from exparity.data.files import DataSource

@@ -147,11 +147,6 @@ class TestByHand:
             "test": 2, "train": 1
         }  # fmt: skip
 
-    @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, float("nan")])
-    def test_shares_out_of_range(self, share):
-        with pytest.raises(InputError, match="x: test_share must be above 0 and below 1, not"):
-            split_examples([example(1), example(2)], test_share=share, where="x")
-
     def test_one_set_cannot_be_split(self):
         pair = [example(1, match_id="m"), example(2, group="b", match_id="m")]
         with pytest.raises(InputError, match="x: 1 examples or matched sets cannot be split"):

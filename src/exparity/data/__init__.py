@@ -59,26 +59,17 @@ def load_with_facts(
     *,
     name: str | None = None,
 ) -> tuple[list[Example], DatasetFacts]:
-    """Load a dataset and check it; return with it the facts that hold under these options.
+    """Do as :func:`load_dataset`, and return with it the facts that hold under these options.
 
-    Args:
-        id: registered id.
-        source: where raw files lie or go.
-        options: the dataset's options.
-        name: how errors name the dataset; the id if None.
-
-    Raises:
-        InputError: as :func:`load_dataset`.
+    Errors call the dataset by its ``name``, or by its id if None.
     """
     entry = DATASETS.get(id)
     name = name or id
     loaded = entry.function(source, **complete(entry.options, options or {}, f"dataset {name}"))
     facts, examples = entry.facts, loaded
     if isinstance(loaded, Loaded):
-        examples = list(loaded.examples)
-        facts = replace(
-            facts, attribute=loaded.attribute, groups=loaded.groups, labels=loaded.labels
-        )
+        own = {key: value for key, value in vars(loaded).items() if key != "examples"}
+        facts, examples = replace(facts, **own), loaded.examples
     check_examples(name, examples, facts)
     return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
 

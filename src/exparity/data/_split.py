@@ -37,10 +37,8 @@ def split_examples(
         The examples in their order, with their ``split`` set.
 
     Raises:
-        InputError: the share is out of range, or there are fewer than two sets.
+        InputError: there are fewer than two sets.
     """
-    if not 0 < test_share < 1:
-        raise InputError(f"{where}: test_share must be above 0 and below 1, not {test_share}")
     members: dict[str, list[Example]] = defaultdict(list)
     for example in examples:
         members[_key(example)].append(example)

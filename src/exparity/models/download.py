@@ -20,21 +20,11 @@ SHAPE_FILES = (
 WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json", "model-*.safetensors")
 
 
-def on_hub(spec: ModelSpec) -> bool:
-    """Return whether a model takes anything from the Hub: local folders and new models do not."""
-    return spec.checkpoint is not None and not Path(spec.checkpoint).is_dir()
-
-
-def label_of(spec: ModelSpec) -> str:
-    """Return how messages name a checkpoint: with its revision, if it has one."""
-    return f"{spec.checkpoint}@{spec.revision}" if spec.revision else str(spec.checkpoint)
-
-
 def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
     """Make sure that the Hub's cache (below ``HF_HOME``) holds what a model needs.
 
     Args:
-        spec: a model :func:`on_hub`. One from scratch needs no weights.
+        spec: a model that is ``on_hub``. One from scratch needs no weights.
 
     Returns:
         The folder in the cache, and whether anything was missing before.
@@ -48,7 +38,6 @@ def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
     name = spec.checkpoint
     assert name is not None
     patterns = [*SHAPE_FILES, *(WEIGHT_FILES if spec.init == "pretrained" else ())]
-
     snapshot = partial(snapshot_download, name, revision=spec.revision, allow_patterns=patterns)
 
     # The Hub's errors share no base class, and some are those of its HTTP client.
@@ -62,12 +51,11 @@ def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
         except Exception as error:
             reason = (str(error).strip() or "no reason given").splitlines()[0]
             raise InputError(
-                f"checkpoint {label_of(spec)}: could not be fetched "
-                f"({type(error).__name__}: {reason})"
+                f"checkpoint {spec.source}: could not be fetched ({type(error).__name__}: {reason})"
             ) from error
     lack = _lacks(folder, spec)
     if lack is not None:
-        raise InputError(f"checkpoint {label_of(spec)}: {lack}")
+        raise InputError(f"checkpoint {spec.source}: {lack}")
     return folder, missing
 
 

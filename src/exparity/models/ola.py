@@ -86,18 +86,12 @@ class OlaAttention(nn.Module):
         attention_mask: torch.Tensor | None = None,
         queries: torch.Tensor | None = None,
     ) -> torch.Tensor:
-        """Attend to all tokens.
+        """Return (b, q, h) means of the values of (b, t, h) states, by what (b, q, h) ask for.
 
-        Args:
-            hidden_states: (b, t, h), what is attended to.
-            attention_mask: (b, t), 0 for padding, which gets no weight.
-            queries: (b, q, h), the rows that attend; all of them if None.
-
-        Returns:
-            (b, q, h) weighted means of values.
+        All states ask where ``queries`` is None. Those whose (b, t) mask is 0 get no weight.
         """
-        asking = self.query(hidden_states if queries is None else queries)
-        scores = asking @ self.key(hidden_states).transpose(1, 2) * self.scaling  # (b, q, t)
+        query = self.query(hidden_states if queries is None else queries)
+        scores = query @ self.key(hidden_states).transpose(1, 2) * self.scaling  # (b, q, t)
         if attention_mask is not None:
             padding = attention_mask[:, None, :] == 0
             scores = scores.masked_fill(padding, torch.finfo(scores.dtype).min)

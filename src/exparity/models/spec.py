@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from exparity.core.errors import InputError
@@ -74,6 +75,16 @@ class ModelSpec:
                 f"scheme '{self.scheme}' would leave random weights as they are; a model from "
                 "scratch is trained whole (scheme: all)"
             )
+
+    @property
+    def on_hub(self) -> bool:
+        """Whether it takes anything from the Hub: local folders and new models do not."""
+        return self.checkpoint is not None and not Path(self.checkpoint).is_dir()
+
+    @property
+    def source(self) -> str:
+        """How messages name its checkpoint: with its revision, if it has one."""
+        return f"{self.checkpoint}@{self.revision}" if self.revision else str(self.checkpoint)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from exparity.core.errors import InputError
@@ -96,12 +97,8 @@ def _encode(
     encoded = tokenizer(
         [e.text for e in examples], truncation=True, return_special_tokens_mask=True
     )
-    content = [
-        token
-        for ids, mask in zip(encoded["input_ids"], encoded["special_tokens_mask"], strict=True)
-        for token, special in zip(ids, mask, strict=True)
-        if not special
-    ]
+    tokens, special = chain(*encoded["input_ids"]), chain(*encoded["special_tokens_mask"])
+    content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
     factors = [1.0] * len(examples) if weights is None else weights.tolist()
     return [

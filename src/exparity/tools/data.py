@@ -187,17 +187,17 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
     Raises:
         InputError: one cannot be fetched; those before it are.
     """
-    from exparity.models.download import fetch_checkpoint, label_of, on_hub
+    from exparity.models.download import fetch_checkpoint
 
     for name, spec in models.items():
-        if not on_hub(spec):
+        if not spec.on_hub:
             source = f"{spec.checkpoint} is a local folder" if spec.checkpoint else "from scratch"
             say(f"{name}: {source}, nothing to fetch")
             continue
         folder, fetched = fetch_checkpoint(spec)
         state = "fetched" if fetched else "already there"
         unpinned = "" if spec.revision else "; pin what you use with a revision"
-        say(f"{name}: {label_of(spec)} {state}: {folder}{unpinned}", flush=True)
+        say(f"{name}: {spec.source} {state}: {folder}{unpinned}", flush=True)
 
 
 def fetch(experiment: Experiment, log: str) -> None:

@@ -24,6 +24,7 @@ SEEDS = (0, 1, 2)
 PAIRS = [("two", "bert"), ("two", "gpt_2"), ("<b>many</b>", "bert")]
 GROUPS = {"two": ("m", "f"), "<b>many</b>": ("g", "h & i", "j")}
 CLASSES = {"two": ("no", "yes"), "<b>many</b>": ("<i>a</i>", "b_1", "c")}
+STUDY = SimpleNamespace(display=lambda kind, id: f"{kind} {id}")
 COLLAPSED = {("two", "gpt_2", 1), ("two", "gpt_2", 2)}
 
 
@@ -173,7 +174,7 @@ class TestTables:
 class TestFiles:
     def test_csv_has_every_line(self, tables):
         table = tables[0]
-        rows = list(csv.DictReader(io.StringIO(bias_export(table, "Bias").as_csv())))
+        rows = list(csv.DictReader(io.StringIO(bias_export(STUDY, table).as_csv())))
         assert len(rows) == len(table.models) * len(table.lines)
         for row, (model, line) in zip(
             rows, ((m, x) for m in table.models for x in table.lines), strict=True
@@ -194,7 +195,7 @@ class TestFiles:
 
     def test_latex(self, tables):
         table = tables[0]
-        lines = bias_export(table, "Bias").latex.splitlines()
+        lines = bias_export(STUDY, table).latex.splitlines()
         assert r"\begin{tabular}{lllcc}" in lines
         assert r"Quantity & Class & Group & bert & gpt\_2 \\" in lines
         body = [line for line in lines if line.endswith(r"\\")][1:]
@@ -214,7 +215,7 @@ class TestFiles:
         assert any(part[0].strip() == "" for part in (x.split(" & ") for x in body))
 
     def test_latex_escapes(self, tables):
-        text = bias_export(tables[1], "Bias").latex
+        text = bias_export(STUDY, tables[1]).latex
         assert r"h \& i" in text
         assert r"b\_1" in text
         assert "h & i" not in text
@@ -256,7 +257,7 @@ class Page(HTMLParser):
 
 
 def render(tables, seeds=SEEDS):
-    study = SimpleNamespace(seeds=seeds, display=lambda kind, id: f"{kind} {id}")
+    study = SimpleNamespace(seeds=seeds, display=STUDY.display)
     template = html_environment().get_template("_bias.html.j2")
     return template.render(study=study, bias_tables=tables)
 

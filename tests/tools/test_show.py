@@ -17,8 +17,7 @@ from rich.console import Console
 from exparity.artefacts.files import read_results, write_artefact
 from exparity.core.errors import InputError
 from exparity.report.gather import gather
-from exparity.report.terminal import Selection, Terminal, render
-from exparity.report.terminal.grid import folded
+from exparity.report.terminal import Selection, Terminal, folded, render
 from exparity.stats.significance import exact_interval
 from exparity.tools.show import show
 

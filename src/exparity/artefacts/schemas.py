@@ -36,7 +36,7 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
     tables: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {}
     for name, table in tomllib.loads(resource("artefacts.toml").read_text("utf-8")).items():
         columns = [
-            pa.field(column, _type(kind.removesuffix("?")), nullable=kind.endswith("?"))
+            pa.field(column, type_named(kind.removesuffix("?")), nullable=kind.endswith("?"))
             for column, kind in table["columns"].items()
         ]
         start = tables[table["starts_as"]][0] if "starts_as" in table else []
@@ -44,9 +44,10 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
     return tables
 
 
-def _type(name: str) -> pa.DataType:
+def type_named(name: str) -> pa.DataType:
+    """Return the type of a column by its name in a table of facts."""
     if name.startswith("list<"):
-        return pa.list_(_type(name[len("list<") : -1]))
+        return pa.list_(type_named(name[len("list<") : -1]))
     known = {"id": _ID, "map<string, string>": pa.map_(pa.string(), pa.string())}
     return known.get(name) or pa.type_for_alias(name)
 

@@ -11,3 +11,14 @@ def percent(share: float | None) -> str:
 def signed(value: float, digits: int = 2) -> str:
     """Return a number with its sign and some decimals, with a minus that is one."""
     return f"{value:+.{digits}f}".replace("-", "−").replace("inf", "∞")
+
+
+def duration(seconds: float | None) -> str:
+    """Return a time span as a reader would say it."""
+    if seconds is None:
+        return "–"
+    if seconds < 60:
+        return f"{seconds:.1f} s"
+    if seconds < 3600:
+        return f"{seconds / 60:.1f} min"
+    return f"{seconds / 3600:.1f} h"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,39 +66,40 @@ def _place(job: Mapping[str, Any]) -> int:
 
 def cost_by_stage(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
     """Sum up what jobs took by stage."""
-    return _sums(jobs, lambda job: (job["stage"], ""))
+    return _sums((job["stage"], "", job) for job in jobs)
 
 
 def cost_by_part(jobs: Iterable[Mapping[str, Any]]) -> list[Cost]:
     """Sum up what explanations took by method, and scores by metric."""
-    parts = [job for job in jobs if job["stage"] in _PARTS]
-    return _sums(parts, lambda job: (job["stage"], job[_PARTS[job["stage"]]]))
+    return _sums(
+        (job["stage"], job[_PARTS[job["stage"]]], job) for job in jobs if job["stage"] in _PARTS
+    )
 
 
 def total_cost(jobs: Iterable[Mapping[str, Any]]) -> Cost:
-    """Sum up what all jobs took."""
-    return _sum("all", "", list(jobs))
+    """Sum up what all jobs took; there is at least one."""
+    return _sums(("all", "", job) for job in jobs)[0]
 
 
-def _sums(
-    jobs: Iterable[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], tuple[str, str]]
-) -> list[Cost]:
+def _sums(parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> list[Cost]:
+    """Sum up jobs by stage and part."""
     groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for job in jobs:
-        groups[key(job)].append(job)
+    for stage, part, job in parts:
+        groups[stage, part].append(job)
     return [_sum(*names, group) for names, group in groups.items()]
 
 
 def _sum(stage: str, part: str, jobs: Sequence[Mapping[str, Any]]) -> Cost:
-    work = [job["seconds"] if job["work_seconds"] is None else job["work_seconds"] for job in jobs]
-    on_gpu = [w for w, job in zip(work, jobs, strict=True) if job["device"].startswith("cuda")]
+    def work(job: Mapping[str, Any]) -> float:
+        return (job["seconds"] if job["work_seconds"] is None else job["work_seconds"]) or 0.0
+
     measured = [job["seconds"] for job in jobs if job["seconds"] is not None]
     return Cost(
         stage=stage,
         part=part,
         jobs=len(jobs),
-        seconds=sum(filter(None, work)),
-        gpu_seconds=sum(filter(None, on_gpu)),
+        seconds=sum(map(work, jobs)),
+        gpu_seconds=sum(work(job) for job in jobs if job["device"].startswith("cuda")),
         devices=tuple(sorted({job["device"] for job in jobs})),
         job_seconds=sum(measured) if measured else None,
         peak_mb=max((job["max_rss_mb"] for job in jobs if job["max_rss_mb"]), default=None),

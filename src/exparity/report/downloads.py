@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ import pyarrow as pa
 
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.schemas import record_columns
+from exparity.artefacts.schemas import record_columns, type_named
 from exparity.published.comparison import Comparison
 from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
@@ -20,34 +21,16 @@ from exparity.report.costs import Cost
 from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
 from exparity.report.tables import Table, headline_rates, rates_by_metric
+from exparity.report.templating import asset
 from exparity.stats.significance import ControlRate
 
-_TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _DIGITS = 6
-_DISPARITY = {
-    "dataset": _TEXT, "model": _TEXT, "method": _TEXT, "metric": _TEXT, "group_a": _TEXT,
-    "group_b": _TEXT, "significant_runs": _INT, "total_runs": _INT, "mean_cohens_d": _FLOAT,
-    "considerable": _BOOL, "higher_group": _TEXT, "flags": pa.list_(_TEXT),
-    "significant_runs_holm": _INT, "significant_runs_bh": _INT, "mean_cohens_d_all": _FLOAT,
-    "sd_cohens_d_all": _FLOAT, "share_same_sign": _FLOAT, "combined_p": _FLOAT,
-}  # fmt: skip
-_BIAS = {
-    "dataset": _TEXT, "model": _TEXT, "quantity": _TEXT, "class": _TEXT, "group": _TEXT,
-    "group_b": _TEXT, "mean": _FLOAT, "sd": _FLOAT, "runs": _INT, "undefined_runs": _INT,
-    "collapsed_runs": _INT,
-}  # fmt: skip
-_INTERVALS = dict.fromkeys(("low", "high", "control", "control_low", "control_high"), _FLOAT)
-_RATES = {"test": _TEXT, "n": _INT, "significant": _INT, "share": _FLOAT, **_INTERVALS}
-_BY_METRIC = {
-    **{"metric": _TEXT, "kind": _TEXT, "hits": _INT, "n": _INT, "rate": _FLOAT},
-    **_INTERVALS,
-}
-_CONTROLS = {"metric": _TEXT, **record_columns(ControlRate)}
-_ACCURACY = {
-    **{"dataset": _TEXT, "model": _TEXT, "seed": _INT, "group": _TEXT, "accuracy": _FLOAT},
-    **{"n_all": _INT, "collapsed": _BOOL},
-}
-_COST = record_columns(Cost)
+
+
+@cache
+def _columns(table: str) -> pa.Schema:
+    columns = tomllib.loads(asset("downloads.toml"))[table]
+    return pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
 
 
 def table_exports(
@@ -66,30 +49,38 @@ def table_exports(
         costs: time by stage, method and metric.
         published: the comparison with published numbers, if there is one.
     """
-    exports = [_disparity(study, table) for table in tables]
-    exports += [
-        bias_export(table, f"Model bias on {study.display('dataset', table.dataset)}")
-        for table in bias
+    rates = [
+        {"test": name, "significant": rate["hits"], "share": rate["rate"], **rate}
+        for name, rate in headline_rates(study).items()
     ]
-    exports += [
-        Export("rates", "How often groups differ", pa.schema(_RATES.items()), _rates(study)),
-        Export("rates_by_metric", "How often groups differ, by metric",
-               pa.schema(_BY_METRIC.items()), rates_by_metric(study)),
-        Export("accuracy", "Test accuracy", pa.schema(_ACCURACY.items()), _accuracy(study)),
-        Export("cost", "Time by stage, method and metric", pa.schema(_COST.items()),
-               [asdict(cost) for cost in costs]),
-    ]  # fmt: skip
+    title = "How often groups differ"
+    exports = [
+        *(_disparity(study, table) for table in tables),
+        *(bias_export(study, table) for table in bias),
+        Export("rates", title, _columns("rates"), rates),
+        Export(
+            "rates_by_metric",
+            f"{title}, by metric",
+            _columns("rates_by_metric"),
+            rates_by_metric(study),
+        ),
+        Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
+        Export(
+            "cost",
+            "Time by stage, method and metric",
+            pa.schema(record_columns(Cost).items()),
+            [vars(cost) for cost in costs],
+        ),
+    ]
     if study.controls:
         rows = [
             {**vars(rate), "metric": metric}
-            for metric, rates in study.controls.items()
-            for rate in rates
+            for metric, rates_of_metric in study.controls.items()
+            for rate in rates_of_metric
         ]
-        schema = pa.schema(_CONTROLS.items())
+        schema = pa.schema({"metric": pa.string(), **record_columns(ControlRate)}.items())
         exports.append(Export("controls", "The permutation control", schema, rows))
-    if published is not None:
-        exports += comparison_tables(published)
-    return exports
+    return exports + (comparison_tables(published) if published is not None else [])
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
@@ -140,14 +131,14 @@ def _disparity(study: Study, table: Table) -> Export:
     return Export(
         table.name,
         f"Disparity on {name}, {table.group_a} and {table.group_b}",
-        pa.schema(_DISPARITY.items()),
+        _columns("disparity"),
         rows,
         latex=render_latex("table.tex.j2", study=study, table=table),
         digits=_DIGITS,
     )
 
 
-def bias_export(table: BiasTable, title: str) -> Export:
+def bias_export(study: Study, table: BiasTable) -> Export:
     """Return a table of model bias: those lines too that the page does not show."""
     rows = [
         {
@@ -162,19 +153,12 @@ def bias_export(table: BiasTable, title: str) -> Export:
     ]  # fmt: skip
     return Export(
         table.name,
-        title,
-        pa.schema(_BIAS.items()),
+        f"Model bias on {study.display('dataset', table.dataset)}",
+        _columns("bias"),
         rows,
         latex=render_latex("bias.tex.j2", table=table),
         digits=_DIGITS,
     )
-
-
-def _rates(study: Study) -> list[dict[str, Any]]:
-    return [
-        {"test": name, "significant": rate["hits"], "share": rate["rate"], **rate}
-        for name, rate in headline_rates(study).items()
-    ]
 
 
 def _accuracy(study: Study) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from exparity.core.escaping import visible
-from exparity.core.formats import percent, signed
+from exparity.core.formats import duration, percent, signed
 
 _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_",
@@ -49,8 +49,7 @@ _environment = partial(
 def html_environment() -> Environment:
     """Return the environment of the page: everything escaped."""
     environment = _environment(autoescape=True, finalize=_visible)
-    environment.filters["percent"] = percent
-    environment.filters["signed"] = signed
+    environment.filters |= {"percent": percent, "signed": signed, "duration": duration}
     environment.filters["pretty_json"] = partial(json.dumps, indent=2)
     return environment
 

@@ -1,6 +1,7 @@
 """Figures for papers: vector graphics in two widths, the same bytes whenever they are drawn.
 
-matplotlib loads when the first figure is drawn.
+matplotlib loads when the first figure is drawn. Wherever a figure is drawn, ``width`` is its width
+in inches and ``names`` says what things are called.
 """
 
 from __future__ import annotations

@@ -9,11 +9,21 @@ from exparity.core.escaping import visible
 from exparity.report.bias import QUANTITIES, SIGNED, Declared
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
-from exparity.report.figures.style import BLACK, GREY, GROUP_COLOURS, MARKERS, PALE, WIDTHS
+from exparity.report.figures.style import (
+    BLACK,
+    GREY,
+    GROUP_COLOURS,
+    MARKERS,
+    PALE,
+    WIDTHS,
+    mark,
+    without_line,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 BY_GROUP = ("accuracy", "tpr", "tnr")
 OF_PAIRS = ("apd", "apd_unpaired", "probability_gap")
@@ -31,15 +41,7 @@ Rows = Sequence[Mapping[str, Any]]
 def bias_figure(
     rows: Rows, declared: Declared, models: Sequence[str], width: float, names: Names
 ) -> Figure:
-    """Draw the bias of one dataset's models.
-
-    Args:
-        rows: rows of the bias artefacts of the dataset.
-        declared: its groups and classes.
-        models: its models, in order.
-        width: of the figure, in inches.
-        names: what things are called.
-    """
+    """Draw the bias of one dataset's models, from the rows of its bias artefacts."""
     panels = _panels(rows, declared)
     columns = min(2 if width <= WIDTHS["1col"] else 6, len(panels))
     lines = -(-len(panels) // columns)
@@ -52,10 +54,8 @@ def bias_figure(
         _panel(axes, rows, declared, models, quantity, class_name)
     grid[0, 0].set_yticks(range(len(models)), [fitted(names("model", m), 18) for m in models])
     grid[0, 0].set_ylim(len(models) - 0.5, -0.5)
-    figure.legend(
-        handles=_marks(rows, declared), loc="outside upper left",
-        ncols=3 if width <= WIDTHS["1col"] else 6,
-    )  # fmt: skip
+    columns = 3 if width <= WIDTHS["1col"] else 6
+    figure.legend(handles=_marks(rows, declared), loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -86,9 +86,8 @@ def _panel(
         lines = list(dict.fromkeys((r["group"], r["group_b"]) for r in chosen))
     for y, model in enumerate(models):
         for i, line in enumerate(lines):
-            of_line = [
-                r for r in chosen if (r["model"], r["group"], r["group_b"]) == (model, *line)
-            ]
+            key = (model, *line)
+            of_line = [r for r in chosen if (r["model"], r["group"], r["group_b"]) == key]
             at = y + (i - (len(lines) - 1) / 2) * 0.6 / len(lines)
             _seeds(axes, at, of_line, i, quantity in BY_GROUP)
         if y:
@@ -97,13 +96,12 @@ def _panel(
         axes.axvline(0, color=GREY, lw=0.5)
     a, b = lines[0] if len(lines) == 1 else ("first", "second")
     title = _SHORT.get(quantity, QUANTITIES[quantity])
-    shown = {"class_name": class_name, "a": a, "b": b}
-    axes.set_title(title.format(**{key: visible(name) for key, name in shown.items()}))
+    class_name, a, b = map(visible, (class_name, a, b))
+    axes.set_title(title.format(class_name=class_name, a=a, b=b))
     axes.margins(x=0.12)
     axes.grid(axis="x")
     axes.locator_params(axis="x", nbins=3)
-    axes.tick_params(axis="y", length=0)
-    axes.spines["left"].set_visible(False)
+    without_line(axes, "y")
 
 
 def _seeds(axes: Axes, y: float, rows: Rows, i: int, by_group: bool) -> None:
@@ -115,26 +113,18 @@ def _seeds(axes: Axes, y: float, rows: Rows, i: int, by_group: bool) -> None:
     values = [row["value"] for row in rows]
     axes.plot([min(values), max(values)], [y, y], color=colour, lw=0.5)
     for row in rows:
-        collapsed = "collapsed" in row["flags"]
-        axes.plot(
-            row["value"], y, "x" if collapsed else "|", color=colour, ms=3.4 if collapsed else 4,
-            mew=0.7,
-        )  # fmt: skip
-    axes.plot(sum(values) / len(values), y, MARKERS[i % len(MARKERS)], color=colour, ms=3.2,
-              zorder=3)  # fmt: skip
+        shape, size = ("x", 3.4) if "collapsed" in row["flags"] else ("|", 4.0)
+        axes.plot(row["value"], y, shape, color=colour, ms=size, mew=0.7)
+    mean, shape = sum(values) / len(values), MARKERS[i % len(MARKERS)]
+    axes.plot(mean, y, shape, color=colour, ms=3.2, zorder=3)
 
 
-def _marks(rows: Rows, declared: Declared) -> list[Any]:
-    from matplotlib.lines import Line2D
-
+def _marks(rows: Rows, declared: Declared) -> list[Line2D]:
     marks = [
-        Line2D([], [], ls="", ms=3.2, marker=MARKERS[i % len(MARKERS)], label=visible(group),
-               color=GROUP_COLOURS[i % len(GROUP_COLOURS)])
+        mark(visible(group), MARKERS[i % len(MARKERS)], GROUP_COLOURS[i % len(GROUP_COLOURS)])
         for i, group in enumerate(declared.groups)
-    ]  # fmt: skip
-    marks.append(Line2D([], [], ls="", marker="|", ms=4, color=GREY, label="one seed"))
+    ]
+    marks.append(mark("one seed", "|", GREY, ms=4))
     if any("collapsed" in row["flags"] for row in rows):
-        marks.append(
-            Line2D([], [], ls="", marker="x", ms=3.4, color=GREY, label="predicts one class")
-        )
+        marks.append(mark("predicts one class", "x", GREY, ms=3.4))
     return marks

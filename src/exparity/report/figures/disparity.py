@@ -31,13 +31,7 @@ FULL = 1.0
 
 
 def disparity_figure(table: Table, width: float, names: Names) -> Figure:
-    """Draw the table of one dataset and two groups.
-
-    Args:
-        table: the table.
-        width: of the figure, in inches.
-        names: what things are called.
-    """
+    """Draw the table of one dataset and two groups."""
     columns = 1 if width <= WIDTHS["1col"] or len(table.models) == 1 else 2
     rows = math.ceil(len(table.models) / columns)
     spare = rows * columns - len(table.models)

@@ -12,7 +12,14 @@ from exparity.core.escaping import visible
 from exparity.interface import FloatArray
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
-from exparity.report.figures.style import BLACK, GROUP_COLOURS, GROUP_HATCHES, WIDTHS, tint
+from exparity.report.figures.style import (
+    BLACK,
+    GROUP_COLOURS,
+    GROUP_HATCHES,
+    WIDTHS,
+    tint,
+    without_line,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -197,8 +204,7 @@ def distributions_panel(
             )  # fmt: skip
     axes.set_xlim(-0.5, len(places) - 0.5)
     axes.grid(axis="y")
-    axes.tick_params(axis="x", length=0)
-    axes.spines["bottom"].set_visible(False)
+    without_line(axes, "x")
 
 
 def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:

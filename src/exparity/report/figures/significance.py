@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names
-from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, WIDTHS
+from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, WIDTHS, mark, without_line
 from exparity.stats.significance import (
     ControlRate,
     SignificantShare,
@@ -19,6 +20,7 @@ from exparity.stats.significance import (
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 TESTS = {"mann_whitney": ("plain", "Mann–Whitney U"), "wilcoxon": ("paired", "signed rank")}
 """Test of the control to what counts of the same test, and its name."""
@@ -61,18 +63,18 @@ def significance_lines(
     """
     blocks = [[_line("all tests", rows, controls, alpha)]]
     for kind in ("metric", "method"):
+        tests, permuted = _by(kind, rows), _by(kind, controls)
         blocks.append(
-            [
-                _line(
-                    names(kind, id),
-                    [row for row in rows if row[kind] == id],
-                    [row for row in controls if row[kind] == id],
-                    alpha,
-                )
-                for id in dict.fromkeys(row[kind] for row in rows)
-            ]
+            [_line(names(kind, id), tests[id], permuted[id], alpha) for id in list(tests)]
         )
     return blocks
+
+
+def _by(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    by: dict[str, list[Mapping[str, Any]]] = defaultdict(list)
+    for row in rows:
+        by[row[kind]].append(row)
+    return by
 
 
 def _line(
@@ -122,14 +124,11 @@ def significance_figure(
         axes.set_title(TESTS[test][1])
         axes.set_xlabel("significant tests, %")
         axes.grid(axis="x")
-        axes.tick_params(axis="y", length=0)
-        axes.spines["left"].set_visible(False)
+        without_line(axes, "y")
     panels[0].set_ylim(y - 1.0, -0.7)
     panels[0].set_xlim(-2, 102)
-    figure.legend(
-        handles=_marks(list(schemes), alpha), loc="outside upper left",
-        ncols=2 if width <= WIDTHS["1col"] else 4,
-    )  # fmt: skip
+    columns = 2 if width <= WIDTHS["1col"] else 4
+    figure.legend(handles=_marks(list(schemes), alpha), loc="outside upper left", ncols=columns)
     return figure
 
 
@@ -146,21 +145,17 @@ def _draw(axes: Axes, y: float, line: Line, test: str, confidence: float) -> Ite
         if rate is not None and rate.n_permutations:
             at = y + 0.12 + 0.16 * i
             axes.plot([100 * rate.low, 100 * rate.high], [at, at], color=colour, lw=0.8, zorder=3)
-            axes.plot(100 * rate.rate, at, marker, color=colour, mfc="white", mew=0.6, ms=2.6,
-                      zorder=4)  # fmt: skip
+            style: dict[str, Any] = {"mfc": "white", "mew": 0.6, "ms": 2.6, "zorder": 4}
+            axes.plot(100 * rate.rate, at, marker, color=colour, **style)
             yield scheme
 
 
-def _marks(schemes: Sequence[str], alpha: float) -> list[Any]:
-    from matplotlib.lines import Line2D
-
-    marks = [Line2D([], [], marker="o", ls="", ms=3.2, color=BLUE, label="groups as they are")]
-    for scheme, (marker, colour) in _MARKS.items():
+def _marks(schemes: Sequence[str], alpha: float) -> list[Line2D]:
+    marks = [mark("groups as they are", "o", BLUE)]
+    for scheme, (shape, colour) in _MARKS.items():
         if scheme in schemes:
             label = SCHEMES[scheme]
             if len(schemes) > 1 and scheme == "across_rows":
                 label += " over all rows"
-            marks.append(Line2D([], [], marker=marker, ls="", ms=3, color=colour, mfc="white",
-                                mew=0.6, label=label))  # fmt: skip
-    marks.append(Line2D([], [], color=GREY, lw=0.6, ls=(0, (3, 2)), label=f"α = {alpha:g}"))
-    return marks
+            marks.append(mark(label, shape, colour, ms=3, mfc="white", mew=0.6))
+    return [*marks, mark(f"α = {alpha:g}", "", GREY, lw=0.6, ls=(0, (3, 2)))]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.resources import as_file, files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from exparity.core.escaping import visible
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
 
 WIDTHS = {"1col": 3.3, "2col": 6.9}
 """Width in inches by the name that file names end with: one column of a page, or two."""
@@ -31,51 +33,6 @@ GROUP_HATCHES = ("", "////////", "......", "xxxxxx", "\\\\\\\\\\\\", "++++++", "
 SERIES_COLOURS = (BLACK, ORANGE, SKY, GREEN, PURPLE, BLUE, VERMILION, YELLOW)
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
-_SETTINGS: dict[Any, Any] = {
-    # Comes with matplotlib: figures look the same wherever they are made.
-    "font.family": ["DejaVu Sans"],
-    "font.size": 6.5,
-    "axes.titlesize": 6.5,
-    "axes.labelsize": 6.5,
-    "xtick.labelsize": 6,
-    "ytick.labelsize": 6,
-    "legend.fontsize": 6,
-    "figure.titlesize": 7,
-    "axes.linewidth": 0.5,
-    "axes.edgecolor": GREY,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.axisbelow": True,
-    "axes.titlelocation": "left",
-    "axes.titlepad": 3,
-    "axes.labelpad": 2,
-    "grid.color": PALE,
-    "grid.linewidth": 0.5,
-    "lines.linewidth": 0.8,
-    "patch.linewidth": 0.4,
-    "hatch.linewidth": 0.35,
-    "xtick.major.size": 2,
-    "ytick.major.size": 2,
-    "xtick.major.width": 0.5,
-    "ytick.major.width": 0.5,
-    "xtick.major.pad": 2,
-    "ytick.major.pad": 2,
-    "legend.frameon": False,
-    "legend.handlelength": 1.2,
-    "legend.handletextpad": 0.5,
-    "legend.columnspacing": 1.2,
-    "figure.constrained_layout.h_pad": 0.02,
-    "figure.constrained_layout.w_pad": 0.02,
-    # Names come from outside: a dollar sign in one is no formula.
-    "text.parse_math": False,
-    # Letters as shapes in SVG, whole TrueType fonts in PDF: neither needs a font to be installed,
-    # and publishers refuse PDF's Type 3.
-    "svg.fonttype": "path",
-    "pdf.fonttype": 42,
-    # Without it identifiers in SVG are random.
-    "svg.hashsalt": "exparity",
-}
-
 
 @contextmanager
 def house_style() -> Iterator[None]:
@@ -84,7 +41,9 @@ def house_style() -> Iterator[None]:
 
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
-        matplotlib.rcParams.update(_SETTINGS)
+        with as_file(files("exparity.report") / "assets" / "figures.mplstyle") as sheet:
+            settings = matplotlib.rc_params_from_file(sheet, use_default_template=False)
+        matplotlib.rcParams.update(settings)
         yield
 
 
@@ -123,6 +82,20 @@ def ink_on(colour: tuple[float, float, float, float]) -> str:
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
     luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
     return BLACK if luminance > 0.179 else "#ffffff"
+
+
+def mark(label: str, marker: str, colour: str, **style: Any) -> Line2D:
+    """Return a mark for a legend."""
+    from matplotlib.lines import Line2D
+
+    style = {"ls": "", "ms": 3.2, **style}
+    return Line2D([], [], marker=marker, color=colour, label=label, **style)
+
+
+def without_line(axes: Axes, side: Literal["x", "y"]) -> None:
+    """Take line and tick marks from an axis, and leave its labels."""
+    axes.spines["bottom" if side == "x" else "left"].set_visible(False)
+    axes.tick_params(axis=side, length=0)
 
 
 def bare(axes: Axes) -> None:

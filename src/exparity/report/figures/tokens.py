@@ -9,7 +9,7 @@ import numpy as np
 from exparity.core.escaping import visible
 from exparity.core.markup import token_texts
 from exparity.interface import Explanation
-from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint
+from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint, without_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -43,8 +43,7 @@ def tokens_panel(axes: Axes, explanation: Explanation) -> None:
             label.set_fontweight("bold")
     axes.axhline(0, color=GREY, lw=0.5)
     axes.set_xlim(-0.7, len(scores) - 0.3)
-    axes.tick_params(axis="x", length=0)
-    axes.spines["bottom"].set_visible(False)
+    without_line(axes, "x")
     method = "" if explanation.origin is None else f"{explanation.origin.method}, "
     axes.set_title(visible(f"{method}target {explanation.target}"))
     axes.set_ylabel("attribution")

@@ -1,33 +1,95 @@
-"""The sections of the page, in order: each is one module here and one template.
+"""The sections of the page, in order: each is a function that builds it and one template.
 
-A module turns the study into plain values for its template, and into data for its script if it has
-one. To add a section, write both and put the module's ``SECTION`` into :data:`SECTIONS`. Those of
-analyses are written beside the analyses.
+The function turns the study into plain values for its template, and into data for its script if it
+has one. Short ones are here, the others in a module each. To add a section, write function and
+template and put it into :data:`SECTIONS`. Those of analyses are written beside the analyses.
 """
 
 from __future__ import annotations
 
-from exparity.report.context import Section
-from exparity.report.sections import (
-    bias,
-    cost,
-    definitions,
-    disparity,
-    distributions,
-    downloads,
-    explanations,
-    overview,
-    published,
-)
+from collections import defaultdict
 
-SECTIONS: tuple[Section, ...] = (
-    overview.SECTION,
-    disparity.SECTION,
-    distributions.SECTION,
-    explanations.SECTION,
-    bias.SECTION,
-    published.SECTION,
-    cost.SECTION,
-    definitions.SECTION,
-    downloads.SECTION,
+from exparity.report.context import Content, Context, Section
+from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
+from exparity.report.scores import POINTS
+from exparity.report.sections import definitions, disparity, explanations, overview, published
+
+
+def _distributions(context: Context) -> Content | None:
+    study, scores = context.study, context.scores
+    if not scores.distributions:
+        return None
+    return Content(
+        values={"missing": len(scores.missing), "points": POINTS},
+        data={
+            "pairs": study.pairs,
+            "methods": list(study.methods),
+            "metrics": list(study.metrics),
+            "seeds": study.seeds,
+            "groups": {d: study.declared(d).groups for d, _ in study.pairs},
+            "datasets": {d: study.display("dataset", d) for d, _ in study.pairs},
+            "points": POINTS,
+            # Nested in the order of pairs, methods, metrics and seeds, so that no ids are repeated.
+            "items": [
+                scores.distributions.get((dataset, model, seed, method, metric))
+                for dataset, model in study.pairs
+                for method in study.methods
+                for metric in study.metrics
+                for seed in study.seeds
+            ],
+        },
+    )
+
+
+def _bias(context: Context) -> Content:
+    return Content({"bias_tables": context.bias_tables})
+
+
+def _published(context: Context) -> Content | None:
+    return None if context.published is None else published.content_of(context.published)
+
+
+def _cost(context: Context) -> Content | None:
+    if not context.costs:
+        return None
+    study, parts = context.study, cost_by_part(context.costs)
+    names = {id: study.display("method", id) for id in study.methods}
+    names |= {id: study.display("metric", id) for id in study.metrics}
+    return Content(
+        values={
+            "stages": cost_by_stage(context.costs),
+            "total": total_cost(context.costs),
+            "parts": parts,
+            "names": names,
+        },
+        data=[
+            {
+                "stage": cost.stage,
+                "part": names.get(cost.part, cost.part),
+                "jobs": cost.jobs,
+                "seconds": cost.seconds,
+            }
+            for cost in parts
+        ],
+    )
+
+
+def _downloads(context: Context) -> Content:
+    figures: dict[str, list[str]] = defaultdict(list)
+    for path in sorted((context.folder / "figures").glob("**/*"), reverse=True):
+        if path.suffix in (".svg", ".pdf"):
+            figures[path.relative_to(context.folder).with_suffix("").as_posix()].append(path.suffix)
+    return Content({"exports": context.exports, "figures": figures})
+
+
+SECTIONS = (
+    Section("overview", "Overview", overview.build, script="overview.js"),
+    Section("disparity", "Disparity", disparity.build, script="disparity.js"),
+    Section("distributions", "Distributions", _distributions, script="distributions.js"),
+    Section("explanations", "Explanations", explanations.build, script="explanations.js"),
+    Section("bias", "Model bias", _bias),
+    Section("published", "Beside published numbers", _published, script="published.js"),
+    Section("cost", "Cost", _cost, script="cost.js"),
+    Section("definitions", "Methods and definitions", definitions.build),
+    Section("downloads", "Downloads", _downloads),
 )

@@ -12,7 +12,7 @@ from markupsafe import Markup, escape
 from exparity.core.registry import Registry
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.report.context import Content, Context, Section
+from exparity.report.context import Content, Context
 from exparity.report.mathml import mathml
 from exparity.report.templating import asset
 
@@ -110,7 +110,8 @@ def _statistics() -> list[dict[str, Any]]:
     ]
 
 
-def _build(context: Context) -> Content:
+def build(context: Context) -> Content:
+    """Return what the section shows."""
     study = context.study
     groups = {
         "Metrics": _entries(study.metrics, METRICS),
@@ -118,6 +119,3 @@ def _build(context: Context) -> Content:
         "Statistics": _statistics(),
     }
     return Content({"groups": groups})
-
-
-SECTION = Section("definitions", "Methods and definitions", _build)

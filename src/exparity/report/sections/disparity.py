@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
+from itertools import accumulate, product
 from typing import Any
 
-from exparity.report.context import Content, Context, Section
+from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.tables import Table
 from exparity.stats.seeds import count_seeds
@@ -24,48 +26,40 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
     Cells are numbered through all tables, row by row.
     """
-    cells: dict[str, list[Any]] = {
-        key: []
-        for key in ("table", "model", "method", "metric", "start", "combined_p", "mean_d",
-                    "same_sign", *CORRECTIONS)
-    }  # fmt: skip
+    cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    start = 0
     for number, table in enumerate(tables):
-        for model, method, row_cells in table.rows():
-            for metric, cell in zip(table.metrics, row_cells, strict=True):
-                rows = table.tests[model, method, metric]
-                for name, value in (
-                    ("table", number), ("model", model), ("method", method), ("metric", metric),
-                    ("start", start), ("combined_p", cell.summary.combined_p),
-                    ("mean_d", cell.summary.mean_d), ("same_sign", cell.summary.same_sign),
-                ):  # fmt: skip
-                    cells[name].append(value)
-                for name, column in CORRECTIONS.items():
-                    counts = count_seeds(rows, study.statistics["threshold"], column)
-                    cells[name].append(
-                        [counts.significant, counts.mean_d, counts.direction, counts.considerable]
-                    )
-                for name in _COLUMNS:
-                    tests[name] += [row[name] for row in rows]
-                start += len(rows)
-    cells["start"].append(start)
+        for key in product(table.models, table.methods, table.metrics):
+            rows, summary = table.tests[key], table.cells[key].summary
+            cells["table"].append(number)
+            for kind, id in zip(("model", "method", "metric"), key, strict=True):
+                cells[kind].append(id)
+            cells["start"].append(len(tests["seed"]))
+            cells["combined_p"].append(summary.combined_p)
+            cells["mean_d"].append(summary.mean_d)
+            cells["same_sign"].append(summary.same_sign)
+            for name, column in CORRECTIONS.items():
+                counts = count_seeds(rows, study.statistics["threshold"], column)
+                cells[name].append(
+                    [counts.significant, counts.mean_d, counts.direction, counts.considerable]
+                )
+            for name, values in tests.items():
+                values += [row[name] for row in rows]
+    cells["start"].append(len(tests["seed"]))
     return {"cells": cells, "tests": tests}
 
 
-def _build(context: Context) -> Content:
+def build(context: Context) -> Content:
+    """Return what the section shows."""
     study, tables = context.study, context.tables
-    kinds = list(dict.fromkeys(study.metric_facts(metric).kind for metric in study.metrics))
-    firsts, number = [], 0
-    for table in tables:
-        firsts.append(number)
-        number += len(table.models) * len(table.methods) * len(table.metrics)
+    metrics = {id: study.metric_facts(id) for id in study.metrics}
+    sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     return Content(
         values={
             "tables": tables,
-            "firsts": firsts,
+            "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
-            "kinds": kinds,
+            "kinds": list(dict.fromkeys(facts.kind for facts in metrics.values())),
         },
         data={
             **cell_data(study, tables),
@@ -82,17 +76,10 @@ def _build(context: Context) -> Content:
             "metrics": {
                 id: {
                     "name": study.display("metric", id),
-                    "direction": study.metric_facts(id).direction,
-                    "kind": study.metric_facts(id).kind,
-                    "unit": study.metric_facts(id).unit,
+                    **{name: getattr(facts, name) for name in ("direction", "kind", "unit")},
                 }
-                for id in study.metrics
+                for id, facts in metrics.items()
             },
-            "alpha": study.statistics["alpha"],
-            "threshold": study.statistics["threshold"],
-            "confidence": study.statistics["confidence"],
+            **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
     )
-
-
-SECTION = Section("disparity", "Disparity", _build, script="disparity.js")

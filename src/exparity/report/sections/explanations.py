@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.seal import open_sealed
-from exparity.report.context import Content, Context, Section
+from exparity.report.context import Content, Context
 from exparity.report.sample import choose_sets, matched_sets
 
 SETS_PER_CLASSIFIER = 40
@@ -38,7 +38,8 @@ class Sample:
     shown: dict[str, Any] | None = None
 
 
-def _build(context: Context) -> Content | None:
+def build(context: Context) -> Content | None:
+    """Return what the section shows."""
     study = context.study
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
     datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
@@ -159,6 +160,3 @@ def _explanations(explanations: list[Mapping[str, Any] | None]) -> dict[str, Any
 def _short(value: float) -> float:
     """Return a float32 with the fewest digits that give it back."""
     return float(str(np.float32(value)))
-
-
-SECTION = Section("explanations", "Explanations", _build, script="explanations.js")

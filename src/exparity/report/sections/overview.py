@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
-from exparity.report.context import Content, Context, Section
+from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.provenance import versions
@@ -112,7 +112,8 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _build(context: Context) -> Content:
+def build(context: Context) -> Content:
+    """Return what the section shows."""
     study = context.study
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
@@ -137,6 +138,3 @@ def _build(context: Context) -> Content:
         },
         data={"alpha": study.statistics["alpha"], "metrics": rates_by_metric(study)},
     )
-
-
-SECTION = Section("overview", "Overview", _build, script="overview.js")

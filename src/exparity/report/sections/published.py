@@ -9,7 +9,7 @@ from exparity.published import summary
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, Match
-from exparity.report.context import Content, Context, Section
+from exparity.report.context import Content
 from exparity.report.gather import REGISTRIES
 
 _Row = tuple[str, str, str]
@@ -92,10 +92,3 @@ def _tables(matches: Sequence[Match]) -> str:
 def _name(kind: str, id: str) -> str:
     registry = REGISTRIES[kind]
     return registry.get(id).display if id in registry.ids() else id
-
-
-def _build(context: Context) -> Content | None:
-    return None if context.published is None else content_of(context.published)
-
-
-SECTION = Section("published", "Beside published numbers", _build, script="published.js")

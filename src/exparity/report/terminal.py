@@ -1,0 +1,276 @@
+"""Results on a terminal: headline and disparity tables, with or without colour, at any width."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.escaping import visible
+from exparity.core.formats import percent, signed
+from exparity.interface import ARROWS
+from exparity.report.tables import by_cell, by_table
+from exparity.stats.seeds import SeedCounts, count_seeds
+from exparity.stats.significance import control_rates, headline_shares
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+    from rich.text import Text
+
+# First group higher, second group higher; from pale to strong, with black text readable on all.
+_SHADES = (("#d6e8f5", "#a9d0ec", "#7db8e2"), ("#fbe0cb", "#f5bd93", "#ee9b5d"))
+_OF_SIXTEEN_COLOURS = (("cyan",) * 3, ("yellow",) * 3)
+_GAP = 2  # blanks between columns
+_CORRECTED = {"none": "", "holm": ", corrected by Holm", "bh": ", by Benjamini and Hochberg"}
+_COUNTED = {
+    "plain": "Mann–Whitney U",
+    "considerable": "  and |d| ≥ {threshold:g}",
+    "holm": "  by Holm",
+    "bh": "  by Benjamini–Hochberg",
+    "paired": "Signed rank, matched sets",
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What is shown.
+
+    Attributes:
+        title: the study's title, if known.
+        rows: tests.
+        controls: rows of the permutation control that belong to them.
+        counted: column that says which tests count as significant.
+        correction: its correction: ``none``, ``holm`` or ``bh``.
+        alpha: largest p-value that is significant.
+        threshold: |d| from which an effect is considerable.
+        order: ids by kind in the order of the config; others follow.
+        notes: what to know about the tests.
+    """
+
+    title: str
+    rows: Sequence[Mapping[str, Any]]
+    controls: Sequence[Mapping[str, Any]]
+    counted: str
+    correction: str
+    alpha: float
+    threshold: float
+    order: Mapping[str, Sequence[str]]
+    notes: Sequence[str]
+
+    def ids(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
+        """Return the ids of a kind that rows have, in order."""
+        present = dict.fromkeys(row[kind] for row in rows)
+        known = [id for id in self.order.get(kind, ()) if id in present]
+        return known + [id for id in present if id not in known]
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """Where it is shown.
+
+    Attributes:
+        width: columns; None if it is no terminal, so that lines may have any length.
+        colours: colours that will be seen: 0, 16 or more.
+    """
+
+    width: int | None = None
+    colours: int = 0
+
+    def shade(self, direction: int, share: float) -> str:
+        """Return the colour of a cell by the group that scores higher and the share of seeds."""
+        shades = _SHADES if self.colours > 16 else _OF_SIXTEEN_COLOURS
+        return shades[direction < 0][min(2, int(3 * share))]
+
+
+def render(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]:
+    """Yield what to print, in order."""
+    if selection.title:
+        yield _text(selection.title, "bold")
+    yield _text(_extent(selection))
+    yield ""
+    yield _headline(selection, terminal.width)
+    counts = Counter(flag for row in selection.rows for flag in row["flags"])
+    flagged = ", ".join(f"{flag} ({n})" for flag, n in sorted(counts.items()))
+    for note in (*([f"flagged: {flagged}"] if flagged else []), *selection.notes):
+        yield _text(note, "italic")
+    tables, order = by_table(selection.rows), selection.ids("dataset", selection.rows)
+    for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):
+        yield ""
+        about = f"  seeds with a significant difference, mean d of {a} − {b}"
+        yield _text(dataset, "bold").append(_text(about, "not bold"))
+        yield from _grids(selection, rows, terminal)
+    yield ""
+    yield _legend(selection, terminal, {(a, b) for _, a, b in tables})
+
+
+def _text(words: str, style: str = "", keep: str = "") -> Text:
+    """Return words as they are: no markup acts, nor control characters but those to keep."""
+    from rich.text import Text
+
+    return Text(visible(words, keep), style=style)
+
+
+def _empty_table() -> Table:
+    from rich.table import Table
+
+    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="")
+
+
+def _extent(selection: Selection) -> str:
+    parts = []
+    for kind in ("dataset", "model", "seed", "method", "metric"):
+        n = len({row[kind] for row in selection.rows})
+        parts.append(f"{n} {kind}{'s' if n != 1 else ''}")
+    n = len(selection.rows)
+    return f"{n:,} test{'s' if n != 1 else ''}: {', '.join(parts)}"
+
+
+def _headline(selection: Selection, width: int | None) -> Table:
+    """Return shares of significant tests, with intervals, beside the permutation control's."""
+    table = _empty_table()
+    table.add_column(f"significant at p ≤ {selection.alpha:g}")
+    heads = ["", "share", "95 % interval", "permuted"]
+    # The rest goes first where there is no room.
+    kept = [True, True, width is None or width >= 74, width is None or width >= 54]
+    for head, keep in zip(heads, kept, strict=True):
+        if keep:
+            table.add_column(head, justify="right", no_wrap=True)
+    controls = control_rates(selection.controls)
+    shares = headline_shares(selection.rows, alpha=selection.alpha, controls=controls)
+    for counted, share in shares.items():
+        low, high = share.interval()
+        values: list[str | Text] = [
+            f"{share.hits:,} of {share.n:,}",
+            _text(percent(share.share), "bold"),
+            f"{100 * low:.1f} to {percent(high)}",
+            "" if share.control is None else percent(share.control.rate),
+        ]
+        name = _COUNTED[counted].format(threshold=selection.threshold)
+        table.add_row(name, *(v for v, keep in zip(values, kept, strict=True) if keep))
+    return table
+
+
+def _legend(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]]) -> Text:
+    bold = f"; bold from |d| = {selection.threshold:g}" if terminal.width is not None else ""
+    legend = _text("", "dim")
+    legend.append(
+        f"Counts: seeds with p ≤ {selection.alpha:g}{_CORRECTED[selection.correction]}, of those "
+        f"tested. d: mean over these, over all if there are none{bold}. "
+    )
+    if terminal.colours:
+        names = groups.pop() if len(groups) == 1 else ("first group", "second group")
+        for name, direction in zip(names, (1, -1), strict=True):
+            shade = terminal.shade(direction, 0.5)
+            legend.append(_text(f" {name} higher ", f"not dim black on {shade}"))
+            legend.append(" ")
+    legend.append("*: a test is flagged. Intervals take tests for independent.")
+    return legend
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """How a table is fitted: width of names and of cells, None where nothing is folded."""
+
+    name: int | None = None
+    cell: int | None = None
+    glue: str = " "
+
+
+def _grids(
+    selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
+) -> Iterator[RenderableType]:
+    """Yield the table of one dataset and pair of groups, in as many parts as the width asks for."""
+    counts = {
+        key: count_seeds(tests, selection.threshold, selection.counted)
+        for key, tests in by_cell(rows).items()
+    }
+    models, methods, metrics = (selection.ids(kind, rows) for kind in ("model", "method", "metric"))
+    arrows = {
+        row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
+    }
+    names = [visible(name) for name in (*models, *(f"  {method}" for method in methods))]
+    layout, per_table = _layout(terminal.width, names, list(counts.values()), len(metrics))
+    for start in range(0, len(metrics), per_table):
+        part = metrics[start : start + per_table]
+        table = _empty_table()
+        table.add_column("", width=layout.name)
+        for metric in part:
+            head = folded(f"{metric} {arrows.get(metric, '')}".strip(), layout.cell)
+            table.add_column(_text(head, "bold", "\n"), width=layout.cell, vertical="bottom")
+        for model in models:
+            table.add_row(_text(folded(model, layout.name), "bold", "\n"))
+            for method in methods:
+                row = [counts.get((model, method, metric)) for metric in part]
+                if any(row):
+                    cells = [_cell(of_cell, layout, terminal) for of_cell in row]
+                    name = folded(f"  {method}", layout.name)
+                    table.add_row(_text(name, keep="\n"), *cells)
+        if start:
+            yield ""
+        yield table
+
+
+def _layout(
+    width: int | None, names: Sequence[str], counts: Sequence[SeedCounts], n: int
+) -> tuple[_Layout, int]:
+    """Return the layout, and how many metrics a table has room for."""
+    if width is None:
+        return _Layout(), n
+    longest = max(map(len, names))
+    for glue in (" ", "\n"):
+        lines = [line for of_cell in counts for line in _written(of_cell, glue).split("\n")]
+        cell = max(6, *map(len, lines))
+        for name in (longest, min(longest, max(16, width // 4))):
+            fitting = (width - name - _GAP) // (cell + _GAP)
+            if fitting >= n:
+                return _Layout(name, cell, glue), n
+    return _Layout(name, cell, glue), max(1, fitting)
+
+
+def _written(counts: SeedCounts, glue: str) -> str:
+    effect = "" if counts.mean_d is None else signed(counts.mean_d)
+    return f"{counts.significant}/{counts.total}{glue}{effect}{'*' if counts.flags else ''}"
+
+
+def _cell(counts: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:
+    """Return one cell: count and effect, coloured by who scores higher and how often."""
+    if counts is None:
+        return _text("–")
+    text = _written(counts, layout.glue)
+    if layout.cell is not None:  # all of the cell is coloured
+        text = "\n".join(line.ljust(layout.cell) for line in text.split("\n"))
+    style = "bold " if counts.considerable else ""
+    if counts.significant and counts.direction:
+        style += f"black on {terminal.shade(counts.direction, counts.significant / counts.total)}"
+    elif not counts.significant:
+        style += "dim"
+    return _text(text, style.strip(), "\n")
+
+
+def folded(text: str, width: int | None) -> str:
+    """Return an id broken into lines: at blanks and underscores, and long words into equal parts.
+
+    Args:
+        text: the id.
+        width: longest line; nothing is broken if None.
+    """
+    text = visible(text)
+    if width is None or len(text) <= width:
+        return text
+    indent = len(text) - len(text.lstrip())
+    room = max(1, width - indent)
+    lines = [""]
+    for gap, word in re.findall(r"(\s*)([^\s_]+_?|_)", text):
+        parts = -(-len(word) // room)
+        size = -(-len(word) // parts)
+        for start in range(0, len(word), size):
+            glue = " " if gap and lines[-1] and not start else ""
+            piece = word[start : start + size]
+            if len(lines[-1]) + len(glue) + len(piece) <= room:
+                lines[-1] += glue + piece
+            else:
+                lines.append(piece)
+    return "\n".join(" " * indent + line for line in lines)

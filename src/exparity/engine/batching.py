@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import torch
 
@@ -64,26 +66,21 @@ def run_batches(
     Raises:
         RuntimeError: a single item does not fit into memory.
     """
-    queue = list(plan_batches(lengths, token_budget, exact=exact))[::-1]
+    queue = deque(plan_batches(lengths, token_budget, exact=exact))
     while queue:
-        batch = queue.pop()
+        batch = queue.popleft()
         try:
             run(batch)
+            continue
         except RuntimeError as error:
             if len(batch) == 1 or not _out_of_memory(error):
                 raise
-            token_budget = max(1, len(batch) * lengths[batch[0]] // 2)
-            log.warning("out of memory; continuing with %d tokens a batch", token_budget)
-            half = len(batch) // 2
-            queue += [batch[half:], batch[:half]]
-        else:
-            continue
         # Outside the handler: the traceback held the failed batch's tensors.
+        token_budget = max(1, len(batch) * lengths[batch[0]] // 2)
+        log.warning("out of memory; continuing with %d tokens a batch", token_budget)
         if torch.cuda.is_available():
             torch.cuda.empty_cache()
-        rest = [index for part in reversed(queue) for index in part]
-        queue = [
-            [rest[i] for i in part]
-            for part in plan_batches([lengths[i] for i in rest], token_budget, exact=exact)
-        ][::-1]
+        rest = [*batch, *chain.from_iterable(queue)]
+        packed = plan_batches([lengths[i] for i in rest], token_budget, exact=exact)
+        queue = deque([rest[i] for i in part] for part in packed)
     return token_budget

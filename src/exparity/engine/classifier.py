@@ -107,18 +107,16 @@ class Classifier:
     @property
     def pad_id(self) -> int:
         """Token id of padding, or of the end of text in models without one."""
-        for value in (self.tokenizer.pad_token_id, self.tokenizer.eos_token_id):
-            if value is not None:
-                return int(value)
-        raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
+        known = self._token_id("pad", "eos")
+        if known is None:
+            raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
+        return known
 
     @property
     def empty_ids(self) -> list[int]:
         """Token ids that stand for a text with no token left: start of text, or padding."""
-        for value in (self.tokenizer.bos_token_id, self.tokenizer.eos_token_id):
-            if value is not None:
-                return [int(value)]
-        return [self.pad_id]
+        known = self._token_id("bos", "eos")
+        return [self.pad_id if known is None else known]
 
     @property
     def mask_id(self) -> int:
@@ -126,10 +124,12 @@ class Classifier:
 
         Models without a mask token (GPT-2) get their unknown token, or else padding.
         """
-        for value in (self.tokenizer.mask_token_id, self.tokenizer.unk_token_id):
-            if value is not None:
-                return int(value)
-        return self.pad_id
+        known = self._token_id("mask", "unk")
+        return self.pad_id if known is None else known
+
+    def _token_id(self, *roles: str) -> int | None:
+        ids = (getattr(self.tokenizer, f"{role}_token_id") for role in roles)
+        return next((int(id) for id in ids if id is not None), None)
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
         """Return the (t, h) input embeddings of token ids, detached, on the device."""

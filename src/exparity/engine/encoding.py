@@ -121,8 +121,9 @@ def _encoded(
         return_special_tokens_mask=True,
         return_overflowing_tokens=True,
     )
-    first = _first_windows(batch["overflow_to_sample_mapping"], len(joined))
-    windows = np.bincount(batch["overflow_to_sample_mapping"], minlength=len(joined))
+    _, first, windows = np.unique(
+        batch["overflow_to_sample_mapping"], return_index=True, return_counts=True
+    )
     encodings = []
     for position, row in enumerate(first):
         special = batch["special_tokens_mask"][row]
@@ -143,11 +144,3 @@ def _encoded(
             )
         )
     return encodings
-
-
-def _first_windows(owners: Sequence[int], count: int) -> list[int]:
-    """Return, for each text, the row of its first window."""
-    first: dict[int, int] = {}
-    for row, owner in enumerate(owners):
-        first.setdefault(owner, row)
-    return [first[position] for position in range(count)]

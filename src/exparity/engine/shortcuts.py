@@ -50,12 +50,17 @@ def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iter
         lengths: (b,) rows that count of the batch that will be run.
     """
     base: Any = model.base_model
+    replacement: Forward
     if model.config.model_type in ENCODERS:
         layer = base.encoder.layer[-1]
         replacement = _encoder_layer(layer)
     elif model.config.model_type in ONE_LAYER:
-        layer = base.attention
-        replacement = _one_layer(layer)
+        layer, whole = base.attention, base.attention.forward
+
+        def replacement(hidden: torch.Tensor, mask: torch.Tensor | None = None) -> torch.Tensor:
+            output: torch.Tensor = whole(hidden, mask, hidden[:, :1])
+            return output
+
     else:
         layer = base.h[-1]
         replacement = _decoder_layer(layer, lengths)
@@ -66,20 +71,18 @@ def pooled_position_only(model: PreTrainedModel, lengths: Sequence[int]) -> Iter
         del layer.forward  # the class's own shows again
 
 
-def _heads(projected: torch.Tensor, n_heads: int) -> torch.Tensor:
-    """Split (b, t, h) into (b, heads, t, h / heads)."""
-    b, t, h = projected.shape
-    return projected.view(b, t, n_heads, h // n_heads).transpose(1, 2)
-
-
 def _attend(
     query: torch.Tensor,
     key: torch.Tensor,
     value: torch.Tensor,
+    n_heads: int,
     mask: torch.Tensor | None,
     scaling: float,
 ) -> torch.Tensor:
-    """Return (b, q, h) attention output of (b, heads, q or t, h / heads) projections."""
+    """Return (b, q, h) attention output of (b, q, h) and (b, t, h) projections."""
+    query, key, value = (
+        x.view(*x.shape[:2], n_heads, -1).transpose(1, 2) for x in (query, key, value)
+    )
     output = F.scaled_dot_product_attention(query, key, value, attn_mask=mask, scale=scaling)
     return output.transpose(1, 2).flatten(-2)
 
@@ -92,11 +95,11 @@ def _encoder_layer(layer: Any) -> Forward:
         hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None, *_: Any, **__: Any
     ) -> torch.Tensor:
         first = hidden_states[:, :1]
-        n_heads = attention.num_attention_heads
         context = _attend(
-            _heads(attention.query(first), n_heads),
-            _heads(attention.key(hidden_states), n_heads),
-            _heads(attention.value(hidden_states), n_heads),
+            attention.query(first),
+            attention.key(hidden_states),
+            attention.value(hidden_states),
+            attention.num_attention_heads,
             None if attention_mask is None else attention_mask[..., :1, :],
             attention.scaling,
         )
@@ -128,9 +131,10 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
         # The last position sees every one up to itself, and no padding.
         seen = torch.arange(hidden_states.shape[1], device=device)[None] <= last[:, None]
         context = _attend(
-            _heads(query, attention.num_heads),
-            _heads(key, attention.num_heads),
-            _heads(value, attention.num_heads),
+            query,
+            key,
+            value,
+            attention.num_heads,
             None if min(lengths) == hidden_states.shape[1] else seen[:, None, None],
             attention.scaling,
         )
@@ -138,19 +142,6 @@ def _decoder_layer(layer: Any, lengths: Sequence[int]) -> Forward:
         attended = attended + layer.mlp(layer.ln_2(attended))
         result = torch.zeros_like(hidden_states)
         return result.index_put((rows, last), attended[:, 0])
-
-    return forward
-
-
-def _one_layer(attention: Any) -> Forward:
-    """Return the forward of OLA's attention for its first position: (b, t, h) to (b, 1, h)."""
-    whole = attention.forward
-
-    def forward(
-        hidden_states: torch.Tensor, attention_mask: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        output: torch.Tensor = whole(hidden_states, attention_mask, hidden_states[:, :1])
-        return output
 
     return forward
 
@@ -189,12 +180,7 @@ class FirstLayer:
         self._index: torch.Tensor | None = None
 
     def show(self, texts: torch.Tensor, stays: torch.Tensor) -> None:
-        """Say which rows the next batch holds.
-
-        Args:
-            texts: (b,) index of the text of each row of the batch.
-            stays: (b, width) True where the text's own row stays.
-        """
+        """Say which text each item of the next batch is of, (b,), and which rows stay, (b, t)."""
         positions = torch.arange(stays.shape[1], device=stays.device)
         own = texts[:, None] * self._width + positions
         self._index = torch.where(stays, own, self._absent + positions)

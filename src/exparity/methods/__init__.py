@@ -213,23 +213,12 @@ def explain_encodings(
     memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[Explanation]:
-    """Explain texts that are already encoded; see :func:`explain`.
+    """Explain texts that are already encoded; see :func:`explain` and :class:`MethodBatch`.
 
-    Args:
-        classifier: the model.
-        encodings: the texts.
-        targets: (n,) class indices.
-        keys: identity of each text, for random draws.
-        method: registered id.
-        seed: the run's seed.
-        params: the method's options.
-        flags: receives what readers of the scores must know, such as ``rounding_noise``.
-        memo: work to share with other methods of the same encodings.
-        training: what the model learnt from, for methods that need it.
+    ``flags`` receives what readers of the scores must know, such as ``rounding_noise``.
 
     Raises:
-        InputError: unknown method or option, a target that is not a class, or no training texts
-            for a method that needs them.
+        InputError: see :func:`explain`.
         ExparityError: the method broke its contract.
     """
     if not encodings:
@@ -273,23 +262,24 @@ def attribute(
 ) -> list[FloatArray]:
     """Return the scores that a method gives to texts, or to moved copies of them.
 
+    What is not said here stands at :class:`MethodBatch`.
+
     Args:
         classifier: the model.
         encodings: the texts, at least one.
         targets: (n,) class indices.
         origins: how each is explained; all alike but for their keys.
         rows: (t, h) embeddings to explain instead of those of the token ids.
-        leaders: (n,) see :class:`MethodBatch`; each item leads itself if None.
+        leaders: (n,) each item leads itself if None.
         flags: receives what readers of the scores must know.
         memo: work to share with other methods of the same encodings and rows.
-        training: what the model learnt from, for methods that need it.
+        training: what the model learnt from.
 
     Returns:
         (t,) float64 scores of each text, special tokens included.
 
     Raises:
-        InputError: unknown method or option, a target that is not a class, or no training texts
-            for a method that needs them.
+        InputError: see :func:`explain`.
         ExparityError: the method broke its contract.
     """
     from exparity.engine.preflight import check_targets

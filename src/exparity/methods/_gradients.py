@@ -28,16 +28,13 @@ elements. The derivative in that direction, which is the sum over the embedding 
 
 
 def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> FloatArray:
-    """Turn gradients into one score per token.
+    """Turn the (t, h) gradient of the target logit into (t,) float64, one score per token.
 
     Args:
-        gradient: (..., t, h) gradient of the target logit.
-        rows: (..., t, h) embeddings that it was taken at.
+        gradient: the gradient.
+        rows: embeddings that it was taken at.
         pooling: ``l1`` norm over the embedding dimension, or the sum of the gradient
             ``times_input``.
-
-    Returns:
-        (..., t) float64.
     """
     parts = gradient.double()
     parts = parts.abs() if pooling == "l1" else parts * rows.double()
@@ -46,15 +43,7 @@ def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> Floa
 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
-    """Attribute by the gradient at the input itself.
-
-    Args:
-        batch: the texts.
-        pooling: see :func:`pooled`.
-
-    Returns:
-        (t,) float64 scores for each text.
-    """
+    """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
     from exparity.engine.classifier import padded
 
     if "gradient" not in batch.memo:
@@ -86,18 +75,13 @@ def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
 
 
 def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:
-    """Attribute by the mean gradient on the straight line from the baseline to the input.
-
-    Steps of all texts share batches; a text's gradients are summed as they come.
+    """Return (t,) scores of each text by the mean gradient on the line from its baseline.
 
     Args:
         batch: the texts.
         pooling: ``sum`` of the mean gradient over the embedding dimension, or its sum
             ``times_input`` difference.
         n_steps: nodes of the Gauss–Legendre rule.
-
-    Returns:
-        (t,) float64 scores for each text.
     """
     key = ("path", n_steps)
     if key not in batch.memo:
@@ -110,7 +94,10 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
 
 
 def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
-    """Return both poolings of the path's mean gradient, and whether the plain sum is noise."""
+    """Return both poolings of the path's mean gradient, and whether the plain sum is noise.
+
+    Steps of all texts share batches; a text's gradients are summed as they come.
+    """
     import torch
 
     nodes, weights = np.polynomial.legendre.leggauss(n_steps)
@@ -130,7 +117,9 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
         pooled_sums["times_input"].append((mean * (end - start).double()).sum(-1).cpu().numpy())
         size = float(mean.abs().sum(-1).max())
         ratios.append(float(plain.abs().max()) / size if size else 0.0)
-    pooled_sums["noise"] = bool(ratios) and max(ratios) < _noise_level(ends[0].dtype)
+    # Below this share of its parts' size a sum is left over from rounding.
+    noise_level = min(100 * torch.finfo(ends[0].dtype).eps, 0.05)
+    pooled_sums["noise"] = max(ratios) < noise_level
     return pooled_sums
 
 
@@ -179,10 +168,3 @@ def _runs(owners: IntArray) -> list[tuple[int, slice]]:
     edges = np.flatnonzero(np.diff(owners)) + 1
     bounds = [0, *edges.tolist(), len(owners)]
     return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]
-
-
-def _noise_level(dtype: torch.dtype) -> float:
-    """Return the share of its parts' size below which a sum is left over from rounding."""
-    import torch
-
-    return min(100 * torch.finfo(dtype).eps, 0.05)

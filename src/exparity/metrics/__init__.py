@@ -65,10 +65,7 @@ class MetricBatch:
     Attributes:
         classifier: the model, behind the engine.
         explanations: as they were given, with raw attributions.
-        token_ids: (t,) ids of each text, special tokens included.
         scores: (t,) normalised attributions of each text.
-        content_masks: (t,) True for tokens that count, for each text.
-        targets: (n,) explained class indices.
         keys: identity of each text, for random draws.
         seed: the run's seed.
         metric: id of the metric.
@@ -77,10 +74,7 @@ class MetricBatch:
 
     classifier: Classifier
     explanations: tuple[Explanation, ...]
-    token_ids: tuple[IntArray, ...]
     scores: tuple[FloatArray, ...]
-    content_masks: tuple[BoolArray, ...]
-    targets: IntArray
     keys: tuple[str, ...]
     seed: int
     metric: str
@@ -88,6 +82,21 @@ class MetricBatch:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @cached_property
+    def token_ids(self) -> tuple[IntArray, ...]:
+        """(t,) ids of each text, special tokens included."""
+        return tuple(e.token_ids for e in self.explanations if e.token_ids is not None)
+
+    @cached_property
+    def content_masks(self) -> tuple[BoolArray, ...]:
+        """(t,) True for tokens that count, for each text."""
+        return tuple(locked(e.content_mask) for e in self.explanations)
+
+    @cached_property
+    def targets(self) -> IntArray:
+        """(n,) explained class indices."""
+        return locked(np.array([e.target for e in self.explanations], dtype=np.int64))
 
     def generator(self, index: int, *more: str | int) -> np.random.Generator:
         """Return the random generator of one text; the same whatever it is batched with.
@@ -106,20 +115,15 @@ class MetricBatch:
     def target_probabilities(
         self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
     ) -> FloatArray:
-        """Return the probability of each owner's target for token-id sequences.
+        """Return (m,) the probability of a target for each of m token-id sequences.
 
         Args:
             sequences: token ids.
-            owners: index of the text that each sequence was made from.
-
-        Returns:
-            (m,) float64 in [0, 1].
+            owners: index of the text that each sequence was made from, whose target is meant.
         """
-        owner_rows = np.asarray(owners, dtype=np.int64)
-        if not len(owner_rows):
-            return np.zeros(0)
+        indices = np.asarray(owners, dtype=np.int64)
         probabilities = self.classifier.probabilities(sequences)
-        return probabilities[np.arange(len(owner_rows)), self.targets[owner_rows]]
+        return probabilities[np.arange(len(indices)), self.targets[indices]]
 
     def attributions(
         self, rows: Sequence[torch.Tensor], owners: IntArray
@@ -251,7 +255,10 @@ def evaluate(
         InputError: unknown metric or option, or an explanation, rationale or classifier that the
             metric cannot work with.
     """
-    explanations = _explanations(explanations)
+    explanations = listed(explanations, "explanations", "explanations")
+    for value in explanations:
+        if not isinstance(value, Explanation):
+            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
     if rationales is not None:
         rationales = listed(rationales, "rationales", "marks, those of each explanation")
         if len(rationales) != len(explanations):
@@ -312,14 +319,6 @@ def evaluate_many(
         }
 
 
-def _explanations(values: Any) -> list[Explanation]:
-    explanations = listed(values, "explanations", "explanations")
-    for value in explanations:
-        if not isinstance(value, Explanation):
-            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
-    return explanations
-
-
 def evaluate_keyed(
     classifier: Classifier | None,
     explanations: Sequence[Explanation],
@@ -353,7 +352,9 @@ def evaluate_keyed(
         if entry.facts.needs == "attributions":
             inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
-            inputs = (_model_batch(classifier, explanations, scores, masks, keys, metric, seed),)
+            model = _checked_model(classifier, explanations, metric)
+            explained, normalised = tuple(map(guarded, explanations)), tuple(map(locked, scores))
+            inputs = (MetricBatch(model, explained, normalised, tuple(keys), seed, metric),)
     with entry.running():
         values = np.asarray(entry.function(*inputs, **options))
     if notes is not None and isinstance(inputs[0], MetricBatch):
@@ -376,21 +377,15 @@ def _as_declared(entry: Entry[MetricFacts], values: NDArray[Any], size: int) -> 
     return values
 
 
-def _model_batch(
-    classifier: Classifier | None,
-    explanations: Sequence[Explanation],
-    scores: list[FloatArray],
-    masks: list[BoolArray],
-    keys: Sequence[str],
-    metric: str,
-    seed: int,
-) -> MetricBatch:
+def _checked_model(
+    classifier: Classifier | None, explanations: Sequence[Explanation], metric: str
+) -> Classifier:
+    """Return the classifier that a metric runs, held to what it is and to what it can read."""
     if classifier is None:
         raise InputError(f"metric {metric}: runs the model, so it needs a classifier")
     from exparity.engine.preflight import check_classifier, check_targets, check_token_ids
 
     check_classifier(classifier)
-    ids = []
     for explanation in explanations:
         if explanation.token_ids is None:
             raise InputError(
@@ -398,17 +393,5 @@ def _model_batch(
                 "token_ids"
             )
         check_token_ids(classifier, explanation.token_ids, explanation.text)
-        ids.append(explanation.token_ids)
-    targets = np.array([e.target for e in explanations], dtype=np.int64)
-    check_targets(targets, classifier.n_classes)
-    return MetricBatch(
-        classifier=classifier,
-        explanations=tuple(map(guarded, explanations)),
-        token_ids=tuple(map(locked, ids)),
-        scores=tuple(map(locked, scores)),
-        content_masks=tuple(map(locked, masks)),
-        targets=locked(targets),
-        keys=tuple(keys),
-        seed=seed,
-        metric=metric,
-    )
+    check_targets(np.array([e.target for e in explanations]), classifier.n_classes)
+    return classifier

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -28,13 +28,6 @@ def size_of(matrix: torch.Tensor, norm: Norm) -> float:
     return float(np.sqrt(square if norm == "l2" else square / max(1, matrix.numel())))
 
 
-def as_mask(mask: BoolArray, like: torch.Tensor) -> torch.Tensor:
-    """Return a mask as a tensor beside another."""
-    import torch
-
-    return torch.tensor(mask, device=like.device)
-
-
 def climbed(
     offset: torch.Tensor, gradient: torch.Tensor, norm: Norm, step: float, radius: float
 ) -> torch.Tensor:
@@ -46,9 +39,6 @@ def climbed(
         norm: of the ball.
         step: length of the step in that norm.
         radius: of the ball, absolute.
-
-    Returns:
-        (t, h) the new offset, with norm ≤ ``radius``.
     """
     gradient = gradient.float()
     if norm == "linf":
@@ -86,12 +76,10 @@ class Ascent:
     ) -> None:
         import torch
 
-        self.batch = batch
-        self.owners = owners
-        self.norm = norm
-        self.radii = radii
-        self.step_size = step_size
-        self.free = [as_mask(mask, batch.rows[0])[:, None] for mask in free]
+        self.batch, self.owners = batch, owners
+        self.norm, self.radii, self.step_size = norm, radii, step_size
+        device = batch.classifier.device
+        self.free = [torch.tensor(mask, device=device)[:, None] for mask in free]
         self.offsets = [
             torch.zeros_like(batch.rows[owner], dtype=torch.float32) for owner in owners
         ]
@@ -116,10 +104,6 @@ class Ascent:
         moved: torch.Tensor = (rows.float() + self.offsets[item]).to(rows.dtype)
         return moved
 
-    def copies(self) -> list[torch.Tensor]:
-        """Return the (t, h) embeddings that each ascent has reached."""
-        return [self.copy(item) for item in range(len(self.owners))]
-
     def climb(self, item: int, gradient: torch.Tensor) -> None:
         """Take one step of an ascent along the loss's (t, h) gradient."""
         radius = self.radii[item]
@@ -131,40 +115,53 @@ class Ascent:
             radius,
         )
 
-    def step(self, targets: IntArray, items: IntArray | None = None) -> FloatArray:
+    def step(
+        self,
+        targets: IntArray,
+        items: IntArray | None = None,
+        *,
+        climbing: bool = True,
+        visit: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None,
+    ) -> FloatArray:
         """Take one step of some ascents.
 
         Args:
             targets: (k,) class whose loss each of them ascends.
             items: (k,) which of them; all if None.
+            climbing: move; otherwise only look.
+            visit: receives an ascent, the (t, h) gradient of its target's logit where it stood
+                before the step, and the embeddings there.
 
         Returns:
             (k, c) logits where they stood before the step.
         """
-        from exparity.engine.classifier import prediction_loss
+        from exparity.engine.classifier import prediction_loss, target_logit
 
         chosen = np.arange(len(self.owners)) if items is None else items
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
 
         def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
+            item = int(chosen[place])
             all_logits[place] = logits
-            self.climb(int(chosen[place]), gradients[0])
+            if visit is not None:
+                visit(item, gradients[-1], self.copy(item))
+            if climbing:
+                self.climb(item, gradients[0])
 
-        self.batch.classifier.input_gradients(lengths, build, targets, consume, (prediction_loss,))
+        objectives = [prediction_loss] * climbing + [target_logit] * (visit is not None)
+        self.batch.classifier.input_gradients(lengths, build, targets, consume, objectives)
         return all_logits
 
     def probabilities(self, items: IntArray) -> FloatArray:
         """Return (k, c) class probabilities where some ascents stand."""
-        lengths, build = self._work(items)
-        return self.batch.classifier.forward(lengths, build)
+        return self.batch.classifier.forward(*self._work(items))
 
     def _work(self, items: IntArray) -> tuple[list[int], Build]:
         """Return lengths of copies, and what builds batches of them when their turn comes."""
-        from exparity.engine.classifier import padded
+        from torch.nn.utils.rnn import pad_sequence
 
-        def build(positions: list[int], width: int) -> torch.Tensor:
-            copies = [self.copy(int(items[p])) for p in positions]
-            return padded(copies)(list(range(len(copies))), width)
+        def build(positions: list[int], _: int) -> torch.Tensor:
+            return pad_sequence([self.copy(int(items[p])) for p in positions], batch_first=True)
 
         return [len(self.offsets[item]) for item in items], build

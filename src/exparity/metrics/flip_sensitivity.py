@@ -116,31 +116,27 @@ class _Search:
     def __init__(
         self, batch: MetricBatch, owners: IntArray, free: list[BoolArray], steps: int
     ) -> None:
-        self._batch = batch
-        self._owners = owners
-        self._free = free
-        self._steps = steps
-        self._predicted = np.zeros(len(batch), dtype=np.int64)
-        self._first: dict[int, torch.Tensor] = {}
-        self._look(np.unique(owners))
-
-    def _look(self, texts: IntArray) -> None:
-        """Find the predicted class of texts and the direction of the first step."""
         from exparity.engine.classifier import padded, prediction_loss
 
-        rows = [self._batch.rows[text] for text in texts]
+        self._batch, self._owners, self._free, self._steps = batch, owners, free, steps
+        self._predicted = np.zeros(len(batch), dtype=np.int64)
+        self._first: dict[int, torch.Tensor] = {}  # direction of the first step from each text
+        texts = np.unique(owners)
+        rows = [batch.rows[text] for text in texts]
 
         def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
-            text = int(texts[place])
-            self._predicted[text] = logits.argmax()
-            self._first[text] = gradients[0].sign()
+            self._predicted[texts[place]] = logits.argmax()
+            self._first[int(texts[place])] = gradients[0].sign()
 
         def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
             return prediction_loss(logits, logits.argmax(-1))
 
-        unused = np.zeros(len(texts), dtype=np.int64)
-        self._batch.classifier.input_gradients(
-            [len(row) for row in rows], padded(rows), unused, consume, (loss_of_predicted,)
+        batch.classifier.input_gradients(
+            [len(row) for row in rows],
+            padded(rows),
+            np.zeros_like(texts),
+            consume,
+            (loss_of_predicted,),
         )
 
     def flips(self, items: IntArray, radii: FloatArray) -> BoolArray:
@@ -165,10 +161,10 @@ class _Search:
         flipped = np.zeros(len(items), dtype=bool)
         active = np.arange(len(items))
         for step in range(1, self._steps + 1):
-            last = step == self._steps
-            outputs = (
-                ascent.probabilities(active) if last else ascent.step(predicted[active], active)
-            )
+            if step < self._steps:
+                outputs = ascent.step(predicted[active], active)
+            else:
+                outputs = ascent.probabilities(active)
             flipped[active] = outputs.argmax(-1) != predicted[active]
             active = active[~flipped[active]]
         return flipped

@@ -81,47 +81,35 @@ def mean_drop(full: FloatArray, changed: FloatArray, step_mask: BoolArray) -> Fl
 
 def removal_curve(
     batch: MetricBatch,
-    *,
     keep: bool,
-    without_steps: float,
     based_on: BasedOn,
     thresholds: Sequence[float],
     only_positive: bool,
 ) -> FloatArray:
-    """Mean fall in target probability when top tokens are removed, or when only they are kept.
+    """Mean fall in target probability when top tokens are removed, or with ``keep`` only they kept.
 
-    Args:
-        batch: the explanations.
-        keep: keep the top tokens instead of removing them.
-        without_steps: value of a text from which no step takes a token.
-        based_on: see :func:`top_sets`.
-        thresholds: see :func:`top_sets`.
-        only_positive: see :func:`top_sets`.
+    Of a text from which no step takes a token nothing is removed, or everything. Steps are those of
+    :func:`top_sets`.
 
     Returns:
         (n,) in [−1, 1], in probability; NaN where an attribution is not finite.
     """
-    sequences = list(batch.token_ids)
-    owners = list(range(len(batch)))
-    columns = [-1] * len(batch)
-    for index in range(len(batch)):
+    n = len(batch)
+    sequences, owners, columns = list(batch.token_ids), list(range(n)), [-1] * n
+    finite = np.array([not np.isnan(scores).any() for scores in batch.scores])
+    for index in np.flatnonzero(finite):
         scores, mask = batch.scores[index], batch.content_masks[index]
-        if np.isnan(scores).any():
-            continue
         for column, taken in enumerate(top_sets(scores, mask, based_on, thresholds, only_positive)):
-            left = taken | ~mask if keep else ~taken
-            sequences.append(batch.token_ids[index][left])
-            owners.append(index)
+            sequences.append(batch.token_ids[index][taken | ~mask if keep else ~taken])
+            owners.append(int(index))
             columns.append(column)
     probabilities = batch.target_probabilities(sequences, owners)
-    n = len(batch)
     changed = np.zeros((n, len(thresholds)))
     step_mask = np.zeros((n, len(thresholds)), dtype=bool)
     changed[owners[n:], columns[n:]] = probabilities[n:]
     step_mask[owners[n:], columns[n:]] = True
     values = mean_drop(probabilities[:n], changed, step_mask)
-    finite = np.array([not np.isnan(s).any() for s in batch.scores])
-    return np.where(finite & ~step_mask.any(1), without_steps, values)
+    return np.where(finite & ~step_mask.any(1), float(keep), values)
 
 
 _removal_metric = partial(
@@ -157,14 +145,7 @@ def comprehensiveness(
     Returns:
         (n,) in [−1, 1], higher is better; 0 where no step removes a token.
     """
-    return removal_curve(
-        batch,
-        keep=False,
-        without_steps=0.0,
-        based_on=based_on,
-        thresholds=thresholds,
-        only_positive=only_positive,
-    )
+    return removal_curve(batch, False, based_on, thresholds, only_positive)
 
 
 @_removal_metric("sufficiency", direction="lower", display="Sufficiency")
@@ -188,11 +169,4 @@ def sufficiency(
     Returns:
         (n,) in [−1, 1], lower is better; 1 where no step keeps a token.
     """
-    return removal_curve(
-        batch,
-        keep=True,
-        without_steps=1.0,
-        based_on=based_on,
-        thresholds=thresholds,
-        only_positive=only_positive,
-    )
+    return removal_curve(batch, True, based_on, thresholds, only_positive)

@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.interface import BoolArray, Count, FloatArray, Positive
 from exparity.metrics import MetricBatch, metric
-from exparity.metrics._ascent import Ascent, Norm, as_mask, size_of
+from exparity.metrics._ascent import Ascent, Norm, size_of
 
 if TYPE_CHECKING:
     import torch
@@ -61,16 +61,16 @@ def sensitivity(
         InputError: explanations that cannot be made again.
     """
     owners = np.repeat(np.arange(len(batch)), restarts)
-    radii = _radii(batch, norm, radius, relative)
+    radii = [radius * (_size(batch, owner, norm) if relative else 1.0) for owner in owners.tolist()]
     ascent = Ascent(
         batch,
         owners,
         [batch.content_masks[owner] for owner in owners],
         norm=norm,
-        radii=[radii[owner] for owner in owners],
+        radii=radii,
         step_size=step_size or 2.5 / steps,
     )
-    for item in range(len(ascent.owners)):
+    for item in range(len(owners)):
         if item % restarts:  # the first starts at the text
             ascent.start_anywhere(item, batch.generator(int(owners[item]), item % restarts))
     explain_copies = _fused if batch.explainer.facts.pooling else _apart
@@ -83,13 +83,11 @@ def sensitivity(
     return worst
 
 
-def _radii(batch: MetricBatch, norm: Norm, radius: float, relative: bool) -> list[float]:
-    if not relative:
-        return [radius] * len(batch)
-    return [
-        radius * size_of(rows[as_mask(mask, rows)], norm)
-        for rows, mask in zip(batch.rows, batch.content_masks, strict=True)
-    ]
+def _size(batch: MetricBatch, owner: int, norm: Norm) -> float:
+    """Return the size of a text's content embeddings."""
+    import torch
+
+    return size_of(batch.rows[owner][torch.tensor(batch.content_masks[owner])], norm)
 
 
 def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:
@@ -99,54 +97,39 @@ def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:
     return change / size if size > 0 and np.isfinite(size) and np.isfinite(change) else np.nan
 
 
-Found = tuple[list[FloatArray], list[int], list[FloatArray]]
+Explained = tuple[list[FloatArray], list[int], list[FloatArray]]
+"""Attributions of the texts; the text of each copy, and the copy's attributions."""
 
 
-def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Found:
+def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Explained:
     """Explain every copy in the same forward pass that the ascent takes there."""
-    from exparity.engine.classifier import padded, prediction_loss, target_logit
     from exparity.methods import pooled
 
     pooling = batch.explainer.facts.pooling
     assert pooling is not None
     owners: list[int] = []
     moved: list[FloatArray] = []
+
+    def visit(item: int, gradient: torch.Tensor, copy: torch.Tensor) -> None:
+        owners.append(int(ascent.owners[item]))
+        moved.append(pooled(gradient, copy, pooling))
+
+    targets = batch.targets[ascent.owners]
     for step in range(steps + 1):
-        copies = ascent.copies()
-        visiting = step > 0 or restarts > 1
-        climbing = step < steps
-        objectives = [prediction_loss] * climbing + [target_logit] * visiting
-
-        def consume(
-            item: int,
-            gradients: tuple[torch.Tensor, ...],
-            _: FloatArray,
-            copies: list[torch.Tensor] = copies,
-            visiting: bool = visiting,
-            climbing: bool = climbing,
-        ) -> None:
-            if climbing:
-                ascent.climb(item, gradients[0])
-            if visiting:
-                owners.append(int(ascent.owners[item]))
-                moved.append(pooled(gradients[-1], copies[item], pooling))
-
-        targets = batch.targets[ascent.owners]
-        lengths = [len(copy) for copy in copies]
-        batch.classifier.input_gradients(lengths, padded(copies), targets, consume, objectives)
+        visiting = visit if step > 0 or restarts > 1 else None
+        ascent.step(targets, climbing=step < steps, visit=visiting)
     return [e.scores for e in batch.explanations], owners, moved
 
 
-def _apart(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Found:
+def _apart(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Explained:
     """Find all copies first, then explain them together."""
     copies: list[torch.Tensor] = []
     owners: list[int] = []
     for step in range(steps + 1):
-        here = ascent.copies()
-        for item, copy in enumerate(here):
+        for item, owner in enumerate(ascent.owners):
             if step > 0 or item % restarts:
-                copies.append(copy)
-                owners.append(int(ascent.owners[item]))
+                copies.append(ascent.copy(item))
+                owners.append(int(owner))
         if step < steps:
             ascent.step(batch.targets[ascent.owners])
     originals, moved = batch.attributions(copies, np.array(owners, dtype=np.int64))

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from exparity.artefacts.files import read_results
     from exparity.core.errors import ExparityError, InputError
-    from exparity.engine import load_classifier
-    from exparity.engine.classifier import Classifier
+    from exparity.engine.classifier import Classifier, load_classifier
     from exparity.interface import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
@@ -34,7 +33,7 @@ _HOMES = {
     "compare_groups": "exparity.stats",
     "evaluate": "exparity.metrics",
     "explain": "exparity.methods",
-    "load_classifier": "exparity.engine",
+    "load_classifier": "exparity.engine.classifier",
     "plot_disparity": "exparity.report.plots",
     "plot_distributions": "exparity.report.plots",
     "plot_effects": "exparity.report.plots",

@@ -8,12 +8,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.engine.encoding import word_spans, words_of_tokens
+from exparity.engine.encoding import words_of_tokens
 from exparity.interface import SPECIAL_WORD
 
 
-def test_word_spans_by_hand():
-    assert word_spans(["woman", "'s", "a"]) == [(0, 5), (6, 8), (9, 10)]
+def test_every_character_belongs_to_a_word_by_hand():
+    words = ["woman", "'s", "a"]  # at 0 to 4, 6 to 7 and 9; a blank announces the next word
+    found = words_of_tokens([(i, i + 1) for i in range(10)], [0] * 10, words)
+    assert found.tolist() == [0] * 5 + [1] * 3 + [2] * 2
 
 
 def test_tokens_go_to_the_word_of_their_first_visible_character():

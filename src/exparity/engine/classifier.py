@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,12 +18,15 @@ import torch
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from exparity.core.errors import ExparityError
+from exparity.core.calls import checked
+from exparity.core.device import resolve_device
+from exparity.core.errors import ExparityError, InputError
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.interface import Encoding, FloatArray, IntArray
+from exparity.models.checkpoints import check_vocabulary, input_limit, load_model, load_tokenizer
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -53,16 +57,9 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
 
 
 class Classifier:
-    """A sequence classifier and its tokenizer on one device.
+    """A transformers model with a classification head and its fast tokenizer on one device.
 
-    Args:
-        model: a transformers model with a classification head.
-        tokenizer: its fast tokenizer.
-        device: where it runs.
-        max_length: longest input in tokens.
-        token_budget: padded tokens per batch; by device if None.
-        shortcuts: leave out work that cannot reach the output; see
-            :mod:`exparity.engine.shortcuts`.
+    Made by :func:`load_classifier`, which explains its arguments.
 
     Raises:
         InputError: shortcuts are asked for and not known for this family of models.
@@ -141,12 +138,9 @@ class Classifier:
         return rows
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
-        """Return class probabilities of token-id sequences.
+        """Return class probabilities of token-id sequences, special tokens included.
 
         Equal sequences are computed once. An empty one is represented by :attr:`empty_ids`.
-
-        Args:
-            sequences: token ids, special tokens included.
 
         Returns:
             (n, c) float64, rows sum to 1.
@@ -177,14 +171,7 @@ class Classifier:
             self._known = outer
 
     def probabilities_from_embeddings(self, embeddings: Sequence[torch.Tensor]) -> FloatArray:
-        """Return class probabilities of (t, h) embedding matrices.
-
-        Args:
-            embeddings: rows of input embeddings, before positions are added.
-
-        Returns:
-            (n, c) float64, rows sum to 1.
-        """
+        """Return (n, c) class probabilities of (t, h) embeddings, before positions are added."""
         return self.forward([len(e) for e in embeddings], padded(embeddings))
 
     def forward(self, lengths: Sequence[int], build: Build) -> FloatArray:
@@ -263,14 +250,9 @@ class Classifier:
                 self.token_budget = fitted * GRADIENT_SHARE
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
-        """Run the model on one padded batch.
+        """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.
 
-        Args:
-            embeddings: (b, width, h), padded at the end.
-            lengths: (b,) rows that count.
-
-        Returns:
-            (b, c) float32 logits.
+        ``lengths`` says how many rows count.
         """
         count, width = embeddings.shape[:2]
         # The head takes care of itself (_steady_head); a shortened last layer has as few rows.
@@ -321,6 +303,61 @@ class Classifier:
         finally:
             for parameter, flag in before:
                 parameter.requires_grad_(flag)
+
+
+@checked
+def load_classifier(
+    checkpoint: str | Path,
+    device: str = "auto",
+    precision: str = "fp32",
+    *,
+    revision: str | None = None,
+    max_length: int | None = None,
+    token_budget: int | None = None,
+    shortcuts: bool = False,
+) -> Classifier:
+    """Load a fine-tuned sequence classifier.
+
+    Args:
+        checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer.
+        device: ``auto`` (the first GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
+        precision: ``fp32`` or ``bf16`` (weights in bfloat16; probabilities still in float32).
+        revision: commit of a Hub repository.
+        max_length: longest input in tokens; longer texts are cut. The model's limit if None.
+        token_budget: padded tokens per batch; a measured default for the device if None.
+        shortcuts: leave out work of the last layer that cannot reach the output; faster, with
+            probabilities that differ by rounding alone. Known for BERT, RoBERTa, GPT-2
+            and OLA.
+
+    Returns:
+        A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
+
+    Raises:
+        InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
+            or has weights that would be random, or a bad argument.
+    """
+    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
+    if precision not in dtypes:
+        raise InputError(f"precision '{precision}': use fp32 or bf16")
+    target = resolve_device(device)
+    model = load_model(str(checkpoint), revision, dtype=dtypes[precision])
+    tokenizer = load_tokenizer(str(checkpoint), revision)
+    check_vocabulary(str(checkpoint), model, tokenizer)
+    limit = input_limit(model, tokenizer)
+    if max_length is not None:
+        if not 1 <= max_length <= limit:
+            raise InputError(f"max_length {max_length}: the model takes 1 to {limit} tokens")
+        limit = max_length
+    if token_budget is not None and token_budget < 1:
+        raise InputError(f"token_budget {token_budget}: give 1 token or more")
+    return Classifier(
+        model,
+        tokenizer,
+        device=target,
+        max_length=limit,
+        token_budget=token_budget,
+        shortcuts=shortcuts,
+    )
 
 
 def padded(embeddings: Sequence[torch.Tensor]) -> Build:

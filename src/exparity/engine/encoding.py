@@ -18,15 +18,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-def word_spans(words: Sequence[str]) -> list[tuple[int, int]]:
-    """Return the character span of each word in the words joined by single blanks."""
-    spans, start = [], 0
-    for word in words:
-        spans.append((start, start + len(word)))
-        start += len(word) + 1
-    return spans
-
-
 def words_of_tokens(
     offsets: Sequence[tuple[int, int]], special: Sequence[int], words: Sequence[str]
 ) -> IntArray:
@@ -45,10 +36,11 @@ def words_of_tokens(
     """
     text = " ".join(words)
     owner = np.full(len(text) + 1, SPECIAL_WORD, dtype=np.int64)
-    for index, (start, end) in enumerate(word_spans(words)):
-        owner[start:end] = index
-        if end < len(text):
-            owner[end] = index + 1  # a token of the blank alone belongs to the word it announces
+    start = 0
+    for index, word in enumerate(words):  # the blank before a word announces it
+        end = start + len(word)
+        owner[max(start - 1, 0) : end] = index
+        start = end + 1
     result = np.full(len(offsets), SPECIAL_WORD, dtype=np.int64)
     for position, (start, end) in enumerate(offsets):
         if special[position]:

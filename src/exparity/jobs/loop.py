@@ -99,7 +99,7 @@ def load(
     checkpoint: Any, precision: str, device: str, threads: int | None, **machine: Any
 ) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
-    from exparity.engine import load_classifier
+    from exparity.engine.classifier import load_classifier
 
     make_repeatable(threads)
     return load_classifier(str(checkpoint), device, precision, **machine)

@@ -13,6 +13,7 @@ from exparity.interface import FloatArray, IntArray
 if TYPE_CHECKING:
     import torch
 
+    from exparity.engine.classifier import Build
     from exparity.methods import MethodBatch
 
 Pooling = Literal["l1", "times_input"]
@@ -42,24 +43,41 @@ def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> Floa
     return sums
 
 
-def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
-    """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
+def attributed(
+    batch: MethodBatch,
+    score: Callable[[int, torch.Tensor], FloatArray],
+    build: Build | None = None,
+) -> list[FloatArray]:
+    """Return what ``score`` makes of the (t, h) gradient of each text's target logit.
+
+    Args:
+        batch: the texts.
+        score: receives a text and the gradient at its embeddings.
+        build: makes batches of embeddings; see :meth:`Classifier.forward`.
+    """
     from exparity.engine.classifier import padded
 
-    if "gradient" not in batch.memo:
-        by_pooling: dict[Pooling, list[FloatArray]] = {
-            kind: [np.zeros(0)] * len(batch) for kind in _POOLINGS
-        }
+    scores = [np.zeros(0)] * len(batch)
 
-        def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
-            for kind in _POOLINGS:
-                by_pooling[kind][row] = pooled(gradients[0], batch.rows[row], kind)
+    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
+        scores[row] = score(row, gradients[0])
 
-        build = padded(batch.rows)
-        batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
-        batch.memo["gradient"] = by_pooling
-    scores: list[FloatArray] = batch.memo["gradient"][pooling]
+    batch.classifier.input_gradients(
+        batch.lengths, build or padded(batch.rows), batch.targets, consume
+    )
     return scores
+
+
+def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
+    """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
+
+    def both(row: int, gradient: torch.Tensor) -> FloatArray:
+        return np.stack([pooled(gradient, batch.rows[row], kind) for kind in _POOLINGS])
+
+    if "gradient" not in batch.memo:
+        batch.memo["gradient"] = attributed(batch, both)
+    place = _POOLINGS.index(pooling)
+    return [scores[place] for scores in batch.memo["gradient"]]
 
 
 def baseline_ids(batch: MethodBatch, row: int) -> list[int]:

@@ -16,22 +16,14 @@ Sampling = Literal["independent", "paired", "stratified"]
 def draw_masks(
     n_tokens: int, num_samples: int, rng: np.random.Generator, sampling: Sampling
 ) -> BoolArray:
-    """Draw the neighbourhood of a text; its first member is the text itself.
+    """Draw the neighbourhood of a text of t tokens: (m, t) True for tokens that stay.
 
+    The first of its ``num_samples`` members is the text itself.
     LIME removes a number of tokens that is uniform on 1…t, and a uniform subset of that size
     (``independent``). Two other schemes have the same distribution for each member, and less
     variance together: ``paired`` follows each mask by one that keeps exactly the tokens it
     removed (antithetic; one that removes all tokens is followed by itself, since nothing may keep
     all), and ``stratified`` takes every size equally often.
-
-    Args:
-        n_tokens: t.
-        num_samples: m, the text itself included.
-        rng: where randomness comes from.
-        sampling: the scheme.
-
-    Returns:
-        (m, t) True for tokens that stay.
     """
     count = num_samples - 1
     if sampling == "stratified":
@@ -51,16 +43,13 @@ def draw_masks(
 def fit(
     masks: BoolArray, values: FloatArray, kernel_width: float = 25.0, ridge: float = 1.0
 ) -> FloatArray:
-    """Fit LIME's weighted ridge regression with the lime package.
+    """Fit LIME's weighted ridge regression with the lime package: (t,) coefficients.
 
     Args:
         masks: (m, t) True for tokens that stay; the first row is the text itself.
         values: (m,) target probability of each masked text.
         kernel_width: of the exponential kernel over 100 × cosine distance.
         ridge: penalty on the squared coefficients.
-
-    Returns:
-        (t,) coefficients.
     """
     from lime.lime_base import LimeBase
     from sklearn.linear_model import Ridge
@@ -87,19 +76,11 @@ def fit(
 def smooth(
     masks: BoolArray, values: FloatArray, rng: np.random.Generator
 ) -> tuple[BoolArray, FloatArray]:
-    """Replace samples by many more that a surrogate of the model answers.
+    """Replace (m, t) samples and (m,) answers by many more, which a surrogate of the model answers.
 
     A kernel ridge regression on the samples (cubic kernel of the masks' agreement, so that it
     holds interactions of up to three tokens) costs nothing beside the model. LIME's regression on
     its answers has less error with few samples; what the surrogate cannot hold stays as a bias.
-
-    Args:
-        masks: (m, t) True for tokens that stay.
-        values: (m,) what the model answers.
-        rng: where randomness comes from.
-
-    Returns:
-        (m', t) masks and the (m',) answers of the surrogate.
     """
     from sklearn.kernel_ridge import KernelRidge
 

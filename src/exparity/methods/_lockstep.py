@@ -66,12 +66,9 @@ def run_in_lockstep(
 
     Args:
         functions: each receives ``ask`` and returns a result.
-        seeds: seeds of numpy's global random numbers as each function sees them.
+        seeds: of numpy's global random numbers as each function sees them.
         answer: receives positions of the functions that ask and their questions, and returns
             their answers in order.
-
-    Returns:
-        Results, in order.
     """
     tasks = [_Task(function, seed) for function, seed in zip(functions, seeds, strict=True)]
     active = list(range(len(tasks)))

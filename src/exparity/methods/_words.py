@@ -69,14 +69,9 @@ def words_of(encoding: Encoding) -> dict[int, str]:
 
 
 def spread(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
-    """Share each word's score evenly among its tokens, so that they sum to it.
+    """Share scores of words, by index, evenly among their tokens, so that they sum to it: (t,).
 
-    Args:
-        encoding: the text.
-        scores: score by word index; 0 for words that are not in it.
-
-    Returns:
-        (t,) scores; 0 for special tokens.
+    Words that have none and special tokens get 0.
     """
     counts = np.bincount(encoding.word_ids[encoding.word_ids != SPECIAL_WORD])
     shares = [scores.get(int(w), 0.0) / counts[w] if w >= 0 else 0.0 for w in encoding.word_ids]

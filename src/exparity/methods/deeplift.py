@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 
@@ -43,11 +41,10 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
 
     from exparity.engine.classifier import padded
     from exparity.methods._backward import Activations, Rescale
-    from exparity.methods._gradients import baseline_rows
+    from exparity.methods._gradients import attributed, baseline_rows
 
     classifier, starts = batch.classifier, baseline_rows(batch)
     texts, baselines = padded(batch.rows), padded(starts)
-    scores: list[FloatArray] = [np.zeros(0)] * len(batch)
     rule = Rescale()
 
     def build(positions: list[int], width: int) -> torch.Tensor:
@@ -55,11 +52,11 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
             classifier.logits(baselines(positions, width), [batch.lengths[p] for p in positions])
         return texts(positions, width)
 
-    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
+    def score(row: int, multiplier: torch.Tensor) -> FloatArray:
         rule.check_done()
         change = (batch.rows[row] - starts[row]).double()
-        scores[row] = (gradients[0].double() * change).sum(-1).cpu().numpy()
+        total: FloatArray = (multiplier.double() * change).sum(-1).cpu().numpy()
+        return total
 
     with Activations(classifier.model, rule):
-        classifier.input_gradients(batch.lengths, build, batch.targets, consume)
-    return scores
+        return attributed(batch, score, build)

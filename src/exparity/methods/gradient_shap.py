@@ -49,13 +49,14 @@ def gradient_shap(
     from exparity.methods._gradients import baseline_ids, gradients_between
 
     classifier = batch.classifier
-    words = _vocabulary(batch) if baselines == "vocabulary" else None
+    known = min(len(classifier.tokenizer), len(classifier.model.get_input_embeddings().weight))
+    words = np.setdiff1d(np.arange(known), classifier.tokenizer.all_special_ids)
     places, ids = [], []
     for row in range(len(batch)):
         rng = batch.generator(row)
         places.append(rng.random(n_samples))
         own = np.tile(baseline_ids(batch, row), (n_samples, 1))  # (s, t)
-        if words is not None:
+        if baselines == "vocabulary":
             content = ~batch.special_masks[row]
             own[:, content] = rng.choice(words, (n_samples, int(content.sum())))
         ids.append(own)
@@ -70,10 +71,3 @@ def gradient_shap(
 
     gradients_between(batch, start_of, places, consume)
     return [total / n_samples for total in sums]
-
-
-def _vocabulary(batch: MethodBatch) -> IntArray:
-    """Return the ids of all tokens that are not special."""
-    tokenizer = batch.classifier.tokenizer
-    known = min(len(tokenizer), batch.classifier.model.get_input_embeddings().weight.shape[0])
-    return np.setdiff1d(np.arange(known), tokenizer.all_special_ids)

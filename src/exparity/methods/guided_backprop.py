@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
-
-import numpy as np
+from typing import Literal
 
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
-
-if TYPE_CHECKING:
-    import torch
 
 
 @method(
@@ -40,17 +35,9 @@ def guided_backprop(
     Returns:
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
-    from exparity.engine.classifier import padded
     from exparity.methods._backward import Activations, Kind, passing_positive
-    from exparity.methods._gradients import pooled
-
-    scores: list[FloatArray] = [np.zeros(0)] * len(batch)
-
-    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
-        scores[row] = pooled(gradients[0], batch.rows[row], "l1")
+    from exparity.methods._gradients import attributed, pooled
 
     kinds: tuple[Kind, ...] = ("relu", "smooth") if guided == "rectifiers" else ("relu",)
     with Activations(batch.classifier.model, passing_positive(kinds)):
-        build = padded(batch.rows)
-        batch.classifier.input_gradients(batch.lengths, build, batch.targets, consume)
-    return scores
+        return attributed(batch, lambda row, gradient: pooled(gradient, batch.rows[row], "l1"))

@@ -67,15 +67,10 @@ def kernel_shap(
 def draw_coalitions(
     n_players: int, count: int, rng: np.random.Generator
 ) -> tuple[BoolArray, FloatArray]:
-    """Draw coalitions of players from the Shapley kernel, or take all if that is no more.
+    """Draw coalitions of p players from the Shapley kernel; all if there are no more than count.
 
     Drawn ones come in pairs, each with its complement, which lowers the variance
     (arXiv:2012.01536, section 4). The empty coalition and that of all players are not among them.
-
-    Args:
-        n_players: p, at least 1.
-        count: most coalitions.
-        rng: where randomness comes from.
 
     Returns:
         (m, p) True for members, and the (m,) weights of the regression.
@@ -109,10 +104,7 @@ def shapley_values(
         weights: (m,) of the regression.
         values: (m,) worth of each.
         empty: worth of none.
-        whole: worth of all.
-
-    Returns:
-        (p,) values, which sum to ``whole`` − ``empty``.
+        whole: worth of all; the (p,) values sum to ``whole`` − ``empty``.
     """
     n_players = coalitions.shape[1]
     even = (whole - empty) / n_players

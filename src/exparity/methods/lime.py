@@ -157,12 +157,7 @@ def lime_words(
 def bag_of_words(encoding: Encoding) -> IntArray:
     """Number the distinct words of a text, which are those with different tokens.
 
-    Args:
-        encoding: the text.
-
-    Returns:
-        (t,) number of the word each token belongs to, from 0 in order of appearance; −1 for special
-        tokens.
+    Returns (t,) the number of each token's word, from 0 in order of appearance; −1 where special.
     """
     known: dict[tuple[int, ...], int] = {}
     bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)

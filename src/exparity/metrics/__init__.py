@@ -128,7 +128,7 @@ class MetricBatch:
     def attributions(
         self, rows: Sequence[torch.Tensor], owners: IntArray
     ) -> tuple[list[FloatArray], list[FloatArray]]:
-        """Explain moved copies of texts as the texts themselves were explained.
+        """Return raw (t,) attributions of every text of the batch, and of moved copies of texts.
 
         Random draws and adaptive choices are those of the text, so that differences come from the
         move alone.
@@ -136,9 +136,6 @@ class MetricBatch:
         Args:
             rows: (t, h) embeddings of each copy.
             owners: (m,) index of the text that each copy was made from.
-
-        Returns:
-            (t,) raw attributions of every text of the batch, and of every copy.
 
         Raises:
             InputError: an explanation does not say what made it, or its text gives other tokens.

@@ -23,15 +23,7 @@ def pad(rows: Sequence[NDArray[Any]]) -> NDArray[Any]:
 
 
 def descending(values: FloatArray, mask: BoolArray) -> IntArray:
-    """Return the places under a mask by falling value, of equal ones the later first.
-
-    Args:
-        values: (t,) what to order by.
-        mask: (t,) True for the m places that count.
-
-    Returns:
-        (m,) indices into ``values``.
-    """
+    """Return the places under a (t,) mask by falling (t,) value, of equal ones the later first."""
     places = np.flatnonzero(mask)
     return places[np.argsort(values[places], kind="stable")[::-1]]
 
@@ -45,14 +37,9 @@ def row_sums(values: FloatArray) -> FloatArray:
 
 
 def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:
-    """Divide scores by their L1 norm.
+    """Divide (t,) scores by their L1 norm, that of the tokens under a mask if there is one.
 
-    Args:
-        scores: (t,) attributions.
-        mask: (t,) True for the tokens whose norm counts; all if None.
-
-    Returns:
-        (t,) float64; unchanged where the norm is zero, all NaN where a score is not finite.
+    Returns (t,) float64; unchanged where the norm is zero, all NaN where a score is not finite.
     """
     if not np.isfinite(scores).all():
         return np.full(len(scores), np.nan)

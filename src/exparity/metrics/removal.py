@@ -39,9 +39,6 @@ def top_sets(
         based_on: what thresholds mean.
         thresholds: one per step, in order.
         only_positive: leave tokens with a score of 0 or less alone.
-
-    Returns:
-        (t,) bool arrays, True for taken tokens, one per remaining step.
     """
     ranked = descending(scores, content_mask)
     positive = int((scores[ranked] > 0).sum()) if only_positive else len(ranked)

@@ -45,16 +45,7 @@ def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> Float
     """Mean fall in target probability, not below 0, when elements of embeddings are set to 0.
 
     Draws are made batch by batch, each from a generator of its own, so that memory stays bounded
-    and batches do not matter.
-
-    Args:
-        batch: the explanations.
-        keep: see :func:`keep_probabilities`.
-        num_samples: draws per text.
-
-    Returns:
-        (n,) in [0, 1], in probability; NaN where absolute attributions of the content tokens are
-        all equal, or one is not finite.
+    and batches do not matter. NaN where :func:`keep_probabilities` is.
     """
     chances = [
         keep_probabilities(scores, mask, keep)

@@ -251,7 +251,7 @@ def predict(
         device: ``auto``, ``cpu`` or ``cuda:N``.
         token_budget: padded tokens per batch; by device if None.
     """
-    from exparity.engine import load_classifier
+    from exparity.engine.classifier import load_classifier
 
     start = time.monotonic()
     examples = data.split("test")

@@ -64,7 +64,7 @@ def bench(
         InputError: an unknown part, or a length that the model does not take.
     """
     from exparity.core.device import make_repeatable
-    from exparity.engine import load_classifier
+    from exparity.engine.classifier import load_classifier
 
     for part in parts:
         if part not in PARTS:

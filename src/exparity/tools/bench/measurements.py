@@ -74,7 +74,7 @@ def measure_engine(setup: Setup) -> Iterator[Row]:
 
     Perturbation work is what LIME does: masks of few texts, from drawing batches to probabilities.
     """
-    from exparity.engine import load_classifier
+    from exparity.engine.classifier import load_classifier
 
     classifier = setup.classifier
     ids = random_ids(classifier, setup.examples, setup.length)

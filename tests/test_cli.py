@@ -112,7 +112,7 @@ class TestHelp:
     def test_of_a_command_lists_every_option(self, command, run):
         code, out, _ = run(command, "--help")
         assert code == 0
-        for action in cli.command_of(command).parser._actions:
+        for action in cli.known_commands()[command].parser._actions:
             assert action.help or action.choices, action.dest
             for flag in action.option_strings:
                 assert flag in out

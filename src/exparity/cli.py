@@ -6,91 +6,66 @@ imported when it is called: a test job must not wait for torch, and ``--help`` f
 
 from __future__ import annotations
 
-import argparse
 import ast
 import errno
 import gc
-import importlib
 import logging
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
+from exparity.core.command_line import Command, Parser, add_plugins
 from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
 from exparity.jobs.stop import Stopped, stoppable
 
-if TYPE_CHECKING:
-    from exparity.core.command_line import Command
-
 _FLAGS = ("-h", "--help", "--version")
-
-
-@dataclass(frozen=True)
-class Entry:
-    """A command.
-
-    Attributes:
-        function: what it calls; ``module:function`` below ``exparity`` until it is called.
-        is_job: the workflow calls it, and passes all options as one object.
-        settings: how an error names the entry ``settings`` of that object, where its options are
-            within; empty where they are not.
-        takes_plugins: it works with what plug-ins register.
-        keeps_parts: it keeps what it has done when it is told to stop.
-    """
-
-    function: str | Callable[..., Any]
-    is_job: bool = True
-    settings: str = ""
-    takes_plugins: bool = False
-    keeps_parts: bool = False
-
+_job = partial(Command, takes_options=True)
 
 COMMANDS = {
-    "prepare": Entry("stages.prepare:prepare", takes_plugins=True),
-    "finetune": Entry("stages.finetune:finetune_cell", takes_plugins=True),
-    "explain": Entry("stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
-    "evaluate": Entry("stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
-    "gather": Entry("stages.shards:gather_shards", is_job=False),
-    "test": Entry("stages.test:test_cell"),
-    "report": Entry("stages.report:report", takes_plugins=True),
-    "show": Entry("tools.show:show", is_job=False),
-    "cost": Entry("tools.cost:cost", is_job=False, takes_plugins=True),
-    "plan": Entry("tools.plan:plan", is_job=False),
-    "list": Entry("tools.catalogue:print_catalogue", is_job=False, takes_plugins=True),
-    "data": Entry("tools.data:data", is_job=False, takes_plugins=True),
-    "compare-published": Entry("stages.compare_published:compare_published", is_job=False),
-    "bench": Entry("tools.bench:bench", is_job=False),
+    command.name: command
+    for command in (
+        _job("prepare", "stages.prepare:prepare", takes_plugins=True),
+        _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
+        _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
+        _job("evaluate", "stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
+        Command("gather", "stages.shards:gather_shards"),
+        _job("test", "stages.test:test_cell"),
+        _job("report", "stages.report:report", takes_plugins=True),
+        Command("show", "tools.show:show"),
+        Command("cost", "tools.cost:cost", takes_plugins=True),
+        Command("plan", "tools.plan:plan"),
+        Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
+        Command("data", "tools.data:data", takes_plugins=True),
+        Command("compare-published", "stages.compare_published:compare_published"),
+        Command("bench", "tools.bench:bench"),
+    )
 }
 
 
-def known_commands() -> dict[str, Entry]:
+def known_commands() -> dict[str, Command]:
     """Return all commands, those of analyses too, which are imported for it."""
     from exparity.artefacts.analyses import ANALYSES, command_of
 
-    analyses = map(ANALYSES.get, ANALYSES.ids())
-    return COMMANDS | {
-        command_of(entry.id): Entry(
-            entry.function,
-            settings=entry.facts.block or f"analyses.{entry.id}",
-            takes_plugins=True,
-        )
-        for entry in analyses
-    }
+    commands = dict(COMMANDS)
+    for id in ANALYSES.ids():
+        entry, name = ANALYSES.get(id), command_of(id)
+        settings = entry.facts.block or f"analyses.{id}"
+        commands[name] = _job(name, entry.function, settings=settings, takes_plugins=True)
+    return commands
 
 
-def _entry_of(name: str, arguments: Sequence[str]) -> Entry:
+def _command(name: str, arguments: Sequence[str]) -> Command:
     """Return a command, which a plug-in may have brought; end the process if there is none."""
     if name in COMMANDS:  # most need not look at all analyses
         return COMMANDS[name]
     if not name or name.startswith("-"):
         _without_command(name)
     if name not in known_commands():
-        from exparity.core.command_line import Parser, add_plugins
         from exparity.core.registry import load_plugin
 
         parser = Parser(add_help=False)
@@ -99,26 +74,8 @@ def _entry_of(name: str, arguments: Sequence[str]) -> Entry:
             load_plugin(plugin)
     known = known_commands()
     if name not in known:
-        _parser().error(visible(f"there is no command '{name}'; {did_you_mean(name, known)}"))
+        _parser().error(f"there is no command '{name}'; {did_you_mean(name, known)}")
     return known[name]
-
-
-def command_of(name: str, entry: Entry | None = None) -> Command:
-    """Return a command, its module imported."""
-    from exparity.core.command_line import Command
-
-    entry = entry or known_commands()[name]
-    function = entry.function
-    if isinstance(function, str):
-        module, _, attribute = function.partition(":")
-        function = getattr(importlib.import_module(f"exparity.{module}"), attribute)
-    return Command(
-        name,
-        function,
-        takes_options=entry.is_job,
-        settings=entry.settings,
-        takes_plugins=entry.takes_plugins,
-    )
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -150,8 +107,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
     """Run a command, and log what it says."""
     name, *rest = argv or [""]
-    entry = _entry_of(name, rest)
-    call = command_of(name, entry).parse(rest)
+    command = _command(name, rest)
+    call = command.parse(rest)
     handler = logging.StreamHandler()
     handler.setFormatter(LogFormatter("%(asctime)s %(levelname)s %(message)s", "%H:%M:%S"))
     logging.basicConfig(handlers=[handler], level=logging.INFO, force=True)
@@ -166,7 +123,7 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
 
     for plugin in call.plugins:
         load_plugin(plugin)
-    with stoppable() if entry.keeps_parts else nullcontext(), job(), lineage_of(call):
+    with stoppable() if command.keeps_parts else nullcontext(), job(), lineage_of(call):
         call.run()
 
 
@@ -184,13 +141,12 @@ def run() -> None:
     os._exit(code)
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+def _parser() -> Parser:
+    parser = Parser(
         prog="exparity",
         description="Measure whether explanations of text classifiers work equally well for every "
         "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "
         "all.",
-        allow_abbrev=False,
     )
     parser.add_argument("--version", action="store_true", help="show the version")
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
@@ -203,7 +159,7 @@ def _without_command(flag: str) -> NoReturn:
     """Answer a command line that names no command: help, version, or what is wrong with it."""
     parser = _parser()
     if flag and flag not in _FLAGS:
-        parser.error(visible(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}"))
+        parser.error(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}")
     if parser.parse_args([flag] if flag else []).version:
         from exparity import __version__
 
@@ -215,8 +171,8 @@ def _without_command(flag: str) -> NoReturn:
 def _summaries() -> Iterator[tuple[str, str]]:
     """Yield commands with the first lines of their docstrings, of which none is imported."""
     package = Path(__file__).parent
-    for name, entry in COMMANDS.items():
-        module, _, function = str(entry.function).partition(":")
+    for name, command in COMMANDS.items():
+        module, _, function = str(command.place).partition(":")
         path = package.joinpath(*module.split("."))
         source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
         yield name, _summary(source, function)

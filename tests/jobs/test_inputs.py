@@ -43,7 +43,7 @@ def _start(tmp_path, monkeypatch):
 def call_of(flags, options=None):
     name, *rest = flags.split()
     more = [] if options is None else ["--options", options]
-    return cli.command_of(name).parse([*rest, *more])
+    return cli.known_commands()[name].parse([*rest, *more])
 
 
 @pytest.mark.parametrize("job", JOBS.strip().splitlines())
@@ -100,7 +100,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
     flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "threads": 2})
     options = json.dumps({"settings": {}, "digest": "0"})
-    command = cli.command_of(command_of(id))
+    command = cli.known_commands()[command_of(id)]
     call = command.parse([*flags, "--output", "o", "--options", options])
     assert not call.overrides()
     expected = [Path(path) for one in paths.values() for path in one]

@@ -12,12 +12,12 @@ import types
 import typing
 from collections.abc import Callable, Mapping, Set
 from pathlib import Path
-from typing import Any, Literal, ParamSpec, TypeVar
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
 from exparity.core.errors import InputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -105,6 +105,8 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     Raises:
         InputError: it is no list of such numbers.
     """
+    import numpy as np  # the command line must not wait for it
+
     items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
     wanted = np.dtype(kind)
     converted: NDArray[Any]

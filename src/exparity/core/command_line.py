@@ -19,6 +19,7 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
+from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
 from typing import Annotated, Any, Literal, NoReturn
@@ -293,55 +294,74 @@ class Command:
 
     Args:
         name: what it is called.
-        function: does the work.
+        function: does the work; ``module:function`` below ``exparity`` until it is called.
         takes_options: whether the workflow calls it, with all its options as one object.
         settings: how an error names the block ``settings`` of that object, whose entries are
             arguments of the function; empty if there is none.
         takes_plugins: whether it works with what plug-ins register.
+        keeps_parts: whether it keeps what it has done when it is told to stop.
     """
 
     def __init__(
         self,
         name: str,
-        function: Callable[..., Any],
+        function: str | Callable[..., Any],
         *,
         takes_options: bool = False,
         settings: str = "",
         takes_plugins: bool = False,
+        keeps_parts: bool = False,
     ) -> None:
-        self.name = name
-        self.function = function
-        self.arguments = arguments_of(function)
+        self.name, self.place, self.keeps_parts = name, function, keeps_parts
         self._settings = settings
-        self._takes_options = takes_options
-        description = _SECTION.split(inspect.getdoc(function) or "", maxsplit=1)[0]
-        self.parser = Parser(prog=f"exparity {name}", description=_plain(description))
+        self._takes_options, self._takes_plugins = takes_options, takes_plugins
+
+    @property
+    def function(self) -> Callable[..., Any]:
+        """The function, its module imported."""
+        if not isinstance(self.place, str):
+            return self.place
+        module, _, name = self.place.partition(":")
+        function: Callable[..., Any] = getattr(import_module(f"exparity.{module}"), name)
+        return function
+
+    @cached_property
+    def arguments(self) -> dict[str, Argument]:
+        """What the function takes, by name."""
+        return arguments_of(self.function)
+
+    @property
+    def parser(self) -> Parser:
+        """A parser, with defaults that the environment sets now."""
+        description = _SECTION.split(inspect.getdoc(self.function) or "", maxsplit=1)[0]
+        parser = Parser(prog=f"exparity {self.name}", description=_plain(description))
         groups: dict[str, Any] = {}
         for argument in self.arguments.values():
             if argument.flag.instead_of:
-                group = self.parser.add_mutually_exclusive_group()
+                group = parser.add_mutually_exclusive_group()
                 groups |= {argument.name: group, argument.flag.instead_of: group}
         for key, argument in self.arguments.items():
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable
-                argument.add_to(groups.get(key, self.parser), required)
-        if settings and self._settable:
-            self.parser.add_argument(
+                argument.add_to(groups.get(key, parser), required)
+        if self._settings and self._settable:
+            parser.add_argument(
                 "--param",
                 action="append",
                 type=partial(_setting, plain=False),
                 metavar="KEY=VALUE",
                 help=f"any of {', '.join(self._settable)}; repeat for several",
             )
-        if takes_options:
-            self.parser.add_argument(
+        if self._takes_options:
+            parser.add_argument(
                 "--options",
                 type=json_object,
                 metavar="JSON",
                 help="all options as one object, as the workflow passes them; flags win over it",
             )
-        if takes_plugins:
-            add_plugins(self.parser)
+        if self._takes_plugins:
+            add_plugins(parser)
+        return parser
 
     @cached_property
     def _settable(self) -> dict[str, Argument]:

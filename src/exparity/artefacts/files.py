@@ -14,7 +14,7 @@ import tempfile
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
@@ -79,27 +79,21 @@ def atomic_path(path: Path) -> Iterator[Path]:
 @cache
 def _commit() -> str:
     """Return the git commit of the source tree that exparity runs from, or ``unknown``."""
-    root = Path(__file__).resolve().parent
+    command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "HEAD"]
     try:
-        run = subprocess.run(
-            ["git", "-C", str(root), "rev-parse", "HEAD"],
-            capture_output=True,
-            text=True,
-            timeout=10,
-        )
-    except (OSError, subprocess.TimeoutExpired):
+        run = subprocess.run(command, capture_output=True, text=True, timeout=10, check=True)
+    except (OSError, subprocess.SubprocessError):
         return "unknown"
-    return run.stdout.strip() if run.returncode == 0 else "unknown"
+    return run.stdout.strip()
 
 
 @cache
 def _versions() -> dict[str, str]:
+    packages = ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate")
     versions = {}
-    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
-        try:
+    for package in packages:
+        with suppress(PackageNotFoundError):
             versions[package] = version(package)
-        except PackageNotFoundError:
-            continue
     return versions
 
 
@@ -205,8 +199,7 @@ def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
 def _start_of(path: Path) -> float:
     """Return when the job that wrote an artefact started; 0 if there is none to read."""
     try:
-        metadata = read_metadata(path).metadata or {}
-        return float(metadata.get(f"{_METADATA_PREFIX}started".encode(), 0))
+        return float(facts_of(read_metadata(path).metadata).get("started", 0))
     except ValueError:
         return 0.0
 
@@ -264,12 +257,10 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 
 def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     """Read many files of one artefact into one table, in the given order, ids as plain text."""
-    schema = pa.schema(
-        [
-            pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
-            for f in schema_of(artefact)
-        ]
-    )
+    schema = schema_of(artefact)
+    for position, field in enumerate(schema):
+        if pa.types.is_dictionary(field.type):
+            schema = schema.set(position, pa.field(field.name, pa.string()))
     tables = [read_artefact(path, artefact)[0].cast(schema) for path in paths]
     return pa.concat_tables(tables) if tables else schema.empty_table()
 

@@ -156,13 +156,8 @@ def _near(jobs: Sequence[Job], examples: int | None) -> Sequence[Job]:
     """Return the jobs of about as many examples; all if there are none, or for any number."""
     if examples is None:
         return jobs
-    near = [
-        job
-        for job in jobs
-        if job.examples is not None
-        and job.examples <= _SPREAD * examples
-        and examples <= _SPREAD * job.examples
-    ]
+    known = [(job, job.examples) for job in jobs if job.examples is not None]
+    near = [job for job, n in known if n <= _SPREAD * examples and examples <= _SPREAD * n]
     return near or jobs
 
 

@@ -154,15 +154,15 @@ class _Reader:
                     yield from self._shards(ids, footer)
                 else:
                     yield self._job(ids, footer, self._kind(ids, footer))
-        yield from self._report(self.folder / "report")
+        yield from self._report(self.folder / layout.REPORT["page"])
 
-    def _report(self, folder: Path) -> Iterator[Job]:
-        if not (folder / "index.html").is_file():  # which is written last
+    def _report(self, page: Path) -> Iterator[Job]:
+        if not page.is_file():  # which is written last
             return
         footer = self._footer(self.folder / layout.path_of("disparity", {}))
         if footer is not None:
-            size = size_of(folder)
-            footer |= {"output": "report/index.html", "bytes": size, "data_bytes": size}
+            size = size_of(page.parent)
+            footer |= {"output": layout.REPORT["page"], "bytes": size, "data_bytes": size}
             kind = self._kind((), {**footer, "parameters": {}})
             yield self._job((), footer, kind, examples=len(self.footers["tests"]))
 

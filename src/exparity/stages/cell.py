@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import MANIFEST
+from exparity.artefacts.schemas import KEY
 from exparity.core.errors import InputError
 from exparity.interface import Example, first_stray
 
@@ -45,7 +46,7 @@ def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 def key_of(example: Example) -> dict[str, Any]:
     """Return the values of the columns :data:`~exparity.artefacts.schemas.KEY` of an example."""
-    return {name: getattr(example, name) for name in ("example_id", "group", "match_id")}
+    return {column.name: getattr(example, column.name) for column in KEY}
 
 
 def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,19 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from exparity.core import flags
 from exparity.core.errors import InputError
-from exparity.core.flags import (
-    Device,
-    Gathered,
-    Id,
-    Output,
-    Params,
-    Portion,
-    Precision,
-    Shortcuts,
-    TokenBudget,
-    ToldCheckpoint,
-)
 from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
@@ -46,20 +35,20 @@ log = logging.getLogger(__name__)
 def evaluate_cell(
     data: Path,
     explanations: Path,
-    checkpoint: ToldCheckpoint | None,
-    output: Output,
+    checkpoint: flags.ToldCheckpoint | None,
+    output: flags.Output,
     *,
-    use: Id,
-    params: Params,
-    metric_id: Id | None = None,
+    use: flags.Id,
+    params: flags.Params,
+    metric_id: flags.Id | None = None,
     max_examples: int | None = None,
-    precision: Precision = "fp32",
-    device: Device = "auto",
+    precision: flags.Precision = "fp32",
+    device: flags.Device = "auto",
     threads: int | None = None,
-    token_budget: TokenBudget = None,
-    shortcuts: Shortcuts = False,
-    shard: Portion = "1/1",
-    gather: Gathered = (),
+    token_budget: flags.TokenBudget = None,
+    shortcuts: flags.Shortcuts = False,
+    shard: flags.Portion = "1/1",
+    gather: flags.Gathered = (),
 ) -> None:
     """Score explanations with one metric.
 
@@ -122,7 +111,7 @@ def evaluate_cell(
         },
         since=start,
     )
-    scored = run(job, chosen, partial(_evaluating, job, table, _origins(metadata)), share)
+    scored = run(job, chosen, partial(_evaluating, job, table, metadata), share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
@@ -161,7 +150,7 @@ def _check_needs(
 def _evaluating(
     job: Job,
     explained: pa.Table,
-    origin_of: Callable[[str], Origin | None],
+    metadata: Mapping[str, Any],
     classifier: Classifier | None,
     chunks: Chunks,
     afresh: bool,
@@ -174,7 +163,7 @@ def _evaluating(
         keys = [example.example_id for example in part]
         stored = explained.take([positions[key] for key in keys]).to_pylist()
         explanations = [
-            _explanation(example, row, origin_of(example.example_id))
+            _explanation(example, row, _origin(metadata, example.example_id))
             for example, row in zip(part, stored, strict=True)
         ]
         notes: Counter[str] = Counter()
@@ -208,19 +197,18 @@ def _chosen(
 
 def _explainer(metadata: Mapping[str, Any], explanations: Path) -> Entry[MethodFacts]:
     """Return the method that made explanations."""
-    origin = _origins(metadata)("")
+    origin = _origin(metadata, "")
     if origin is None:
         raise InputError(f"{explanations}: does not say which method made it; explain again")
     return METHODS.get(origin.method)
 
 
-def _origins(metadata: Mapping[str, Any]) -> Callable[[str], Origin | None]:
-    """Return what tells how an example was explained: a metric may have to do it again."""
+def _origin(metadata: Mapping[str, Any], key: str) -> Origin | None:
+    """Return how an example was explained, if that is known: a metric may have to do it again."""
     call = metadata.get("parameters", {})
     if "use" not in call or "params" not in call:
-        return lambda key: None
-    seed = int(metadata["wildcards"]["seed"])
-    return lambda key: Origin(call["use"], call["params"], seed, key)
+        return None
+    return Origin(call["use"], call["params"], int(metadata["wildcards"]["seed"]), key)
 
 
 def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:

@@ -11,20 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from exparity.core import flags
 from exparity.core.errors import InputError
-from exparity.core.flags import (
-    Device,
-    Gathered,
-    Id,
-    Output,
-    Params,
-    Portion,
-    Precision,
-    Seed,
-    Shortcuts,
-    TokenBudget,
-    ToldCheckpoint,
-)
 from exparity.core.options import complete
 from exparity.data.table import read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
@@ -45,25 +33,25 @@ _PROBE = 8
 
 def explain_cell(
     data: Path,
-    checkpoint: ToldCheckpoint,
+    checkpoint: flags.ToldCheckpoint,
     predictions: Path,
-    output: Output,
+    output: flags.Output,
     *,
-    use: Id,
-    params: Params,
-    model_id: Id | None = None,
-    method_id: Id | None = None,
-    seed: Seed = 0,
+    use: flags.Id,
+    params: flags.Params,
+    model_id: flags.Id | None = None,
+    method_id: flags.Id | None = None,
+    seed: flags.Seed = 0,
     target: Literal["label", "predicted"] = "label",
     examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
-    precision: Precision = "fp32",
-    device: Device = "auto",
+    precision: flags.Precision = "fp32",
+    device: flags.Device = "auto",
     threads: int | None = None,
-    token_budget: TokenBudget = None,
-    shortcuts: Shortcuts = False,
-    shard: Portion = "1/1",
-    gather: Gathered = (),
+    token_budget: flags.TokenBudget = None,
+    shortcuts: flags.Shortcuts = False,
+    shard: flags.Portion = "1/1",
+    gather: flags.Gathered = (),
 ) -> None:
     """Explain test texts with one method.
 

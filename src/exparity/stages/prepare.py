@@ -11,6 +11,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.flags import DataDir, Download, Id, Output, Params
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
+from exparity.stages.cell import key_of
 
 log = logging.getLogger(__name__)
 
@@ -43,22 +44,16 @@ def prepare(
     examples, facts = load_with_facts(use, source, params, name=dataset_id)
     rows = [
         {
-            "example_id": e.example_id,
-            "match_id": e.match_id,
-            "split": e.split,
-            "text": e.text,
+            **key_of(e),
+            **{name: getattr(e, name) for name in ("split", "text", "label")},
             "words": list(e.words),
-            "label": e.label,
-            "group": e.group,
             "rationale": None if e.rationale is None else list(e.rationale),
             "attributes": sorted(e.attributes.items()),
         }
         for e in examples
     ]
-    log.info(
-        "%s: %s: %s, classes: %s",
-        dataset_id, facts.attribute, ", ".join(facts.groups), ", ".join(facts.labels),
-    )  # fmt: skip
+    groups, labels = ", ".join(facts.groups), ", ".join(facts.labels)
+    log.info("%s: %s: %s, classes: %s", dataset_id, facts.attribute, groups, labels)
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
         log.info("%s: %d %s examples of group %s", dataset_id, count, split, group)
     write_artefact(

@@ -15,6 +15,7 @@ from exparity.jobs.loop import merged
 from exparity.jobs.parts import Shard
 from exparity.stages.cell import check_examples
 
+Part = tuple[Path, pa.Table, dict[str, Any]]
 _KINDS = ("explanations", "scores")
 _SAME = {
     "artefact": "is another kind of artefact than",
@@ -25,7 +26,7 @@ _SAME = {
     "groups": "has other groups than",
     "attribute": "has another attribute than",
 }
-
+_KEPT = ("groups", "attribute", "fingerprint", "bounds")
 _USED = ("work_seconds", "earlier_seconds", "cpu_seconds", "max_rss_mb", "device")
 
 
@@ -45,31 +46,30 @@ def gather_shards(
     if not shards:
         raise InputError("name the shards to gather")
     kind = _kind(shards[0])
-    found = [read_artefact(path, kind) for path in shards]
-    tables = [table for table, _ in found]
-    facts = [metadata for _, metadata in found]
-    for path, (table, metadata) in zip(shards, found, strict=True):
-        check_examples(path, table, metadata)
-    _check_one_job(shards, facts)
-    _check_all_there(shards, [_shard(path, f) for path, f in zip(shards, facts, strict=True)])
-    _check_examples(shards, tables)
+    parts = [(path, *read_artefact(path, kind)) for path in shards]
+    for part in parts:
+        check_examples(*part)
+    _check_one_job(parts)
+    _check_all_there(parts)
+    _check_examples(parts)
+    facts = [metadata for _, _, metadata in parts]
     first = facts[0]
-    extra: dict[str, Any] = {
-        key: first[key] for key in ("groups", "attribute", "fingerprint", "bounds") if key in first
-    }
-    shares = [_share(table, metadata) for table, metadata in found]
-    extra["shards"] = sorted(shares, key=lambda share: int(share["index"]))
-    extra["work_seconds"] = round(sum(f.get("work_seconds", 0.0) for f in facts), 3)
+    shares = [_share(table, metadata) for _, table, metadata in parts]
     write_artefact(
         output,
         kind,
-        join_tables(kind, tables),
+        join_tables(kind, [table for _, table, _ in parts]),
         first["wildcards"],
         stage=first["stage"],
         parameters=first["parameters"],
         device=", ".join(sorted({f["device"] for f in facts})),
         seconds=sum(f["wall_seconds"] for f in facts),
-        extra={**extra, **merged(facts)},
+        extra={
+            **{key: first[key] for key in _KEPT if key in first},
+            "shards": sorted(shares, key=lambda share: int(share["index"])),
+            "work_seconds": round(sum(f.get("work_seconds", 0.0) for f in facts), 3),
+            **merged(facts),
+        },
     )
 
 
@@ -90,39 +90,37 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _shard(path: Path, facts: Mapping[str, Any]) -> Shard:
-    if "shard" not in facts:
-        raise InputError(f"{path}: is no shard; it was made without --shard")
-    return Shard(**facts["shard"])
-
-
-def _check_one_job(paths: Sequence[Path], facts: Sequence[Mapping[str, Any]]) -> None:
-    for path, one in zip(paths, facts, strict=True):
-        _shard(path, one)
+def _check_one_job(parts: Sequence[Part]) -> None:
+    first, _, expected = parts[0]
+    for path, _, facts in parts:
+        if "shard" not in facts:
+            raise InputError(f"{path}: is no shard; it was made without --shard")
         for key, differs in _SAME.items():
-            if one.get(key) != facts[0].get(key):
-                raise InputError(f"{path}: {differs} {paths[0]}; make all shards of one job again")
+            if facts.get(key) != expected.get(key):
+                raise InputError(f"{path}: {differs} {first}; make all shards of one job again")
 
 
-def _check_all_there(paths: Sequence[Path], shards: Sequence[Shard]) -> None:
+def _check_all_there(parts: Sequence[Part]) -> None:
+    first, whole = parts[0][0], Shard(**parts[0][2]["shard"])
     seen: dict[int, Path] = {}
-    for path, shard in zip(paths, shards, strict=True):
-        if shard.of != shards[0].of:
-            raise InputError(f"{path}: is shard {shard}, but {paths[0]} is shard {shards[0]}")
+    for path, _, facts in parts:
+        shard = Shard(**facts["shard"])
+        if shard.of != whole.of:
+            raise InputError(f"{path}: is shard {shard}, but {first} is shard {whole}")
         if shard.index in seen:
             raise InputError(f"{path}: is shard {shard}, as {seen[shard.index]} is")
         seen[shard.index] = path
-    missing = [Shard(i, shards[0].of) for i in range(1, shards[0].of + 1) if i not in seen]
+    missing = [f"{i}/{whole.of}" for i in range(1, whole.of + 1) if i not in seen]
     if missing:
+        others = ", ".join(missing)
         raise InputError(
-            f"{paths[0]}: is shard {shards[0]}, but of the others these are missing: "
-            f"{', '.join(map(str, missing))}"
+            f"{first}: is shard {whole}, but of the others these are missing: {others}"
         )
 
 
-def _check_examples(paths: Sequence[Path], tables: Sequence[pa.Table]) -> None:
+def _check_examples(parts: Sequence[Part]) -> None:
     seen: dict[str, Path] = {}
-    for path, table in zip(paths, tables, strict=True):
+    for path, table, _ in parts:
         for example in table.column("example_id").to_pylist():
             if example in seen:
                 raise InputError(f"{path}: example '{example}' is in {seen[example]} as well")

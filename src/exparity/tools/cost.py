@@ -52,7 +52,7 @@ def cost(
     finished = read_finished(results)
     for line in finished.odd[:_NAMED]:
         log.warning("left out: %s", line)
-    if len(finished.odd) > _NAMED:
+    if finished.odd[_NAMED:]:
         log.warning("left out: %d more files", len(finished.odd) - _NAMED)
     if not finished.jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")

@@ -11,20 +11,17 @@ import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
-from exparity.artefacts.schemas import check_schema
+from exparity.artefacts.schemas import IDS, check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
 from exparity.report.terminal import Selection, Terminal, render
 from exparity.tools.configured import results_of
 
-IDS = ("dataset", "model", "seed", "method", "metric")
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
-_COLUMNS = (
-    *IDS, "group_a", "group_b", "p", "wilcoxon_p", "significant", "considerable", "cohens_d",
-    "flags",
-)  # fmt: skip
+_MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "flags")
+_COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
 _OF_REPORT = ("metric_direction", "significant_holm", "significant_bh")
 _OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant")
 
@@ -101,10 +98,9 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
             table, metadata = read_artefact(path, "disparity")
             made = path.stat().st_mtime
             newer = sum(file.stat().st_mtime > made for file in files)
-            notes = (
-                [f"{newer} tests were made after the report, and are not in it"] if newer else []
-            )
-            return table.select([*_COLUMNS, *_OF_REPORT]), metadata.get("parameters", {}), notes
+            notes = [f"{newer} tests were made after the report, and are not in it"]
+            columns = table.select([*_COLUMNS, *_OF_REPORT])
+            return columns, metadata.get("parameters", {}), notes if newer else []
     if not files:
         raise InputError(f"{results}: there are no tests yet; run the experiment first")
     table = pa.concat_tables([_columns(path) for path in files])

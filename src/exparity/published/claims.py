@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exparity.published.matching import Match
-from exparity.published.models import ModelNote
 from exparity.published.study import Claim, PublishedCell, PublishedStudy
+from exparity.published.trained import ModelNote
 
 Settings = Mapping[str, Sequence[float]]
 Range = tuple[float, float]
@@ -139,18 +139,17 @@ def _value(claim: Claim, cells: Sequence[PublishedCell]) -> Range:
     groups: dict[str, list[PublishedCell]] = {}
     for cell in cells:
         groups.setdefault(getattr(cell, by) if by else "", []).append(cell)
-    values = [_count(claim, group) for group in groups.values()]
-    return min(low for low, _ in values), min(high for _, high in values)
+    lows, highs = zip(*(_count(claim, group) for group in groups.values()), strict=True)
+    return min(lows), min(highs)
 
 
 def _count(claim: Claim, cells: Sequence[PublishedCell]) -> Range:
     """Count; cells of which it is not published whether they count make the range."""
     runs = sum(cell.total for cell in cells)
-    if claim.counted.what == "runs":
-        low = high = float(runs)
-    elif claim.counted.what == "significant":
+    low = high = float(runs)
+    if claim.counted.what == "significant":
         low = high = float(sum(cell.significant for cell in cells))
-    else:
+    elif claim.counted.what == "considerable":
         low = float(sum(cell.significant for cell in cells if cell.considerable))
         high = low + sum(cell.significant for cell in cells if cell.considerable is None)
     return (100 * low / runs, 100 * high / runs) if claim.unit == "percent" else (low, high)

@@ -9,11 +9,17 @@ from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.published.agreement import Agreement, Correlation, agreements, correlations
-from exparity.published.bias import BiasMatch, match_bias
 from exparity.published.claims import ClaimResult, Settings, recount
 from exparity.published.matching import Match, match_cells, match_names
-from exparity.published.models import ModelNote, ModelSource, model_sources, note_on
 from exparity.published.study import PublishedStudy, load_study
+from exparity.published.trained import (
+    BiasMatch,
+    ModelNote,
+    ModelSource,
+    match_bias,
+    model_sources,
+    note_on,
+)
 
 
 @dataclass(frozen=True)
@@ -100,10 +106,7 @@ def compare_results(
         if (dataset, model) in used
     ]
     sources = model_sources(results, trained)
-    notes = [
-        note_on(model, names["model"][model], source, published)
-        for model, source in sources.items()
-    ]
+    notes = [note_on(id, names["model"][id], source, published) for id, source in sources.items()]
     return Comparison(
         study=published,
         matches=matches,

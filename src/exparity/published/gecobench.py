@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from exparity.published.study import published_table
 
@@ -14,14 +13,8 @@ DATASETS = ("geco_all", "geco_subj")
 _STUDY = "gecobench2024"
 
 
-@dataclass(frozen=True)
-class Published:
-    """A printed number.
-
-    Attributes:
-        mean: its value, or the mean over runs; shares, not percent.
-        sd: standard deviation over runs; None if there is none.
-    """
+class Published(NamedTuple):
+    """A printed number, or the mean over runs, as a share; and their standard deviation, if any."""
 
     mean: float
     sd: float | None = None

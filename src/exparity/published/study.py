@@ -184,14 +184,16 @@ def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, PublishedCell]:
     labels = {
         (row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")
     }
-    rows = published_table(id, "disparity")
     effects = {}
-    for row in rows:
+    for row in published_table(id, "disparity"):
         if row["table"] in facts["effects"]:
             metric = labels.get((row["table"], row["metric"]), row["metric"])
             effects[_key(row, metric)] = row
-    keyed = ((_key(row, row["metric"]), row) for row in rows if row["table"] in facts["counts"])
-    return {key: _cell(key, row, effects.get(key), facts["threshold"]) for key, row in keyed}
+    return {
+        (key := _key(row, row["metric"])): _cell(key, row, effects.get(key, {}), facts["threshold"])
+        for row in published_table(id, "disparity")
+        if row["table"] in facts["counts"]
+    }
 
 
 def _key(row: Mapping[str, str], metric: str) -> Key:
@@ -200,21 +202,17 @@ def _key(row: Mapping[str, str], metric: str) -> Key:
 
 
 def _cell(
-    key: Key, counts: Mapping[str, str], effect: Mapping[str, str] | None, threshold: float
+    key: Key, counts: Mapping[str, str], effect: Mapping[str, str], threshold: float
 ) -> PublishedCell:
-    significant = int(counts["significant_runs"])
-    printed = effect["effect_size_mean"] if effect else ""
-    mean_d = float(printed) if printed else None
+    mean_d, sd_d = (
+        float(effect[name]) if effect.get("effect_size_mean") else None
+        for name in ("effect_size_mean", "effect_size_std")
+    )
     considerable = None if mean_d is None else abs(mean_d) >= threshold
+    significant, total = int(counts["significant_runs"]), int(counts["total_runs"])
+    # Without a significant run there is no effect that could count.
+    considerable = considerable if significant else False
+    printed = effect.get("table"), effect.get("metric")
     return PublishedCell(
-        *key,
-        table=counts["table"],
-        significant=significant,
-        total=int(counts["total_runs"]),
-        mean_d=mean_d,
-        sd_d=float(effect["effect_size_std"]) if effect and printed else None,
-        effect_table=effect["table"] if effect else None,
-        effect_label=effect["metric"] if effect else None,
-        # Without a significant run there is no effect that could count.
-        considerable=considerable if significant else False,
+        *key, counts["table"], significant, total, mean_d, sd_d, *printed, considerable
     )

@@ -11,11 +11,10 @@ import pyarrow as pa
 
 from exparity.artefacts.exports import Export
 from exparity.published.agreement import Agreement, Correlation
-from exparity.published.bias import BiasMatch
 from exparity.published.claims import ClaimResult
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, Match
-from exparity.published.models import ModelNote
+from exparity.published.trained import BiasMatch, ModelNote
 
 _TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
 _CELLS = {

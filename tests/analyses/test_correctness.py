@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.analyses.correctness._performance import SUBSETS, performance
+from exparity.analyses.correctness import SUBSETS, performance
 
 NAN = math.nan
 

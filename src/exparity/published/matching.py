@@ -99,15 +99,18 @@ def match_cells(
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     left_out: set[tuple[str, str]] = set()
     for row in rows:
+        pair = row["group_a"], row["group_b"]
+        sign = {study.groups: 1, study.groups[::-1]: -1}.get(pair)
         unknown = {(kind, row[kind]) for kind in IDS if row[kind] not in names[kind]}
-        oriented = _oriented(row, study.groups)
-        if oriented is None:
-            unknown.add(("groups", f"{row['group_a']} and {row['group_b']}"))
-        if unknown or oriented is None:
+        if sign is None:
+            unknown.add(("groups", " and ".join(pair)))
+        if unknown or sign is None:
             left_out |= unknown
             continue
-        oriented["significant"] = row["p"] <= study.alpha  # False where p is NaN
-        grouped[tuple(row[kind] for kind in IDS)].append(oriented)
+        significant = row["p"] <= study.alpha  # False where p is NaN
+        grouped[tuple(row[kind] for kind in IDS)].append(
+            {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
+        )
     matches = []
     for (dataset, model, method, metric), tests in grouped.items():
         key = (names["dataset"][dataset], names["model"][model])
@@ -121,13 +124,3 @@ def match_cells(
     order = {key: position for position, key in enumerate(study.cells)}
     matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
     return matches, sorted(left_out)
-
-
-def _oriented(row: Row, groups: tuple[str, str]) -> dict[str, Any] | None:
-    """Return a row as first minus second group of the study; None if it has other groups."""
-    pair = row["group_a"], row["group_b"]
-    if pair == groups:
-        return dict(row)
-    if pair == groups[::-1]:
-        return {**row, "cohens_d": -row["cohens_d"]}
-    return None

@@ -82,42 +82,37 @@ def dataset_biases(
 
 
 def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
-    counts = {
-        (row["split"], row["group"]): row["value"]
-        for row in rows
-        if row["quantity"] == "cooccurrence"
-    }
+    of = {(row["quantity"], row["split"], row["group"]): row for row in rows}
     printed = dataset_facts().get((registered, "bias_c"))
-    shares = [
+    return [
         Share(
             dataset=row["dataset"],
-            split=row["split"],
-            group=row["group"],
+            split=split,
+            group=group,
             share=row["value"],
-            count=int(counts[row["split"], row["group"]]),
+            count=int(of["cooccurrence", split, group]["value"]),
             n_texts=row["n"],
-            published=printed
-            if (row["split"], row["group"]) == ("all", _PUBLISHED_GROUP)
-            else None,
+            published=printed if (split, group) == ("all", _PUBLISHED_GROUP) else None,
         )
-        for row in rows
-        if row["quantity"] == "cooccurrence_share"
+        for split in ("all", "train", "test")
+        for group in rows[0]["groups"]
+        if (row := of.get(("cooccurrence_share", split, group)))
     ]
-    groups = list(rows[0]["groups"])
-    splits = ("all", "train", "test")
-    return sorted(shares, key=lambda s: (splits.index(s.split), groups.index(s.group)))
 
 
 def _associations(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    found: dict[str, list[Mapping[str, Any]]] = {}
+    by_class: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         if row["quantity"] == "tfidf_correlation" and row["value"] == row["value"]:
-            found.setdefault(row["class_name"], []).append(row)
-    classes = [name for name in rows[0]["labels"] if name in found]
-    return {
-        name: sorted(found[name], key=lambda row: (-abs(row["value"]), row["word"]))[:SHOWN_WORDS]
-        for name in (classes[1:] if len(rows[0]["labels"]) == 2 else classes)
+            by_class.setdefault(row["class_name"], []).append(row)
+    labels = rows[0]["labels"]
+    strongest = {
+        name: sorted(by_class[name], key=lambda row: (-abs(row["value"]), row["word"]))
+        for name in labels
+        if name in by_class
     }
+    chosen = list(strongest)[1:] if len(labels) == 2 else strongest
+    return {name: strongest[name][:SHOWN_WORDS] for name in chosen}
 
 
 def findings(

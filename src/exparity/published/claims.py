@@ -85,14 +85,10 @@ def _setting(claim: Claim, published: Sequence[PublishedCell], settings: Setting
     name = claim.counted.what
     tables = _extremes([cell.total for cell in published]) if name == "seeds" else None
     ours = _extremes(settings.get(name, ()))
+    verdicts = [holds(claim.printed, side, claim.bound) for side in (tables, ours)]
+    comparable, note = ("yes", "") if ours else ("no", "not recorded")
     return ClaimResult(
-        claim,
-        tables,
-        holds(claim.printed, tables, claim.bound),
-        ours,
-        holds(claim.printed, ours, claim.bound),
-        comparable="yes" if ours else "no",
-        note="" if ours else "not recorded",
+        claim, tables, verdicts[0], ours, verdicts[1], comparable=comparable, note=note
     )
 
 

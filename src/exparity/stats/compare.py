@@ -231,21 +231,21 @@ def compare_all(
     sets = set_index(names, defined)
     at_once = _compared_at_once(scores[defined], codes[defined], len(order), sets)
     comparisons = []
-    for first, second in combinations(order, 2):
-        kept = [i for i, group in enumerate(groups) if group in (first, second)]
-        pair = compare_groups(
+    for pair in combinations(order, 2):
+        kept = [i for i, group in enumerate(groups) if group in pair]
+        comparison = compare_groups(
             scores[kept],
             [groups[i] for i in kept],
-            (first, second),
+            pair,
             None if names is None else [names[i] for i in kept],
             alpha=alpha,
             threshold=threshold,
             ddof=ddof,
             confidence=confidence,
             resamples=resamples,
-            seed=derive_seed(seed, first, second),
+            seed=derive_seed(seed, *pair),
         )
-        comparisons.append(replace(pair, **at_once))
+        comparisons.append(replace(comparison, **at_once))
     return comparisons
 
 
@@ -255,15 +255,12 @@ def _described(
     """Return what can be said of any defined values: counts, means, standard deviations."""
     (mean_a, sd_a), (mean_b, sd_b) = _mean_and_sd(a), _mean_and_sd(b)
     difference = mean_a - mean_b
+    sizes, means, deviations = (len(a), len(b)), (mean_a, mean_b), (sd_a, sd_b)
     return GroupComparison(
-        group_a=order[0],
-        group_b=order[1],
-        n_a=len(a),
-        n_b=len(b),
-        mean_a=mean_a,
-        mean_b=mean_b,
-        sd_a=sd_a,
-        sd_b=sd_b,
+        *order,
+        *sizes,
+        *means,
+        *deviations,
         mean_difference=difference,
         direction=0 if np.isnan(difference) else int(np.sign(difference)),
         n_undefined=n_examples - len(a) - len(b),

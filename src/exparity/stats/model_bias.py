@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import numpy as np
@@ -137,7 +137,7 @@ def model_bias(
         return {"confidence": confidence, "resamples": resamples, "rng": rng}
 
     rows = list(_rate_rows(data, confidence))
-    rows += _equalised_odds(data, rows)
+    rows += list(_equalised_odds(data, rows))
     for row, arrays in _probabilities(data):
         rows += [_matched(row, arrays, drawn_for), *_unmatched(row, arrays, drawn_for)]
     if len(data.classes) == 2:
@@ -175,9 +175,9 @@ def _checked(
                 f"({', '.join(classes)})"
             )
     shares = np.array(probabilities, dtype=np.float64)
-    if ((shares < 0) | (shares > 1 + 1e-6)).any():
-        worst = int(np.argwhere((shares < 0) | (shares > 1 + 1e-6))[0][0])
-        raise InputError(f"row {worst}: a probability is not between 0 and 1")
+    outside = np.flatnonzero(((shares < 0) | (shares > 1 + 1e-6)).any(axis=1))
+    if len(outside):
+        raise InputError(f"row {outside[0]}: a probability is not between 0 and 1")
     for name, indices in (("label", labels), ("predicted class", predicted)):
         for i, value in enumerate(indices):
             if not 0 <= value < len(classes):
@@ -231,19 +231,16 @@ def _empty(n: int) -> tuple[str, ...]:
     return () if n else ("no_examples",)
 
 
-def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> list[BiasRow]:
-    """Return the larger of the two gaps that equalised odds wants to be 0, by class."""
+def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> Iterator[BiasRow]:
+    """Yield the larger of the two gaps that equalised odds wants to be 0, by class."""
     gaps = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
-    gap_rows = []
-    for a, b in combinations(data.order, 2):
+    for (a, b), name in product(combinations(data.order, 2), data.classes):
         n = int((data.members(a) | data.members(b)).sum())
-        for name in data.classes:
-            # The gap of false positive rates is that of true negative rates with the other sign.
-            both = [gaps[f"{rate}_gap", a, b, name] for rate in ("tpr", "tnr")]
-            flags = tuple(sorted({flag for gap in both for flag in gap.flags}))
-            value = float(np.max([abs(gap.value) for gap in both]))  # NaN if one is
-            gap_rows.append(BiasRow("equalised_odds_gap", a, b, name, value, n, flags=flags))
-    return gap_rows
+        # The gap of false positive rates is that of true negative rates with the other sign.
+        both = [gaps[f"{rate}_gap", a, b, name] for rate in ("tpr", "tnr")]
+        flags = tuple(sorted({flag for gap in both for flag in gap.flags}))
+        value = float(np.max([abs(gap.value) for gap in both]))  # NaN if one is
+        yield BiasRow("equalised_odds_gap", a, b, name, value, n, flags=flags)
 
 
 # Differences of probabilities

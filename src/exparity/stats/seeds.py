@@ -89,10 +89,9 @@ def count_seeds(
         column: says which seeds are significant, before or after a correction.
     """
     significant = [row for row in rows if row[column]]
-    effects = [row["cohens_d"] for row in significant or rows]
-    effects = [d for d in effects if d == d]
+    effects = [row["cohens_d"] for row in significant or rows if row["cohens_d"] == row["cohens_d"]]
     mean_d = sum(effects) / len(effects) if effects else None
-    if mean_d is not None and mean_d != mean_d:  # infinite effects of both signs
+    if mean_d != mean_d:  # infinite effects of both signs
         mean_d = None
     return SeedCounts(
         significant=len(significant),

@@ -131,13 +131,10 @@ def _word_values(
     explanations = [
         Explanation(
             text=of[row["example_id"]].text,
-            target=row["target"],
-            tokens=row["tokens"],
-            scores=row["scores"],
             special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
-            word_ids=row["word_ids"],
             # Here only for the number of words, so that those that were cut away count.
             rationale=[0] * len(of[row["example_id"]].words),
+            **{name: row[name] for name in ("target", "tokens", "scores", "word_ids")},
         )
         for row in rows
     ]

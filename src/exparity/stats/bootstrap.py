@@ -108,9 +108,11 @@ def interval_of_d(
             rows within each group.
         ddof: see :func:`~exparity.stats.effect.cohens_d`.
         confidence: coverage, in (0, 1).
-        resamples: number of resamples.
+        resamples: number of resamples; 0 for no interval, and no flag.
         rng: source of the draws.
     """
+    if not resamples:
+        return *_NONE[:2], ()
     sums = cluster_sums(values, is_first, range(len(values)) if clusters is None else clusters)
     units = np.stack(sums, axis=-1)  # (m, 6)
     strata = [units] if clusters is not None else [units[is_first], units[~is_first]]

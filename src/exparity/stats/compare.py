@@ -19,6 +19,7 @@ from exparity.stats.bootstrap import interval_of_d
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
+    TwoGroups,
     check_options,
     complete,
     groups_present,
@@ -158,22 +159,16 @@ def compare_groups(
         return replace(base, flags=[*flags, "too_few"])
     u, p = map(float, mann_whitney(a, b))
     d = float(cohens_d(a, b, ddof=ddof))
-    if np.ptp(scores) == 0:
-        flags.append("constant")
-    elif np.isinf(d):
-        flags.append("no_variance")
-    low = high = NAN
-    if resamples and np.isfinite(d):
-        low, high, how_found = interval_of_d(
-            scores,
-            codes == 0,
-            sets,
-            ddof=ddof,
-            confidence=confidence,
-            resamples=resamples,
-            rng=np.random.default_rng(seed),
-        )
-        flags += how_found
+    flags += ["constant"] if np.ptp(scores) == 0 else ["no_variance"] if np.isinf(d) else []
+    low, high, how_found = interval_of_d(
+        scores,
+        codes == 0,
+        sets,
+        ddof=ddof,
+        confidence=confidence,
+        resamples=resamples if np.isfinite(d) else 0,
+        rng=np.random.default_rng(seed),
+    )
     return replace(
         base,
         U=u,
@@ -184,7 +179,7 @@ def compare_groups(
         d_ci_high=high,
         considerable=abs(d) >= threshold,
         rank_biserial=rank_biserial(u, len(a), len(b)),
-        flags=flags,
+        flags=[*flags, *how_found],
         **_paired(scores, codes, sets),
     )
 
@@ -278,7 +273,7 @@ def _mean_and_sd(values: FloatArray) -> tuple[float, float]:
 
 def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> dict[str, Any]:
     """Return the statistics of the differences within the matched sets that have both groups."""
-    differences = set_differences(scores, codes == 0, codes == 1, sets)
+    differences = set_differences(TwoGroups(scores, codes == 0, codes == 1, sets))
     if len(differences) < 2:
         return {"n_pairs": len(differences)}
     return {

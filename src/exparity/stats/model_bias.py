@@ -23,7 +23,7 @@ from exparity.stats.prediction_difference import (
     wasserstein,
     wasserstein_by_chance,
 )
-from exparity.stats.samples import check_options, plain_ids, set_differences, set_index
+from exparity.stats.samples import TwoGroups, check_options, plain_ids, set_differences, set_index
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
 
 
@@ -138,8 +138,8 @@ def model_bias(
 
     rows = list(_rate_rows(data, confidence))
     rows += list(_equalised_odds(data, rows))
-    for row, arrays in _probabilities(data):
-        rows += [_matched(row, arrays, drawn_for), *_unmatched(row, arrays, drawn_for)]
+    for row, pair in _probabilities(data):
+        rows += [_matched(row, pair, drawn_for), *_unmatched(row, pair, drawn_for)]
     if len(data.classes) == 2:
         rows.append(_apd_by_label(data))
     if is_collapsed(data.predicted):
@@ -245,12 +245,10 @@ def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> Iterator[Bia
 
 # Differences of probabilities
 
-# (n,) values, defined ones of the first group and of the second, and matched sets.
-_Arrays = tuple[FloatArray, BoolArray, BoolArray, IntArray | None]
 _DrawnFor = Callable[[BiasRow], dict[str, Any]]
 
 
-def _probabilities(data: _Predictions) -> Iterator[tuple[BiasRow, _Arrays]]:
+def _probabilities(data: _Predictions) -> Iterator[tuple[BiasRow, TwoGroups]]:
     """Yield every pair of groups with the probability of the true class, and with each class's.
 
     The members of a matched set may belong to different classes, as in GECO, or to the same. The
@@ -264,7 +262,7 @@ def _probabilities(data: _Predictions) -> Iterator[tuple[BiasRow, _Arrays]]:
             defined = ~np.isnan(values)
             lost = ((in_a | in_b) & ~defined).any()
             row = BiasRow("", a, b, class_name, NAN, 0, flags=("undefined_values",) if lost else ())
-            yield row, (values, in_a & defined, in_b & defined, data.sets)
+            yield row, TwoGroups(values, in_a & defined, in_b & defined, data.sets)
 
 
 def _filled(
@@ -278,17 +276,17 @@ def _filled(
     return replace(row, value=value, n=n, ci_low=low, ci_high=high, flags=(*row.flags, *flags))
 
 
-def _matched(row: BiasRow, arrays: _Arrays, drawn_for: _DrawnFor) -> BiasRow:
+def _matched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> BiasRow:
     row = replace(row, quantity="apd")
-    gaps = np.abs(set_differences(*arrays))
+    gaps = np.abs(set_differences(groups))
     if not len(gaps):
         return _filled(row, NAN, 0, flags=("no_pairs",))
     ends = interval_of((gaps,), np.mean, **drawn_for(row))
     return _filled(row, float(gaps.mean()), len(gaps), *ends)
 
 
-def _unmatched(row: BiasRow, arrays: _Arrays, drawn_for: _DrawnFor) -> Iterator[BiasRow]:
-    values, in_a, in_b, _ = arrays
+def _unmatched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> Iterator[BiasRow]:
+    values, in_a, in_b, _ = groups
     n = int((in_a | in_b).sum())
     quantities = ("apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
     distance, chance, gap = (replace(row, quantity=quantity) for quantity in quantities)
@@ -300,11 +298,11 @@ def _unmatched(row: BiasRow, arrays: _Arrays, drawn_for: _DrawnFor) -> Iterator[
     yield _filled(distance, wasserstein(a, b), n)
     options = drawn_for(chance)
     if options["resamples"]:
-        value, low, high = wasserstein_by_chance(*arrays, **options)
+        value, low, high = wasserstein_by_chance(groups, **options)
         yield _filled(chance, value, n, low, high)
     else:
         yield _filled(chance, NAN, n, flags=("not_drawn",))
-    yield _filled(gap, float(a.mean() - b.mean()), n, *interval_of_gap(*arrays, **drawn_for(gap)))
+    yield _filled(gap, float(a.mean() - b.mean()), n, *interval_of_gap(groups, **drawn_for(gap)))
 
 
 def _apd_by_label(data: _Predictions) -> BiasRow:
@@ -317,7 +315,7 @@ def _apd_by_label(data: _Predictions) -> BiasRow:
     defined = ~np.isnan(values)
     flags = () if defined.all() else ("undefined_values",)
     masks = [(data.labels == i) & defined for i in (1, 0)]
-    gaps = np.abs(set_differences(values, masks[0], masks[1], data.sets))
+    gaps = np.abs(set_differences(TwoGroups(values, masks[0], masks[1], data.sets)))
     if len(gaps):
         value, n = float(gaps.mean()), len(gaps)
     else:

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.interface import FloatArray
 from exparity.stats.bootstrap import Interval, interval_of
+from exparity.stats.samples import TwoGroups
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:
@@ -30,14 +31,7 @@ def wasserstein(a: FloatArray, b: FloatArray) -> float:
 
 
 def wasserstein_by_chance(
-    values: FloatArray,
-    in_a: BoolArray,
-    in_b: BoolArray,
-    sets: IntArray | None,
-    *,
-    confidence: float,
-    resamples: int,
-    rng: np.random.Generator,
+    groups: TwoGroups, *, confidence: float, resamples: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
     """Return the distance to expect where membership in the groups means nothing.
 
@@ -45,10 +39,7 @@ def wasserstein_by_chance(
     groups of the values are permuted: within matched sets, and among values without a set.
 
     Args:
-        values: (n,) finite where a mask is True.
-        in_a: (n,) True for values of the first group, of which there is at least one.
-        in_b: (n,) True for values of the second, of which there is at least one.
-        sets: (n,) index of each value's matched set; None if there are none.
+        groups: the values; there is at least one of each.
         confidence: share of the permutations between the ends, in (0, 1).
         resamples: number of permutations, at least 1.
         rng: source of the draws.
@@ -56,6 +47,7 @@ def wasserstein_by_chance(
     Returns:
         Mean, and low and high end of the permutations.
     """
+    values, in_a, in_b, sets = groups
     kept = in_a | in_b
     chosen, first = values[kept], in_a[kept]
     block = np.zeros(len(chosen), dtype=np.int64)
@@ -73,35 +65,23 @@ def wasserstein_by_chance(
     return float(distances.mean()), float(low), float(high)
 
 
-def interval_of_gap(
-    values: FloatArray,
-    in_a: BoolArray,
-    in_b: BoolArray,
-    sets: IntArray | None,
-    *,
-    confidence: float,
-    resamples: int,
-    rng: np.random.Generator,
-) -> Interval:
+def interval_of_gap(groups: TwoGroups, **options: Any) -> Interval:
     """Bootstrap interval of the difference of two groups' means, first minus second.
 
+    Matched sets are resampled whole, since their members are not independent; without any, rows
+    are resampled within each group.
+
     Args:
-        values: (n,) finite where a mask is True.
-        in_a: (n,) True for values of the first group.
-        in_b: (n,) True for values of the second.
-        sets: (n,) index of each value's matched set, which is resampled whole, since its members
-            are not independent; None to resample rows within each group.
-        confidence: coverage, in (0, 1).
-        resamples: number of resamples; 0 for no interval.
-        rng: source of the draws.
+        groups: the values.
+        options: see :func:`~exparity.stats.bootstrap.interval_of`.
     """
+    values, in_a, in_b, sets = groups
     if sets is None:
 
         def of_rows(a: FloatArray, b: FloatArray, axis: int) -> Any:
             return a.mean(axis) - b.mean(axis)
 
-        groups = (values[in_a], values[in_b])
-        return interval_of(groups, of_rows, confidence=confidence, resamples=resamples, rng=rng)
+        return interval_of((values[in_a], values[in_b]), of_rows, **options)
     kept = in_a | in_b
     index = np.unique(sets[kept], return_inverse=True)[1]
     size = int(index.max()) + 1
@@ -114,6 +94,4 @@ def interval_of_gap(
         total_a, n_a, total_b, n_b = (part.sum(axis) for part in drawn)
         return total_a / n_a - total_b / n_b
 
-    return interval_of(
-        tuple(sums), of_sets, paired=True, confidence=confidence, resamples=resamples, rng=rng
-    )
+    return interval_of(tuple(sums), of_sets, paired=True, **options)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -133,20 +133,27 @@ def groups_present(codes: IntArray, groups: int) -> IntArray:
     return np.flatnonzero(np.bincount(codes, minlength=groups) >= 2)
 
 
-def set_differences(
-    values: FloatArray, in_a: BoolArray, in_b: BoolArray, sets: IntArray | None
-) -> FloatArray:
-    """Return first minus second within each matched set that has values of both groups.
+class TwoGroups(NamedTuple):
+    """Values of two groups, to be compared.
 
-    Args:
+    Attributes:
         values: (n,) finite where a mask is True.
-        in_a: (n,) True for values of the first group.
-        in_b: (n,) True for values of the second.
-        sets: (n,) index of each value's matched set; None if there are none.
-
-    Returns:
-        (m,) differences; of several values of a group in one set, the mean counts.
+        in_a, in_b: (n,) True for values of the first group, and for those of the second.
+        sets: (n,) number of each value's matched set; None if there are none.
     """
+
+    values: FloatArray
+    in_a: BoolArray
+    in_b: BoolArray
+    sets: IntArray | None
+
+
+def set_differences(groups: TwoGroups) -> FloatArray:
+    """Return (m,) first minus second within each matched set that has values of both groups.
+
+    Of several values of a group in one set, the mean counts.
+    """
+    values, in_a, in_b, sets = groups
     kept = in_a | in_b
     if sets is None or not kept.any():
         return np.empty(0)

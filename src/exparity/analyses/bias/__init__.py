@@ -68,21 +68,20 @@ def bias_cell(
     table, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     require_same_cell((data, declared["wildcards"]), (predictions, ids))
-    label, predicted, probabilities, group, match_id = (
-        table.column(name).to_pylist() for name in _COLUMNS
-    )
+    columns = (table.column(name).to_pylist() for name in _COLUMNS)
+    labels, predicted, probabilities, groups, sets = columns
+    options: dict[str, Any] = {"confidence": confidence, "resamples": resamples}
     try:
         rows = model_bias(
-            label,
+            labels,
             predicted,
             probabilities,
-            group,
+            groups,
             declared["groups"],
             declared["labels"],
-            match_id,
+            sets,
             seed=derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"]),
-            confidence=confidence,
-            resamples=resamples,
+            **options,
         )
     except InputError as error:
         raise InputError(f"{predictions}: {error}") from None
@@ -90,16 +89,14 @@ def bias_cell(
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
     if is_collapsed(predicted):
         log.warning("the classifier predicts one class for every test example")
+    facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     write_artefact(
         output,
         "bias",
         [asdict(row) for row in rows],
         ids,
         stage="bias",
-        parameters={"confidence": confidence, "resamples": resamples},
+        parameters=options,
         seconds=time.monotonic() - start,
-        extra={
-            **{name: declared[name] for name in ("groups", "labels", "attribute")},
-            "notes": {"undefined": undefined},
-        },
+        extra={**facts, "notes": {"undefined": undefined}},
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
+
+import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses._reading import read_all
@@ -83,25 +85,8 @@ def control_cells(
         if cell in paths:
             raise InputError(f"{path}: holds {cell[1]} of {cell[0]}, as {paths[cell]} does")
         paths[cell] = path
-        values, groups, sets = (
-            table.column(name).to_pylist() for name in ("score", "group", "match_id")
-        )
-        try:
-            results = permutation_control(
-                values,
-                groups,
-                facts["groups"],
-                sets,
-                seed=derive_seed(ids["seed"], "control", ids["dataset"], ids["model"], *cell),
-                alpha=alpha,
-                repeats=repeats,
-                schemes=schemes,
-            )
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
-        for result in results:
-            result.flags.extend(metadata.get("flags", []))
-            rows.append({"method": cell[0], "metric": cell[1], **asdict(result)})
+        options = {"alpha": alpha, "repeats": repeats, "schemes": schemes}
+        rows += _permuted(path, table, metadata, options)
     write_artefact(
         output,
         "controls",
@@ -112,6 +97,24 @@ def control_cells(
         seconds=time.monotonic() - start,
         extra=facts,
     )
+
+
+def _permuted(
+    path: Path, table: pa.Table, metadata: Mapping[str, Any], options: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one scores artefact."""
+    columns = (table.column(name).to_pylist() for name in ("score", "group", "match_id"))
+    values, groups, sets = columns
+    ids = metadata["wildcards"]
+    names = (str(ids[name]) for name in ("dataset", "model", "method", "metric"))
+    seed = derive_seed(ids["seed"], "control", *names)
+    try:
+        tests = permutation_control(values, groups, metadata["groups"], sets, seed=seed, **options)
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
+    for test in tests:
+        test.flags.extend(metadata.get("flags", []))
+        yield {"method": ids["method"], "metric": ids["metric"], **asdict(test)}
 
 
 def _text(facts: Mapping[str, Any]) -> str:

@@ -21,10 +21,9 @@ from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import INTERVENTIONS, apply, intervention
-from exparity.models._loop import _EpochOrder
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import finetune
+from exparity.models.training import _EpochOrder, finetune
 from exparity.stages.prepare import prepare
 
 HERE = Path(__file__).parent

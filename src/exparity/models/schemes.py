@@ -49,9 +49,8 @@ def parts_of(model: PreTrainedModel) -> dict[str, Part]:
     Raises:
         InputError: the model does not tell its encoder from its head.
     """
-    base = _encoder(model)
-    encoder = {id(parameter) for parameter in base.parameters()}
-    embedding = {id(p) for module in _embeddings(model, base) for p in module.parameters()}
+    encoder = {id(parameter) for parameter in _encoder(model).parameters()}
+    embedding = {id(p) for module in _embeddings(model) for p in module.parameters()}
 
     def part(parameter: torch.nn.Parameter) -> Part:
         if id(parameter) in embedding:
@@ -107,11 +106,11 @@ def _encoder(model: PreTrainedModel) -> Any:
     return base
 
 
-def _embeddings(model: PreTrainedModel, base: Any) -> list[torch.nn.Module]:
+def _embeddings(model: PreTrainedModel) -> list[torch.nn.Module]:
     """Return the modules that are a model's embeddings."""
     import torch
 
-    words = model.get_input_embeddings()
+    base, words = _encoder(model), model.get_input_embeddings()
     (parent,) = (m for m in base.modules() if any(child is words for child in m.children()))
     if parent is not base:
         return [parent]
@@ -122,7 +121,7 @@ def _draw_tables(model: PreTrainedModel) -> None:
     import torch
 
     std = float(getattr(model.config, "initializer_range", 0.02))
-    for module in _embeddings(model, _encoder(model)):
+    for module in _embeddings(model):
         for table in module.modules():
             if isinstance(table, torch.nn.Embedding):
                 with torch.no_grad():

@@ -7,25 +7,327 @@ ends with the same weights as one that was never interrupted.
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from dataclasses import dataclass
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from itertools import chain
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from exparity.core.errors import InputError
-from exparity.core.seeding import derive_seed
+from exparity.core.errors import ExparityError, InputError
+from exparity.core.progress import Progress
+from exparity.core.seeding import derive_seed, generator
 from exparity.data.training_set import TrainingSet
 from exparity.interface import Example, FloatArray
-from exparity.models._loop import EpochRecord, Item, TrainingLoop
 from exparity.models.checkpoints import build_model, check_known, input_limit
-from exparity.models.schemes import apply_scheme
-from exparity.models.snapshots import StateFolder
+from exparity.models.schemes import apply_scheme, training_mode
+from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
+
+
+class Item(NamedTuple):
+    """One example as the loop trains on it."""
+
+    token_ids: list[int]
+    label: int
+    example_id: str
+    group: str
+    weight: float = 1.0
+
+
+@dataclass(frozen=True)
+class EpochRecord:
+    """One row of the training history; losses in nats, NaN where nothing was held out."""
+
+    epoch: int
+    step: int
+    learning_rate: float
+    train_loss: float
+    train_accuracy: float
+    validation_loss: float
+    validation_accuracy: float
+    seconds: float
+
+
+def linear_schedule(step: int, total: int, warmup: int) -> float:
+    """Return the factor on the peak learning rate: up over the warm-up, then down to 0.
+
+    Args:
+        step: optimiser steps already taken.
+        total: steps in the whole training.
+        warmup: steps of warm-up.
+    """
+    if step < warmup:
+        return step / max(1, warmup)
+    return max(0.0, (total - step) / max(1, total - warmup))
+
+
+class _EpochOrder:
+    """A sampler whose order is a function of (seed, epoch).
+
+    Where an epoch takes more examples than there are, they come round again, in another order.
+    """
+
+    def __init__(self, size: int, seed: int, per_epoch: int | None = None) -> None:
+        self.size, self.seed, self.epoch = size, seed, 0
+        self.per_epoch = size if per_epoch is None else per_epoch
+
+    def __len__(self) -> int:
+        return self.per_epoch
+
+    def __iter__(self) -> Iterator[int]:
+        draws = generator(self.seed, "finetune", "order", self.epoch)
+        left = self.per_epoch
+        while left > 0:
+            yield from draws.permutation(self.size)[:left].tolist()
+            left -= self.size
+
+
+class TrainingLoop:
+    """One training: the loop and what it keeps between epochs."""
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        tokenizer: PreTrainedTokenizerFast,
+        training: TrainingSpec,
+        seed: int,
+        state: StateFolder,
+        device: str,
+    ) -> None:
+        import torch
+        from accelerate import Accelerator
+        from accelerate.state import AcceleratorState
+        from accelerate.utils import DataLoaderConfiguration
+
+        from exparity.core.device import resolve_device
+
+        target = resolve_device(device)
+        if training.precision == "fp16" and target.type != "cuda":
+            raise InputError("training.precision fp16 needs a GPU; use bf16 or fp32")
+        AcceleratorState._reset_state(reset_partial_state=True)
+        self.accelerator = Accelerator(
+            cpu=target.type == "cpu",
+            mixed_precision="no" if training.precision == "fp32" else training.precision,
+            # batch_size counts over all processes
+            dataloader_config=DataLoaderConfiguration(split_batches=True),
+        )
+        self.pad_id = tokenizer.pad_token_id
+        self.training, self.seed, self.state = training, seed, state
+        trained = [p for p in model.parameters() if p.requires_grad]
+        groups: list[dict[str, Any]] = [
+            {"params": [p for p in trained if p.ndim >= 2]},
+            {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
+        ]
+        optimizer = torch.optim.AdamW(
+            groups, lr=training.learning_rate, weight_decay=training.weight_decay
+        )
+        self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
+        self.best: Mapping[str, torch.Tensor] = {}
+        self.weighted = False
+
+    def fit(
+        self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
+    ) -> list[EpochRecord]:
+        """Train to the last epoch, or until validation stops improving.
+
+        Args:
+            items: what to train on.
+            held_out: what validates.
+            per_epoch: items that an epoch takes; all of them, once, if None.
+        """
+        from torch.utils.data import DataLoader
+
+        order = _EpochOrder(len(items), self.seed, per_epoch)
+        self.weighted = any(item.weight != 1 for item in items)
+        batches: Any = DataLoader(
+            items,  # type: ignore[arg-type]
+            batch_size=self.training.batch_size,
+            sampler=order,
+            collate_fn=self._collate,
+        )
+        loader = self.accelerator.prepare(batches)
+        total = self.training.epochs * len(loader)
+        warmup = self.training.warmup_steps
+        warmup = round(self.training.warmup_share * total) if warmup is None else warmup
+
+        def rate_at(step: int) -> float:
+            return self.training.learning_rate * linear_schedule(step, total, warmup)
+
+        history = self._resume()
+        with Progress(total, "fine-tuning", "steps") as progress:
+            progress.advance(len(history) * len(loader))
+            for epoch in range(len(history), self.training.epochs):
+                if self._should_stop(history):
+                    log.info("no better validation loss for %s epochs", self.training.patience)
+                    break
+                order.epoch = epoch
+                record = self._epoch(epoch, loader, held_out, rate_at, progress)
+                history.append(record)
+                scores = f"loss {record.train_loss:.4f}, accuracy {record.train_accuracy:.3f}"
+                log.info("epoch %d of %d: training %s", epoch + 1, self.training.epochs, scores)
+                self._keep(history)
+        return history
+
+    def _epoch(
+        self,
+        epoch: int,
+        loader: Any,
+        held_out: list[Item],
+        rate_at: Callable[[int], float],
+        progress: Progress,
+    ) -> EpochRecord:
+        import torch
+
+        start = time.monotonic()
+        rank = self.accelerator.process_index
+        torch.manual_seed(derive_seed(self.seed, "finetune", "dropout", epoch, rank))
+        training_mode(self.model)
+        step, loss_sum, correct, seen, rate = epoch * len(loader), 0.0, 0, 0, 0.0
+        for batch in loader:
+            rate = rate_at(step)
+            loss, hits = self._step(batch, rate)
+            self._require_finite(loss, epoch, step, rate)
+            size = len(batch["labels"])
+            loss_sum, correct, seen = loss_sum + loss * size, correct + hits, seen + size
+            step += 1
+            progress.advance()
+        # The last step of all has no loss after it.
+        weights = sum(float(p.detach().double().sum()) for p in self._bare().parameters())
+        self._require_finite(weights, epoch, step - 1, rate)
+        validation_loss, validation_accuracy = self._validate(held_out)
+        if held_out:
+            self._require_finite(validation_loss, epoch, step - 1, rate)
+        return EpochRecord(
+            epoch=epoch + 1,
+            step=step,
+            learning_rate=rate,
+            train_loss=loss_sum / seen,
+            train_accuracy=correct / seen,
+            validation_loss=validation_loss,
+            validation_accuracy=validation_accuracy,
+            seconds=time.monotonic() - start,
+        )
+
+    def _step(self, batch: dict[str, torch.Tensor], rate: float) -> tuple[float, int]:
+        """Take one optimiser step; returns the loss before it, and how many it got right."""
+        from torch.nn.functional import cross_entropy
+
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        weights = batch.pop("weights")
+        output = self.model(**batch)
+        loss = output.loss
+        if self.weighted:
+            losses = cross_entropy(output.logits, batch["labels"], reduction="none")
+            loss = (weights * losses).mean()
+        self.accelerator.backward(loss)
+        self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return loss.item(), int((output.logits.argmax(-1) == batch["labels"]).sum())
+
+    def _require_finite(self, value: float, epoch: int, step: int, rate: float) -> None:
+        """Stop a training before it keeps what came of a number that is not one."""
+        if not math.isfinite(value):
+            raise ExparityError(
+                f"the training diverged in epoch {epoch + 1}, at step {step + 1} (learning rate "
+                f"{rate:.3g}): losses or weights are not finite; lower training.learning_rate, or "
+                "raise training.warmup_share"
+            )
+
+    def _collate(self, items: list[Item]) -> dict[str, torch.Tensor]:
+        import torch
+        from torch.nn.utils.rnn import pad_sequence
+
+        ids = [torch.tensor(item.token_ids) for item in items]
+        masks = [torch.ones_like(text) for text in ids]
+        return {
+            "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.pad_id),
+            "attention_mask": pad_sequence(masks, batch_first=True),
+            "labels": torch.tensor([item.label for item in items]),
+            "weights": torch.tensor([item.weight for item in items]),
+        }
+
+    def _validate(self, items: list[Item]) -> tuple[float, float]:
+        import torch
+
+        if not items:
+            return float("nan"), float("nan")
+        self.model.eval()
+        loss, correct = 0.0, 0
+        with torch.no_grad():
+            for first in range(0, len(items), self.training.batch_size):
+                part = items[first : first + self.training.batch_size]
+                batch = {k: v.to(self.accelerator.device) for k, v in self._collate(part).items()}
+                del batch["weights"]
+                output = self.model(**batch)
+                loss += output.loss.item() * len(part)
+                correct += int((output.logits.argmax(-1) == batch["labels"]).sum())
+        return loss / len(items), correct / len(items)
+
+    def _should_stop(self, history: list[EpochRecord]) -> bool:
+        if self.training.patience is None or not history:
+            return False
+        losses = [record.validation_loss for record in history]
+        return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
+
+    def _bare(self) -> torch.nn.Module:
+        module: torch.nn.Module = self.accelerator.unwrap_model(self.model)
+        return module
+
+    def _keep(self, history: list[EpochRecord]) -> None:
+        """Snapshot a finished epoch, on the main process."""
+        weights = self._bare().state_dict()
+        losses = [record.validation_loss for record in history]
+        if self.training.patience is not None and losses[-1] == min(losses):
+            self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
+        if self.accelerator.is_main_process:
+            scaler, state = self.accelerator.scaler, self.optimizer.state_dict()["state"]
+            facts = {
+                "epoch": len(history),
+                "history": [asdict(record) for record in history],
+                "scaler": scaler.state_dict() if scaler is not None else None,
+            }
+            moments = {
+                f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
+            }
+            self.state.save(Snapshot(weights, moments, self.best, facts))
+        self.accelerator.wait_for_everyone()
+
+    def _resume(self) -> list[EpochRecord]:
+        """Load the latest snapshot; returns the history so far."""
+        snapshot = self.state.load()
+        if snapshot is None:
+            return []
+        self._bare().load_state_dict(dict(snapshot.weights))
+        moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
+        for key, value in snapshot.moments.items():
+            index, _, entry = key.partition("/")
+            moments[int(index)][entry] = value
+        groups = self.optimizer.state_dict()["param_groups"]
+        self.optimizer.load_state_dict({"state": dict(moments), "param_groups": groups})
+        if self.accelerator.scaler is not None and snapshot.facts["scaler"]:
+            self.accelerator.scaler.load_state_dict(snapshot.facts["scaler"])
+        self.best = snapshot.best
+        history = [EpochRecord(**record) for record in snapshot.facts["history"]]
+        log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
+        return history
+
+    def finished_model(self) -> Any:
+        """Return the trained model (the best epoch's with early stopping) on the CPU."""
+        module = self._bare()
+        if self.best:
+            module.load_state_dict(dict(self.best))
+        module.eval()
+        return module.to("cpu")
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, check_examples, load_dataset
-from exparity.data.files import DataSource, read_jsonl, sha256_of
+from exparity.data.files import DataSource, read_jsonl
 from exparity.data.geco import read_geco, report_oddities
 from exparity.data.table import read_prepared, sample
 from exparity.interface import DatasetFacts, Example, RemoteFile

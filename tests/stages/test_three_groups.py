@@ -13,7 +13,7 @@ import pytest
 from exparity.analyses.bias import bias_cell
 from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact
-from exparity.data.files import sha256_of
+from exparity.artefacts.lineage import sha256_of
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell

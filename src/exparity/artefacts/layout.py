@@ -134,19 +134,13 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
 def _targets(grid: Grid, artefact: str) -> Sequence[Sequence[str]]:
     """Return the pairs of dataset and model, or the datasets, that an artefact is made for."""
     entry = None if artefact in PATHS else made_by(artefact)
-    targets: Sequence[Sequence[str]]
     if entry is not None and not entry.facts.always:
-        targets = grid.get("analyses", {}).get(entry.id, [])
-    elif artefact == "controls" and not _has_controls(grid):
-        targets = []
-    else:
-        targets = grid["pairs"]
-    return targets
+        asked: Sequence[Sequence[str]] = grid.get("analyses", {}).get(entry.id, [])
+        return asked
+    controls = grid.get("controls", {}).get("permutation", {}).get("repeats")
+    pairs: Sequence[Sequence[str]] = grid["pairs"]
+    return [] if artefact == "controls" and not controls else pairs
 
 
 def _axis(grid: Grid, name: str) -> list[Any]:
     return list(grid["seeds"] if name == "seed" else dict(grid[f"{name}s"]))
-
-
-def _has_controls(grid: Grid) -> bool:
-    return bool(grid.get("controls", {}).get("permutation", {}).get("repeats"))

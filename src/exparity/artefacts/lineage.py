@@ -33,6 +33,12 @@ def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
+def sha256_of(path: Path) -> str:
+    """Return the SHA-256 of a file in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
 def identity(path: Path) -> str:
     """Return what tells the content of an input from any other; empty if it is not there.
 
@@ -42,11 +48,11 @@ def identity(path: Path) -> str:
     try:
         if not path.is_dir():
             seal = read_seal(path)
-            return seal.digest if seal else _digest(path)
+            return seal.digest if seal else sha256_of(path)
         if (path / MANIFEST).is_file():
-            return _digest(path / MANIFEST)
+            return sha256_of(path / MANIFEST)
         members = sorted(member for member in path.iterdir() if member.is_file())
-        return lineage({}, (f"{member.name} {_digest(member)}" for member in members))
+        return lineage({}, (f"{member.name} {sha256_of(member)}" for member in members))
     except FileNotFoundError:
         return ""
 
@@ -76,8 +82,3 @@ def made_from(options: Mapping[str, Any], inputs: Iterable[Path]) -> Iterator[No
 def current_lineage() -> str:
     """Return the key of the job that is running; empty outside the workflow."""
     return _current.get()
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

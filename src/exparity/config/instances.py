@@ -9,13 +9,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.lineage import sha256_of
 from exparity.config.presets import replaced_use
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.options import Option, complete
 from exparity.core.registry import Entry, Registry
 from exparity.data import DATASETS
-from exparity.data.files import sha256_of
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES, metric_options
 

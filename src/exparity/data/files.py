@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -10,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import atomic_path
+from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.core.strict import parse_json
 from exparity.interface import RemoteFile
@@ -18,12 +18,6 @@ from exparity.resources import resource
 log = logging.getLogger(__name__)
 
 _FETCH = "; where there is a network, `snakemake fetch` with the run's config gets it"
-
-
-def sha256_of(path: Path) -> str:
-    """Return the SHA-256 of a file in hexadecimal."""
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 @dataclass(frozen=True)

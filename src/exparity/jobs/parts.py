@@ -22,9 +22,9 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_parquet, save_parquet, table_of
+from exparity.artefacts.lineage import sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
-from exparity.data.files import sha256_of
 from exparity.interface import Example
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped

@@ -16,9 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts.lineage import MANIFEST
+from exparity.artefacts.lineage import MANIFEST, sha256_of
 from exparity.core.errors import InputError
-from exparity.data.files import sha256_of
 
 
 class DamageError(ValueError):

@@ -22,13 +22,12 @@ import numpy as np
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import PATHS
-from exparity.artefacts.lineage import MANIFEST, current_lineage
+from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
 from exparity.core.device import make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError
 from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, TokenBudget
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
-from exparity.data.files import sha256_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
@@ -44,7 +43,6 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 Write = Callable[..., None]
 """:func:`~exparity.artefacts.files.write_artefact` of a cell."""
-_LAUNCHED = "EXPARITY_LAUNCHED"
 
 
 def finetune_cell(
@@ -93,7 +91,7 @@ def finetune_cell(
     model_id = model_id or output.parent.name
     specs = build(ModelSpec, model, f"model {model_id}"), build(TrainingSpec, training, "training")
     processes, held_out = specs[1].processes, specs[1].validation_share
-    if processes > 1 and not is_launched():
+    if processes > 1 and "LOCAL_RANK" not in os.environ:
         launch(processes)
         return
     make_repeatable(threads)
@@ -152,31 +150,15 @@ def _save(trained: Trained, folder: Path) -> None:
         trained.tokenizer.save_pretrained(folder)
 
 
-def is_launched() -> bool:
-    """Tell whether this process is one of several, which accelerate tells by their rank.
-
-    Raises:
-        ExparityError: it was started as one of them, and has no rank.
-    """
-    if "LOCAL_RANK" in os.environ:
-        return True
-    if _LAUNCHED in os.environ:
-        # Should a launcher not tell a process its place, it must not launch others in turn.
-        raise ExparityError("a training process was started without a rank")
-    return False
-
-
 def launch(processes: int) -> None:
-    """Run this same command in several processes.
+    """Run this same command in several processes, which train one model together.
 
     Raises:
         ExparityError: one failed.
     """
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     count = ["--nproc-per-node", str(processes)]
-    command = [*launcher, *count, "-m", "exparity", *sys.argv[1:]]
-    environment = {**os.environ, _LAUNCHED: "1"}
-    if subprocess.run(command, env=environment, check=False).returncode:
+    if subprocess.run([*launcher, *count, "-m", "exparity", *sys.argv[1:]], check=False).returncode:
         raise ExparityError(f"training with {processes} processes failed; see above")
 
 

@@ -35,7 +35,7 @@ def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
     table, metadata = read_scores(scores)
     columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
     order, ids = metadata["groups"], metadata["wildcards"]
-    found = compare_all(
+    pairs = compare_all(
         columns["score"],
         columns["group"],
         order,
@@ -43,7 +43,7 @@ def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
         seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values())),
         **statistics,
     )
-    rows = [asdict(pair) for pair in found]
+    rows = [asdict(pair) for pair in pairs]
     for row in rows:
         row["flags"] += metadata.get("flags", [])
     write_artefact(

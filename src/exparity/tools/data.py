@@ -10,13 +10,14 @@ from contextlib import redirect_stdout
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TextIO
 
+from exparity.artefacts.lineage import sha256_of
 from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import Entry
 from exparity.data import DATASETS
-from exparity.data.files import DataSource, sha256_of, unverified, with_digest
+from exparity.data.files import DataSource, unverified, with_digest
 from exparity.interface import DatasetFacts, RemoteFile
 
 if TYPE_CHECKING:

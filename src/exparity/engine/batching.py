@@ -52,13 +52,9 @@ def run_batches(
     *,
     exact: bool = False,
 ) -> int:
-    """Run work batch by batch; halve a batch that does not fit into memory.
+    """Run work in the batches of :func:`plan_batches`; halve one that does not fit into memory.
 
-    Args:
-        lengths: tokens of each item.
-        token_budget: see :func:`plan_batches`.
-        run: runs the items at the given positions and stores what comes out.
-        exact: see :func:`plan_batches`.
+    ``run`` receives positions of items, runs these and stores what comes out.
 
     Returns:
         The budget that fitted, not above ``token_budget``.

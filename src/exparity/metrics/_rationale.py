@@ -2,57 +2,63 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.metrics._arrays import row_sums
 
 
-@dataclass(frozen=True)
 class Ranking:
     """Words from the highest score down, and how many of the rationale are among the first ones.
 
     Words of equal score are a tie. Every position knows its tie, so that no value depends on the
     order within one.
 
+    Args:
+        scores: (n, w) attributions of words.
+        rationale: (n, w) True for words of the rationale.
+        word_mask: (n, w) True for words; the others are padding at the end.
+
     Attributes:
         in_rationale: (n, w) True where the word at this position is of the rationale.
         start: (n, w) first position of the tie.
         end: (n, w) last position of the tie.
         hits_before: (n, w) words of the rationale above the tie.
+        misses_before: (n, w) words outside the rationale above the tie.
         hits: (n, w) words of the rationale down to the end of the tie.
+        misses: (n, w) words outside the rationale down to the end of the tie.
         words: (n,) words of the text.
         positives: (n,) words of the rationale.
+        negatives: (n,) words outside the rationale.
         positive_scores: (n,) words with a score above 0.
         undefined: (n,) True where the rationale is empty or a score is not finite.
     """
 
-    in_rationale: BoolArray
-    start: IntArray
-    end: IntArray
-    hits_before: IntArray
-    hits: IntArray
-    words: IntArray
-    positives: IntArray
-    positive_scores: IntArray
-    undefined: BoolArray
-
-    @property
-    def negatives(self) -> IntArray:
-        """(n,) words outside the rationale."""
-        return self.words - self.positives
-
-    @property
-    def misses(self) -> IntArray:
-        """(n, w) words outside the rationale down to the end of the tie."""
-        return self.end + 1 - self.hits
-
-    @property
-    def misses_before(self) -> IntArray:
-        """(n, w) words outside the rationale above the tie."""
-        return self.start - self.hits_before
+    def __init__(self, scores: FloatArray, rationale: BoolArray, word_mask: BoolArray) -> None:
+        finite = np.where(word_mask & np.isfinite(scores), scores, -np.inf)
+        order = np.argsort(-finite, axis=1, kind="stable")
+        ordered = np.take_along_axis(finite, order, axis=1)
+        self.in_rationale = np.take_along_axis(rationale & word_mask, order, axis=1)
+        positions = np.arange(scores.shape[1])[None, :]
+        opens = np.ones_like(self.in_rationale)
+        # Padding lies at the end and is a tie of its own; -inf == -inf.
+        opens[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
+        closes = np.ones_like(self.in_rationale)
+        closes[:, :-1] = opens[:, 1:]
+        self.start = np.maximum.accumulate(np.where(opens, positions, 0), axis=1)
+        last = np.where(closes, positions, scores.shape[1])
+        self.end = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
+        hits = self.in_rationale.cumsum(axis=1)
+        self.positives = self.in_rationale.sum(axis=1)
+        self.hits_before = np.take_along_axis(hits - self.in_rationale, self.start, axis=1)
+        self.misses_before = self.start - self.hits_before
+        self.hits = np.take_along_axis(hits, self.end, axis=1)
+        self.misses = self.end + 1 - self.hits
+        self.words = word_mask.sum(axis=1)
+        self.negatives = self.words - self.positives
+        self.positive_scores = ((scores > 0) & word_mask).sum(axis=1)
+        not_finite = (np.isnan(scores) & word_mask).any(axis=1)
+        self.undefined = (self.positives == 0) | not_finite
 
     def at(self, values: IntArray, position: IntArray) -> IntArray:
         """Return each row's value at its position."""
@@ -68,45 +74,13 @@ class Ranking:
         return self.defined(total / np.maximum(self.positives, 1))
 
 
-def ranking(scores: FloatArray, rationale: BoolArray, word_mask: BoolArray) -> Ranking:
-    """Rank the words of each text.
-
-    Args:
-        scores: (n, w) attributions of words.
-        rationale: (n, w) True for words of the rationale.
-        word_mask: (n, w) True for words; the others are padding at the end.
-    """
-    finite = np.where(word_mask & np.isfinite(scores), scores, -np.inf)
-    order = np.argsort(-finite, axis=1, kind="stable")
-    ordered = np.take_along_axis(finite, order, axis=1)
-    in_rationale = np.take_along_axis(rationale & word_mask, order, axis=1)
-    positions = np.arange(scores.shape[1])[None, :]
-    opens = np.ones_like(in_rationale)
-    # Padding lies at the end and is a tie of its own; -inf == -inf.
-    opens[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
-    closes = np.ones_like(in_rationale)
-    closes[:, :-1] = opens[:, 1:]
-    start = np.maximum.accumulate(np.where(opens, positions, 0), axis=1)
-    last = np.where(closes, positions, scores.shape[1])
-    end = np.minimum.accumulate(last[:, ::-1], axis=1)[:, ::-1]
-    hits = in_rationale.cumsum(axis=1)
-    positives = in_rationale.sum(axis=1)
-    return Ranking(
-        in_rationale=in_rationale,
-        start=start,
-        end=end,
-        hits_before=np.take_along_axis(hits - in_rationale, start, axis=1),
-        hits=np.take_along_axis(hits, end, axis=1),
-        words=word_mask.sum(axis=1),
-        positives=positives,
-        positive_scores=((scores > 0) & word_mask).sum(axis=1),
-        undefined=(positives == 0) | (np.isnan(scores) & word_mask).any(axis=1),
-    )
-
-
-@dataclass(frozen=True)
 class Selection:
     """The highest words of each text, where a tie at the end leaves open which.
+
+    Args:
+        ranked: the words in order.
+        top_k: how many; as many as the rationale has if None.
+        eligible: (n,) how many may be selected at most, from the highest down.
 
     Attributes:
         size: (n,) words selected.
@@ -116,35 +90,18 @@ class Selection:
         tied_hits: (n,) words of the rationale in the tie.
     """
 
-    size: IntArray
-    sure: IntArray
-    drawn: IntArray
-    tied: IntArray
-    tied_hits: IntArray
+    def __init__(self, ranked: Ranking, top_k: int | None, eligible: IntArray) -> None:
+        self.size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
+        last = np.maximum(self.size - 1, 0)
+        start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)
+        above = ranked.at(ranked.hits_before, last)
+        self.sure = np.where(self.size > 0, above, 0)
+        self.drawn = np.where(self.size > 0, self.size - start, 0)
+        self.tied = end - start + 1
+        self.tied_hits = ranked.at(ranked.hits, last) - above
 
     @property
     def expected_hits(self) -> FloatArray:
         """(n,) words of the rationale selected, in the mean over all ways to break the tie."""
         share = self.tied_hits / np.maximum(self.tied, 1)
         return np.asarray(self.sure + self.drawn * share, dtype=np.float64)
-
-
-def select(ranked: Ranking, top_k: int | None, eligible: IntArray) -> Selection:
-    """Select the highest words of each text.
-
-    Args:
-        ranked: the words in order.
-        top_k: how many; as many as the rationale has if None.
-        eligible: (n,) how many may be selected at most, from the highest down.
-    """
-    size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
-    last = np.maximum(size - 1, 0)
-    start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)
-    sure = ranked.at(ranked.hits_before, last)
-    return Selection(
-        size=size,
-        sure=np.where(size > 0, sure, 0),
-        drawn=np.where(size > 0, size - start, 0),
-        tied=end - start + 1,
-        tied_hits=ranked.at(ranked.hits, last) - sure,
-    )

@@ -10,7 +10,7 @@ import numpy as np
 from exparity.interface import BoolArray, Count, FloatArray, Range
 from exparity.metrics import metric
 from exparity.metrics._arrays import row_sums
-from exparity.metrics._rationale import ranking, select
+from exparity.metrics._rationale import Ranking, Selection
 
 _rationale_metric = partial(
     metric,
@@ -75,7 +75,7 @@ def rationale_auprc(
         (n,) in [0, 1], higher is better; the rationale's share of words if all scores are equal
         (``step``). NaN where the rationale is empty.
     """
-    ranked = ranking(scores, rationale, word_mask)
+    ranked = Ranking(scores, rationale, word_mask)
     precision = ranked.hits / (ranked.end + 1)  # (n, w)
     if interpolation == "linear":
         before = np.where(ranked.start > 0, ranked.hits_before / np.maximum(ranked.start, 1), 1.0)
@@ -102,7 +102,7 @@ def rationale_roc_auc(scores: FloatArray, rationale: BoolArray, word_mask: BoolA
         (n,) in [0, 1], higher is better, 0.5 by chance; NaN where the rationale is empty or holds
         every word.
     """
-    ranked = ranking(scores, rationale, word_mask)
+    ranked = Ranking(scores, rationale, word_mask)
     negatives = ranked.negatives[:, None]
     below = negatives - (ranked.misses + ranked.misses_before) / 2  # (n, w)
     area = ranked.mean_over_rationale(below / np.maximum(negatives, 1))
@@ -137,7 +137,7 @@ def rationale_precision_at_specificity(
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty or holds every word.
     """
-    ranked = ranking(scores, rationale, word_mask)
+    ranked = Ranking(scores, rationale, word_mask)
     # Rounding must not turn 90 % of ten words into less than nine.
     allowed = np.floor((1 - specificity) * ranked.negatives + 1e-9)
     selected = np.where(ranked.misses <= allowed[:, None], ranked.end + 1, 0).max(axis=1)
@@ -174,8 +174,8 @@ def rationale_top_k_precision(
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty.
     """
-    ranked = ranking(scores, rationale, word_mask)
-    chosen = select(ranked, top_k, ranked.words)
+    ranked = Ranking(scores, rationale, word_mask)
+    chosen = Selection(ranked, top_k, ranked.words)
     return ranked.defined(chosen.expected_hits / np.maximum(chosen.size, 1))
 
 
@@ -208,8 +208,8 @@ def rationale_token_f1(
         (n,) in [0, 1], higher is better; 0 if no word is selected, NaN where the rationale is
         empty.
     """
-    ranked = ranking(scores, rationale, word_mask)
-    chosen = select(ranked, top_k, ranked.positive_scores)
+    ranked = Ranking(scores, rationale, word_mask)
+    chosen = Selection(ranked, top_k, ranked.positive_scores)
     both = np.maximum(chosen.size + ranked.positives, 1)
     return ranked.defined(2 * chosen.expected_hits / both)
 
@@ -244,8 +244,8 @@ def rationale_iou(
     """
     from scipy.stats import hypergeom
 
-    ranked = ranking(scores, rationale, word_mask)
-    chosen = select(ranked, top_k, ranked.positive_scores)
+    ranked = Ranking(scores, rationale, word_mask)
+    chosen = Selection(ranked, top_k, ranked.positive_scores)
     value = np.zeros(len(scores))
     for more in range(int(chosen.drawn.max(initial=0)) + 1):  # hits among the words drawn
         chance = hypergeom.pmf(more, chosen.tied, chosen.tied_hits, chosen.drawn)  # (n,)

@@ -83,7 +83,7 @@ def test_same_seed_same_bytes(classifier, method, texts, targets):
 
 
 def hooks_of(model):
-    """Every hook by module; the engine's own stay on the head for good (see engine.rows)."""
+    """Every hook by module; the engine's own stay on the head for good."""
     return [(*m._forward_hooks.items(), *m._backward_hooks.items()) for m in model.modules()]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import math
 import os
 import re
@@ -398,14 +399,12 @@ class TestDistributions:
         scores = read_results(results, "scores")
         scores = scores[scores["metric"] == "comprehensiveness"]
         groups = list(GROUPS)
-        spreads = {
-            key: spread_of(part["score"].to_numpy())
-            for key, part in scores.groupby(["model", "method", "group"], observed=True)
-        }
+        parts = scores.groupby(["model", "method", "group"], observed=True)
+        keys = itertools.product(table.models, table.methods, groups)
+        spreads = {key: spread_of(parts.get_group(key)["score"].to_numpy()) for key in keys}
         with house_style():
             figure = distributions_figure(
-                spreads, 6.9, names, metric="comprehensiveness", models=table.models,
-                methods=table.methods, groups=groups,
+                spreads, 6.9, names, metric="comprehensiveness",
                 notes={("model_0", "gradient"): ("2/3", True)},
             )  # fmt: skip
         for axes, model in zip(figure.axes, table.models, strict=True):
@@ -425,8 +424,7 @@ class TestDistributions:
         spreads = {("m", "gradient", g): spread_of([i, i + 1.0, i]) for i, g in enumerate("abc")}
         with house_style():
             figure = distributions_figure(
-                spreads, 3.3, names, metric="comprehensiveness", models=["m"],
-                methods=["gradient"], groups=list("abc"),
+                spreads, 3.3, names, metric="comprehensiveness",
             )  # fmt: skip
         bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.2]
         places = [np.mean(line.get_xdata()) for line in bars]

@@ -134,26 +134,11 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     paths = layout.paths_of(results, options, "tests")
     if not paths:
         raise InputError("the report needs at least one test")
-    by_model = {(a.dataset, a.model, a.seed): a.overall for a in accuracies}
-    statistics = options["statistics"]
-    collapsed = collapsed_cells(bias)
-    rows = []
-    for row in read_tables(paths, "tests").to_pylist():
-        cell = row["dataset"], row["model"], row["seed"]
-        if cell not in by_model or row["metric"] not in metrics:
-            raise InputError(
-                f"{results / 'tests'}: a file holds {row['metric']} of {cell}, which is not the "
-                "cell that its path names; delete it and run again"
-            )
-        direction = METRICS.get(metrics[row["metric"]]).facts.direction
-        row["metric_direction"] = direction
-        row["better_group"] = _better(row, direction)
-        row["test_accuracy"] = by_model[cell]
-        row["flags"] += ["collapsed"] * (cell in collapsed)
-        rows.append(row)
+    tests = read_tables(paths, "tests").to_pylist()
+    _complete(tests, results, metrics, accuracies)
     controls = layout.paths_of(results, options, "controls")
     control_rows = read_tables(controls, "controls").to_pylist()
-    rows = adjust(rows, statistics["family"], alpha=statistics["alpha"])
+    statistics = options["statistics"]
     return Study(
         results=results,
         options=options,
@@ -164,7 +149,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         metrics=metrics,
         datasets=dict(options["datasets"]),
         statistics=statistics,
-        rows=rows,
+        rows=adjust(tests, statistics["family"], alpha=statistics["alpha"]),
         bias=bias,
         accuracies=accuracies,
         controls=_controls(control_rows, metrics),
@@ -172,9 +157,27 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     )
 
 
-def _better(row: Mapping[str, Any], direction: str) -> str | None:
-    sign = row["direction"] if direction == "higher" else -row["direction"]
-    return None if sign == 0 else row["group_a"] if sign > 0 else row["group_b"]
+def _complete(
+    tests: list[dict[str, Any]],
+    results: Path,
+    metrics: Mapping[str, str],
+    accuracies: Sequence[Accuracy],
+) -> None:
+    """Add what the report says of each test beside its own columns."""
+    models = {(a.dataset, a.model, a.seed): a for a in accuracies}
+    for row in tests:
+        cell = row["dataset"], row["model"], row["seed"]
+        if cell not in models or row["metric"] not in metrics:
+            raise InputError(
+                f"{results / 'tests'}: a file holds {row['metric']} of {cell}, which is not the "
+                "cell that its path names; delete it and run again"
+            )
+        direction = METRICS.get(metrics[row["metric"]]).facts.direction
+        better = row["direction"] if direction == "higher" else -row["direction"]
+        row["metric_direction"] = direction
+        row["better_group"] = {1: row["group_a"], -1: row["group_b"], 0: None}[better]
+        row["test_accuracy"] = models[cell].overall
+        row["flags"] += ["collapsed"] * models[cell].collapsed
 
 
 def _accuracies(

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import logging
 import shutil
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -159,7 +159,7 @@ def _distributions(
     study: Study, tables: Sequence[Table], dataset: str, metric: str
 ) -> Iterator[tuple[Drawn, Draw]]:
     scores = _scores(study, dataset, metric)
-    if not scores:
+    if not any(map(len, scores.values())):
         return
     upper = study.metric_facts(metric).bounds[1]
     on_log = wants_log(np.concatenate(list(scores.values())), upper)
@@ -187,9 +187,6 @@ def _distributions(
             width,
             names_of(study),
             metric=metric,
-            models=[m for d, m in study.pairs if d == dataset],
-            methods=list(study.methods),
-            groups=study.declared(dataset).groups,
             notes=notes,
             log=on_log,
         ),
@@ -198,7 +195,9 @@ def _distributions(
 
 def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str], FloatArray]:
     """Return the scores by model, method and group, all seeds together."""
-    parts: dict[tuple[str, str, str], list[FloatArray]] = defaultdict(list)
+    models = [m for d, m in study.pairs if d == dataset]
+    keys = product(models, study.methods, study.declared(dataset).groups)
+    parts: dict[tuple[str, str, str], list[FloatArray]] = {key: [np.empty(0)] for key in keys}
     for (of_dataset, model, _, method, of_metric), path in study.files("scores"):
         if (of_dataset, of_metric) != (dataset, metric) or not path.is_file():
             continue

@@ -20,7 +20,7 @@ from exparity.report.figures.style import (
     diverging,
     ink_on,
 )
-from exparity.report.tables import Table
+from exparity.report.tables import Cell, Table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -57,33 +57,9 @@ def disparity_panel(axes: Axes, table: Table, model: str, names: Names) -> None:
     coloured if there is such a seed, bold if the effect is considerable, and has a star if a test
     is flagged.
     """
-    from matplotlib import rcParams
-    from matplotlib.colors import Normalize
-    from matplotlib.patches import Rectangle
-
-    size = float(rcParams["font.size"])
-    colours, scale = diverging(VERMILION, BLUE), Normalize(-FULL, FULL)
     for y, method in enumerate(table.methods):
         for x, metric in enumerate(table.metrics):
-            cell = table.cells.get((model, method, metric))
-            if cell is None:
-                axes.text(x, y, "–", ha="center", va="center", color=GREY, size=0.85 * size)
-                continue
-            colour = (1.0, 1.0, 1.0, 1.0)
-            if cell.significant and cell.mean_d is not None:
-                colour = colours(scale(max(-FULL, min(FULL, cell.mean_d))))
-            axes.add_patch(
-                Rectangle((x - 0.5, y - 0.5), 1, 1, facecolor=colour, edgecolor="white", lw=0.8)
-            )
-            ink = ink_on(colour) if cell.significant else GREY
-            weight = "bold" if cell.considerable else "normal"
-            effect = "–" if cell.mean_d is None else signed(cell.mean_d)
-            count = f"{cell.significant}/{cell.total}{'*' if cell.flags else ''}"
-            for text, offset, share in ((effect, -0.16, 0.86), (count, 0.24, 0.71)):
-                axes.text(
-                    x, y + offset, text, ha="center", va="center", color=ink, size=share * size,
-                    weight=weight,
-                )  # fmt: skip
+            _cell(axes, x, y, table.cells.get((model, method, metric)))
     axes.set_xlim(-0.5, len(table.metrics) - 0.5)
     axes.set_ylim(len(table.methods) - 0.5, -0.5)
     axes.set_xticks(
@@ -101,6 +77,30 @@ def disparity_panel(axes: Axes, table: Table, model: str, names: Names) -> None:
     axes.set_facecolor(PALE)
 
 
+def _cell(axes: Axes, x: int, y: int, cell: Cell | None) -> None:
+    from matplotlib import rcParams
+    from matplotlib.colors import Normalize
+    from matplotlib.patches import Rectangle
+
+    size = float(rcParams["font.size"])
+    middle: dict[str, Any] = {"ha": "center", "va": "center"}
+    if cell is None:
+        axes.text(x, y, "–", color=GREY, size=0.85 * size, **middle)
+        return
+    colour = (1.0, 1.0, 1.0, 1.0)
+    if cell.significant and cell.mean_d is not None:
+        strength = Normalize(-FULL, FULL)(max(-FULL, min(FULL, cell.mean_d)))
+        colour = diverging(VERMILION, BLUE)(strength)
+    corner = (x - 0.5, y - 0.5)
+    axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
+    middle["color"] = ink_on(colour) if cell.significant else GREY
+    middle["weight"] = "bold" if cell.considerable else "normal"
+    effect = "–" if cell.mean_d is None else signed(cell.mean_d)
+    count = f"{cell.significant}/{cell.total}{'*' if cell.flags else ''}"
+    axes.text(x, y - 0.16, effect, size=0.86 * size, **middle)
+    axes.text(x, y + 0.24, count, size=0.71 * size, **middle)
+
+
 def colour_bar(
     figure: Figure | SubFigure, table: Table, panels: Sequence[Axes], free: Axes | None = None
 ) -> None:
@@ -110,14 +110,11 @@ def colour_bar(
 
     colours = ScalarMappable(Normalize(-FULL, FULL), diverging(VERMILION, BLUE))
     if free is not None:
-        place: dict[str, Any] = {
-            "cax": free.inset_axes((0.1, 0.45, 0.8, 0.06)), "orientation": "horizontal"
-        }  # fmt: skip
+        inset = free.inset_axes((0.1, 0.45, 0.8, 0.06))
+        place: dict[str, Any] = {"cax": inset, "orientation": "horizontal"}
     else:
-        place = {
-            "ax": panels, "location": "bottom", "fraction": 0.03, "aspect": 40, "shrink": 0.7,
-            "pad": 0.02,
-        }  # fmt: skip
+        place = {"ax": panels, "location": "bottom", "fraction": 0.03, "aspect": 40}
+        place |= {"shrink": 0.7, "pad": 0.02}
     bar = figure.colorbar(colours, extend="both", **place)
     if bar.solids is not None:  # an image by default
         bar.solids.set_rasterized(False)

@@ -121,25 +121,20 @@ def distributions_figure(
     names: Names,
     *,
     metric: str,
-    models: Sequence[str],
-    methods: Sequence[str],
-    groups: Sequence[str],
     notes: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
     log: bool = False,
 ) -> Figure:
-    """Draw the scores of one dataset and metric.
+    """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method.
 
     Args:
-        spreads: the scores.
+        spreads: the scores, None where there are none.
         width: of the figure, in inches.
         names: what things are called.
         metric: the metric.
-        models: panels.
-        methods: places on the axis.
-        groups: groups, in the dataset's order.
         notes: text above (model, method), and whether it is bold.
         log: whether the axis is logarithmic.
     """
+    models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))
     narrow = width <= WIDTHS["1col"]
     panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)
     figure = new_figure(width, panel * len(models) + labels + 0.3)

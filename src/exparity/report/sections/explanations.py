@@ -30,12 +30,12 @@ class Sample:
     Attributes:
         available: sets of the test split to choose from.
         missing: how many files the sample would need that are not there.
-        shown: the sample as the page's script reads it; None if there is none.
+        data: the sample as the page's script reads it; None if there is none.
     """
 
     available: int
     missing: int
-    shown: dict[str, Any] | None = None
+    data: dict[str, Any] | None = None
 
 
 def build(context: Context) -> Content | None:
@@ -45,15 +45,15 @@ def build(context: Context) -> Content | None:
     datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
     examples = {dataset: _examples(context, dataset) for dataset in datasets}
     samples = [_sample(context, d, model, examples[d], limit) for d, model in study.pairs]
-    shown = [sample.shown for sample in samples if sample.shown is not None]
-    if not shown:
+    data = [sample.data for sample in samples if sample.data is not None]
+    if not data:
         return None
     return Content(
         values={
             "limit": limit,
             "seed": study.seeds[0],
-            "shown": sum(len(sample["sets"]) for sample in shown),
-            "available": sum(sample.available for sample in samples if sample.shown is not None),
+            "chosen": sum(len(sample["sets"]) for sample in data),
+            "available": sum(sample.available for sample in samples if sample.data is not None),
             "missing": sum(sample.missing for sample in samples),
         },
         data={
@@ -62,7 +62,7 @@ def build(context: Context) -> Content | None:
                 id: [study.display("metric", id), study.metric_facts(id).direction]
                 for id in study.metrics
             },
-            "samples": shown,
+            "samples": data,
         },
     )
 
@@ -103,7 +103,7 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
         }
         for id in sorted(predicted, key=lambda id: (order[examples[id]["group"]], id))
     }
-    shown = {
+    data = {
         "dataset": dataset,
         "name": study.display("dataset", dataset),
         "model": model,
@@ -112,7 +112,7 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
         "metrics": list(study.metrics),
         "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
     }
-    return Sample(len(sets), missing, shown)
+    return Sample(len(sets), missing, data)
 
 
 def _ids(path: Path) -> set[str]:

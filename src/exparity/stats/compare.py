@@ -159,7 +159,8 @@ def compare_groups(
         return replace(base, flags=[*flags, "too_few"])
     u, p = map(float, mann_whitney(a, b))
     d = float(cohens_d(a, b, ddof=ddof))
-    flags += ["constant"] if np.ptp(scores) == 0 else ["no_variance"] if np.isinf(d) else []
+    flags += ["constant"] if np.ptp(scores) == 0 else []
+    flags += ["no_variance"] if np.isinf(d) else []
     low, high, how_found = interval_of_d(
         scores,
         codes == 0,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import torch
 from transformers.pytorch_utils import Conv1D
@@ -63,23 +63,15 @@ class _Layer:
         self._state: tuple[int, int] | None = None
         self._packed: dict[str, torch.Tensor] = {}
 
-    def __call__(self, inputs: torch.Tensor) -> torch.Tensor:
+    def __call__(self, inputs: torch.Tensor) -> Any:
         if torch.is_grad_enabled() and inputs.requires_grad:
             differentiable: Any = _PackedLinear  # torch gives its `apply` no types
-            output: torch.Tensor = differentiable.apply(inputs, self)
-            return output
-        return self.forward(inputs)
+            return differentiable.apply(inputs, self)
+        return self.product(inputs, "forward")
 
-    def forward(self, inputs: torch.Tensor) -> torch.Tensor:
-        """Return inputs × weightᵀ + bias."""
-        return _product(inputs, self._weight("forward"), self.module.bias)
-
-    def backward(self, gradient: torch.Tensor) -> torch.Tensor:
-        """Return the gradient with respect to the inputs."""
-        return _product(gradient, self._weight("backward"), None)
-
-    def _weight(self, direction: str) -> torch.Tensor:
-        weight = self.module.weight
+    def product(self, inputs: torch.Tensor, direction: Literal["forward", "backward"]) -> Any:
+        """Return inputs × weightᵀ + bias, or the gradient with respect to the inputs."""
+        weight, bias = self.module.weight, self.module.bias
         state = (weight.data_ptr(), weight._version)
         if state != self._state:
             self._packed, self._state = {}, state
@@ -87,27 +79,22 @@ class _Layer:
             plain = weight.detach()
             if self._transposed == (direction == "forward"):
                 plain = plain.t()
-            self._packed[direction] = torch.ops.mkldnn._reorder_linear_weight(
-                plain.contiguous(), None
-            )
-        return self._packed[direction]
-
-
-def _product(inputs: torch.Tensor, packed: torch.Tensor, bias: torch.Tensor | None) -> torch.Tensor:
-    output: torch.Tensor = torch.ops.mkldnn._linear_pointwise(
-        inputs.contiguous(), packed, None if bias is None else bias.detach(), "none", [], ""
-    )
-    return output
+            packed = torch.ops.mkldnn._reorder_linear_weight(plain.contiguous(), None)
+            self._packed[direction] = packed
+        added = None if direction == "backward" or bias is None else bias.detach()
+        return torch.ops.mkldnn._linear_pointwise(
+            inputs.contiguous(), self._packed[direction], added, "none", [], ""
+        )
 
 
 class _PackedLinear(torch.autograd.Function):
     """The differentiable form of a packed layer."""
 
     @staticmethod
-    def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> torch.Tensor:
+    def forward(ctx: Any, inputs: torch.Tensor, layer: _Layer) -> Any:
         ctx.layer = layer
-        return layer.forward(inputs)
+        return layer.product(inputs, "forward")
 
     @staticmethod
-    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[torch.Tensor, None]:
-        return ctx.layer.backward(gradients[0]), None
+    def backward(ctx: Any, *gradients: torch.Tensor) -> tuple[Any, None]:
+        return ctx.layer.product(gradients[0], "backward"), None

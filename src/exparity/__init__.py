@@ -25,20 +25,14 @@ if TYPE_CHECKING:
     from exparity.stats import GroupComparison, compare_groups
 
 _HOMES = {
-    "Classifier": "exparity.engine.classifier",
-    "ExparityError": "exparity.core.errors",
-    "Explanation": "exparity.interface",
-    "GroupComparison": "exparity.stats",
-    "InputError": "exparity.core.errors",
-    "compare_groups": "exparity.stats",
-    "evaluate": "exparity.metrics",
-    "explain": "exparity.methods",
-    "load_classifier": "exparity.engine.classifier",
-    "plot_disparity": "exparity.report.plots",
-    "plot_distributions": "exparity.report.plots",
-    "plot_effects": "exparity.report.plots",
-    "plot_explanation": "exparity.report.plots",
-    "read_results": "exparity.artefacts.files",
+    "artefacts.files": ["read_results"],
+    "core.errors": ["ExparityError", "InputError"],
+    "engine.classifier": ["Classifier", "load_classifier"],
+    "interface": ["Explanation"],
+    "methods": ["explain"],
+    "metrics": ["evaluate"],
+    "report.plots": ["plot_disparity", "plot_distributions", "plot_effects", "plot_explanation"],
+    "stats": ["GroupComparison", "compare_groups"],
 }
 
 __all__ = [
@@ -61,8 +55,9 @@ __version__ = version("exparity")
 
 
 def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        return getattr(importlib.import_module(_HOMES[name]), name)
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"exparity.{module}"), name)
     raise AttributeError(f"module 'exparity' has no attribute '{name}'")
 
 

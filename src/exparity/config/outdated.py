@@ -10,8 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
@@ -24,21 +23,9 @@ if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 
-@dataclass(frozen=True)
-class Job:
-    """One job of the workflow, as far as its results depend on it.
-
-    Attributes:
-        options: returns what the workflow hands it, as JSON; asked for finished jobs only.
-        reads: its inputs, those that tell what the others are made from.
-        writes: its results that carry a key.
-        beside: what it writes without a key.
-    """
-
-    options: Callable[[], str]
-    reads: Sequence[str]
-    writes: Sequence[str]
-    beside: Sequence[str] = ()
+Job = tuple[Callable[[], str], list[str], list[str], list[str]]
+"""What a job is told, as JSON, asked for finished jobs only; its inputs, as far as they tell what
+others are made from; its results that carry a key; and what it writes without one."""
 
 
 def outdated(experiment: Experiment) -> dict[str, str]:
@@ -53,17 +40,16 @@ def outdated(experiment: Experiment) -> dict[str, str]:
     identity_of = cache(lambda path: identity(Path(path)))
     exists = cache(os.path.exists)
     reasons: dict[str, str] = {}
-    for job in _jobs(experiment):
-        products = [path for path in (*job.writes, *job.beside) if exists(path)]
-        if not products:
+    for options, reads, writes, beside in _jobs(experiment):
+        if not any(map(exists, (*writes, *beside))):
             continue
-        needed = (*job.reads, *job.writes, *job.beside)
+        needed = (*reads, *writes, *beside)
         missing = [path for path in needed if not exists(path) and not _is_checkpoint(path)]
         reasons |= dict.fromkeys(missing, "missing")
-        if missing or not all(map(exists, job.reads)) or any(path in reasons for path in job.reads):
+        if missing or not all(map(exists, reads)) or any(path in reasons for path in reads):
             continue
-        key = lineage(json.loads(job.options()), map(identity_of, job.reads))
-        for path in filter(exists, job.writes):
+        key = lineage(json.loads(options()), map(identity_of, reads))
+        for path in filter(exists, writes):
             if recorded_lineage(Path(path)) != key:
                 reasons[path] = "made from other options or inputs"
     return reasons
@@ -78,16 +64,16 @@ def _jobs(experiment: Experiment) -> Iterator[Job]:
     for stage, (reads, writes) in layout.STAGES.items():
         for ids in layout.cells(experiment.grid, writes[0]):
             inputs = [*experiment.own_inputs(stage, ids), *place(reads, ids)]
-            yield Job(partial(experiment.options, stage, ids), inputs, place(writes, ids))
+            yield partial(experiment.options, stage, ids), inputs, place(writes, ids), []
     for entry in experiment.analyses.used:
         for ids in experiment.analyses.cells(entry.id):
             several = experiment.analyses.inputs(entry.id, ids).values()
             inputs = [path for one in several for path in ([one] if isinstance(one, str) else one)]
             options = partial(experiment.analyses.options, entry.id, ids)
-            yield Job(options, inputs, place([entry.facts.artefact], ids))
+            yield options, inputs, place([entry.facts.artefact], ids), []
     beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
     inputs = experiment.report_inputs()
-    yield Job(experiment.report_options, inputs, place(["disparity"], {}), beside)
+    yield experiment.report_options, inputs, place(["disparity"], {}), beside
 
 
 def _is_checkpoint(path: str) -> bool:

@@ -33,8 +33,8 @@ def preset(name: str) -> Mapping[str, Any]:
     """Return a preset: blocks of a config, in which ids are registered ones."""
     if name == DEFAULT:
         return {}
-    found: dict[str, Any] = read_yaml(resource("presets") / f"{name}.yaml")
-    return found
+    blocks: dict[str, Any] = read_yaml(resource("presets") / f"{name}.yaml")
+    return blocks
 
 
 def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:

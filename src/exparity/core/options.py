@@ -100,19 +100,19 @@ def violation(schema: Mapping[str, Any], value: Any) -> Any:
 def reason(error: Any) -> str:
     """Return what a violation of a JSON schema is, in words: the value and what it may be."""
     value = repr(error.instance)
-    shown = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
+    short = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
     if error.validator in _KEYWORDS.values():
         ends = [
             f"{word.replace('_', ' ')} {error.schema[keyword]}"
             for word, keyword in _KEYWORDS.items()
             if keyword in error.schema
         ]
-        return f"{shown} is out of range ({' and '.join(ends)})"
+        return f"{short} is out of range ({' and '.join(ends)})"
     if error.validator in ("pattern", "maxLength") and "$comment" in error.schema:
-        return f"{shown} is refused: {error.schema['$comment']}"
+        return f"{short} is refused: {error.schema['$comment']}"
     if isinstance(error.instance, float) and not math.isfinite(error.instance):
         return f"{error.instance} is not a finite number"
-    return str(error.message).replace(value, shown)
+    return str(error.message).replace(value, short)
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:

@@ -9,8 +9,7 @@ from support import TINY
 
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
-from exparity.costs.counts import ExampleCounts
-from exparity.costs.planned import dag_jobs, planned_jobs
+from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 
 
 @pytest.fixture

@@ -11,9 +11,8 @@ from support import N_METHODS, N_METRICS, TINY
 
 from exparity import cli
 from exparity.core.errors import InputError
-from exparity.costs.counts import ExampleCounts
 from exparity.costs.kinds import kind_of
-from exparity.costs.planned import DagJob, dag_jobs, planned_jobs
+from exparity.costs.planned import DagJob, ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import passes_of
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
@@ -176,7 +175,7 @@ class TestExampleCounts:
         made = experiment()
         options = dict(made.datasets["pairs_all"].resolved("x", {})["params"])
         self.make("pairs_all", "results/data/pairs_all.parquet", **options)
-        monkeypatch.setattr("exparity.costs.counts.load_dataset", None)  # not to be called
+        monkeypatch.setattr("exparity.costs.planned.load_dataset", None)  # not to be called
         counts = ExampleCounts(made)
         assert (counts.total("pairs_all"), counts.train("pairs_all")) == (80, 64)
         assert counts.test("pairs_all") == 16

@@ -10,7 +10,7 @@ from support import TINY
 
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
-from exparity.costs.counts import ExampleCounts
+from exparity.costs.planned import ExampleCounts
 from exparity.costs.probe import probe_config
 
 BIG = {"datasets": {"pairs_all": {"n_pairs": 600}}}  # 240 test examples

@@ -27,9 +27,8 @@ from exparity.interface import Example
 from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
-from exparity.stages._texts import check_texts
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
+from exparity.stages.explain import check_texts, explain_cell
 from exparity.stages.shards import gather_shards
 
 PLUGIN = Path(__file__).with_name("slow_plugin.py")

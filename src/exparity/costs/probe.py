@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import ANALYSES, config_options
-from exparity.costs.counts import ExampleCounts
+from exparity.costs.planned import ExampleCounts
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

@@ -16,11 +16,10 @@ from exparity.config.command_line import DEFAULT, read_experiment, read_override
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.escaping import say, visible
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.costs.counts import ExampleCounts
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
 from exparity.costs.forecast import as_text, forecast, plain
-from exparity.costs.planned import dag_jobs, planned_jobs
+from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.interface import Range
 

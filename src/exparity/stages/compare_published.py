@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
@@ -33,7 +34,7 @@ def compare_published(
     Raises:
         InputError: there is no report, an unknown study or model, or nothing that was published.
     """
-    table, metadata = read_artefact(results / "report" / "disparity.parquet", "disparity")
+    table, metadata = read_artefact(results / layout.path_of("disparity", {}), "disparity")
     comparison = compare_results(
         results,
         table.to_pylist(),

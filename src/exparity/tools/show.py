@@ -93,7 +93,8 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name the results folder of a run")
     files = [path for _, path in layout.files(results, "tests")]
-    for path in (results / "report" / "disparity.parquet", results / "disparity.parquet"):
+    made_by_report = results / layout.path_of("disparity", {})
+    for path in (made_by_report, results / made_by_report.name):  # or the report's own folder
         if path.is_file():
             table, metadata = read_artefact(path, "disparity")
             made = path.stat().st_mtime

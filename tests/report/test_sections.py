@@ -21,10 +21,10 @@ from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total
 from exparity.report.latex import render_export_latex
 from exparity.report.provenance import Origin, versions
 from exparity.report.render import embedded_json
-from exparity.report.sample import choose_sets
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
+from exparity.report.sections.explanations import choose_sets
 from exparity.report.sections.overview import collapsed_sentences
 from exparity.tools.cost import cost
 

@@ -114,14 +114,12 @@ def finetune_cell(
             return
         trained = train()
         temporary = output.with_name(f".{output.name}.tmp")
-        with saving(output):
-            _save(trained, temporary)
+        _save(trained, temporary, output)
         write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
         used = {"device": str(resolve_device(device)), "seconds": time.monotonic() - start}
         _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
         write(temporary / _name("training_set"), "training_set", training_set.rows())
-        manifest = {**ids, "fingerprint": fingerprint, "version": version("exparity")}
-        write_manifest(temporary / MANIFEST, {**manifest, "lineage": current_lineage()})
+        _write_manifest(temporary, {**ids, "fingerprint": fingerprint})
         predict(temporary, prepared, predictions, write, device, token_budget)
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
@@ -141,11 +139,17 @@ def _write_history(trained: Trained, folder: Path, earlier_seconds: float, write
     write(folder / _name("history"), "history", epochs, extra=extra)
 
 
-def _save(trained: Trained, folder: Path) -> None:
+def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
+    made_by = {"version": version("exparity"), "lineage": current_lineage()}
+    write_manifest(folder / MANIFEST, {**facts, **made_by})
+
+
+def _save(trained: Trained, folder: Path, output: Path) -> None:
+    """Write a classifier to a folder that is to become ``output``."""
     from exparity.models.checkpoints import quiet_transformers
 
     shutil.rmtree(folder, ignore_errors=True)
-    with quiet_transformers():
+    with quiet_transformers(), saving(output):
         trained.model.save_pretrained(folder)
         trained.tokenizer.save_pretrained(folder)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
+from exparity.resources import resource
 
 _HOUR = 3600.0
 _MIB = 1 << 20  # what Snakemake and exparity call an MB of memory
@@ -20,7 +21,6 @@ _MEANING = {
     "other options": "the same method or metric with other options, not scaled",
     "another stage": "gathering shards, as a test takes",
 }
-_POOR = ("another model", "other options")
 
 
 @dataclass
@@ -186,22 +186,22 @@ def as_text(made: Forecast, config: str, known: Sequence[Finished], device: str)
         known: the folders that measurements come from.
         device: where jobs ran that run a model.
     """
-    total = made.total
-    lines = [f"{config}: {total.jobs:,} jobs, of which {total.finished:,} are finished"]
-    for finished in known:
-        if finished.jobs:
-            lines.append(f"from {len(finished.jobs):,} finished jobs in {finished.folder}")
-    if total.known:
-        on = "on a GPU (cuda)" if device == "cuda" else "on the CPU"
-        lines.append(f"jobs that run a model were measured {on}")
+    from jinja2 import Template
+
     model = "GPU-hours" if device == "cuda" else "model hours"
     head = ["stage", "jobs", "finished", "hours", "to go", model, "memory", "disk"]
-    lines += ["", aligned([head, *map(_cells, [*made.stages, total])]), ""]
-    if total.known:
-        lines += _basis(made)
-    if total.unknown or any(made.basis[level] for level in _POOR):
-        lines += _remedy(made, config)
-    return "\n".join(lines)
+    source = resource("plan.txt.j2").read_text(encoding="utf-8")
+    text: str = Template(source, trim_blocks=True, lstrip_blocks=True).render(
+        config=config,
+        total=made.total,
+        made=made,
+        known=known,
+        device=device,
+        table=aligned([head, *map(_cells, [*made.stages, made.total])]),
+        meanings=_MEANING,
+        named=_NAMED,
+    )
+    return text.rstrip("\n")
 
 
 def _cells(total: Total) -> list[str]:
@@ -211,32 +211,3 @@ def _cells(total: Total) -> list[str]:
     amounts = [hours(total.seconds), hours(total.seconds_to_go), hours(total.model_seconds)]
     more = "+" if total.unknown else ""
     return counts + [f"{a}{more}" for a in [*amounts, total.memory, gigabytes(total.bytes)]]
-
-
-def _basis(made: Forecast) -> list[str]:
-    lines = ["Basis: jobs by how alike the finished jobs are that they are estimated from"]
-    counts = {_MEANING[level]: made.basis[level] for level in LEVELS}
-    counts["nothing alike: unknown, and not in any sum (+)"] = made.total.unknown
-    lines += [f"{f'{count:,}':>8}  {meaning}" for meaning, count in counts.items() if count]
-    if made.undivided:
-        lines.append(
-            f"Of {made.undivided:,} jobs, nothing tells which part of the time grows with the\n"
-            "examples: all of it is taken to grow"
-        )
-    return lines
-
-
-def _remedy(made: Forecast, config: str) -> list[str]:
-    lines = []
-    if not made.total.known:
-        lines = ["Nothing has been measured yet."]
-    elif made.missing:
-        names = [f"{name} ({count:,})" for name, count in made.missing.most_common(_NAMED)]
-        if len(made.missing) > _NAMED:
-            names.append(f"{len(made.missing) - _NAMED} more")
-        lines = ["Unknown:", *(f"    {name}" for name in names)]
-    return [
-        *lines,
-        "A small run here measures what is unknown or only alike:",
-        f"    exparity plan --configfile {config} --measure",
-    ]

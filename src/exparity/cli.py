@@ -55,7 +55,9 @@ def known_commands() -> dict[str, Command]:
     for id in ANALYSES.ids():
         entry, name = ANALYSES.get(id), command_of(id)
         settings = entry.facts.block or f"analyses.{id}"
-        commands[name] = _job(name, entry.function, settings=settings, takes_plugins=True)
+        commands[name] = _job(
+            name, entry.function, settings=settings, takes_plugins=True, running=entry.running
+        )
     return commands
 
 
@@ -123,7 +125,8 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
 
     for plugin in call.plugins:
         load_plugin(plugin)
-    with stoppable() if command.keeps_parts else nullcontext(), job(), lineage_of(call):
+    stop = stoppable() if command.keeps_parts else nullcontext()
+    with stop, job(), lineage_of(call), command.running():
         call.run()
 
 

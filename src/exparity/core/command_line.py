@@ -17,6 +17,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from importlib import import_module
@@ -300,6 +301,7 @@ class Command:
             arguments of the function; empty if there is none.
         takes_plugins: whether it works with what plug-ins register.
         keeps_parts: whether it keeps what it has done when it is told to stop.
+        running: what it runs within.
     """
 
     def __init__(
@@ -311,9 +313,10 @@ class Command:
         settings: str = "",
         takes_plugins: bool = False,
         keeps_parts: bool = False,
+        running: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self.name, self.place, self.keeps_parts = name, function, keeps_parts
-        self._settings = settings
+        self._settings, self.running = settings, running
         self._takes_options, self._takes_plugins = takes_options, takes_plugins
 
     @property

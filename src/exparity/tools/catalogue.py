@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any, Literal
 
+from exparity.artefacts.analyses import ANALYSES, config_options
 from exparity.core.escaping import say
-from exparity.core.registry import Registry
+from exparity.core.options import Option
+from exparity.core.registry import Entry, Registry
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
@@ -15,13 +19,21 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 from exparity.models.catalogue import describe_models
 
+# Where a config may say something else than the function takes.
+_OPTIONS: dict[str, Callable[[Entry[Any]], dict[str, Option]]] = {
+    "metrics": metric_options,
+    "analyses": config_options,
+}
+
 
 def print_catalogue(
-    kind: Literal["datasets", "methods", "metrics", "counterfactuals", "interventions", "models"]
+    kind: Literal[
+        "datasets", "methods", "metrics", "analyses", "counterfactuals", "interventions", "models"
+    ]
     | None = None,
     /,
 ) -> None:
-    """List datasets, methods, metrics, models, and what intervenes in their training.
+    """List datasets, methods, metrics, analyses, models, and what intervenes in their training.
 
     Args:
         kind: all that there are if None.
@@ -30,6 +42,7 @@ def print_catalogue(
         "datasets": DATASETS,
         "methods": METHODS,
         "metrics": METRICS,
+        "analyses": ANALYSES,
         "counterfactuals": GENERATORS,
         "interventions": INTERVENTIONS,
     }
@@ -47,8 +60,9 @@ def _section(name: str, registry: Registry[Any]) -> str:
         direction = getattr(entry.facts, "direction", None)
         lines.append(f"  {id}{f' {ARROWS[direction]}' if direction else ''}")
         lines.append(f"      {entry.summary}.")
-        lines.append(f"      {entry.facts.reference}")
-        options = metric_options(entry) if name == "metrics" else entry.options
+        if reference := getattr(entry.facts, "reference", ""):
+            lines.append(f"      {reference}")
+        options = _OPTIONS.get(name, attrgetter("options"))(entry)
         defaults = [f"{key}={json.dumps(o.default)}" for key, o in sorted(options.items())]
         if defaults:
             lines.append(f"      options: {', '.join(defaults)}")

@@ -2,10 +2,22 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.metrics import metric
 from exparity.metrics._arrays import row_sums
+
+rationale_metric = partial(
+    metric,
+    direction="higher",
+    bounds=(0.0, 1.0),
+    kind="correctness",
+    needs="rationale",
+    stochastic=False,
+)
 
 
 class Ranking:

@@ -5,13 +5,13 @@ const charts = (() => {
   const probe = () => {
     const node = make("i", { class: "hidden" });
     document.body.append(node);
-    const found = {};
+    const colours = {};
     for (const name of ["ink", "quiet", "line", "paper", "a", "b", "accent", "soft"]) {
       node.style.color = `var(--${name})`;
-      found[name] = getComputedStyle(node).color;
+      colours[name] = getComputedStyle(node).color;
     }
     node.remove();
-    return found;
+    return colours;
   };
   const config = (c, width) => ({
     background: "transparent",

@@ -185,7 +185,7 @@ sections.push(() => {
   function draw(i, table, metric) {
     const rows = seeds(i).map((t) => ({
       seed: `seed ${tests.seed[t]}`, d: number.value(tests.cohens_d[t]), low: number.value(tests.d_ci_low[t]),
-      high: number.value(tests.d_ci_high[t]), found: tests.significant[t] ? "significant" : "not significant",
+      high: number.value(tests.d_ci_high[t]), verdict: tests.significant[t] ? "significant" : "not significant",
     })).filter((row) => Number.isFinite(row.d));
     charts.draw(document.getElementById("chart-effects"), (c, width) => {
       const y = { field: "seed", type: "nominal", title: null, sort: null };
@@ -199,7 +199,7 @@ sections.push(() => {
           { transform: [{ filter: "isValid(datum.low) && isValid(datum.high)" }], mark: { type: "rule", size: 2, color: c.ink },
             encoding: { y, x: { field: "low", ...x }, x2: { field: "high" } } },
           { mark: { type: "point", size: 70, filled: true, opacity: 1, color: c.accent },
-            encoding: { y, x: { field: "d", ...x }, shape: { field: "found", type: "nominal",
+            encoding: { y, x: { field: "d", ...x }, shape: { field: "verdict", type: "nominal",
               scale: { domain: ["significant", "not significant"], range: ["circle", "cross"] }, legend: { title: null, orient: "top" } } } },
         ],
       };

@@ -11,8 +11,8 @@ function distributionOf(dataset, model, method, metric, seed) {
   const [low, high, groups] = item;
   return {
     low, high,
-    groups: groups.map((found, g) => found && {
-      name: all.groups[dataset][g], n: found[0], numbers: found[1], density: found[2],
+    groups: groups.map((numbers, g) => numbers && {
+      name: all.groups[dataset][g], n: numbers[0], numbers: numbers[1], density: numbers[2],
     }),
   };
 }
@@ -30,8 +30,8 @@ sections.push(() => {
     const [dataset, model] = pairs[control.pair.value];
     const metric = names.metrics[control.metric.value];
     const rows = methods.map((method) => {
-      const found = distributionOf(dataset, model, method, control.metric.value, Number(control.seed.value));
-      return found && { ...found, label: names.methods[method] };
+      const distribution = distributionOf(dataset, model, method, control.metric.value, Number(control.seed.value));
+      return distribution && { ...distribution, label: names.methods[method] };
     }).filter(Boolean);
     document.getElementById("distributions-caption").textContent =
       `${metric.name} (${metric.unit}; ${metric.direction} is better) by group, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +

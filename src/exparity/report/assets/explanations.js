@@ -6,7 +6,7 @@ sections.push(() => {
   const more = document.getElementById("explanations-more");
   const { samples, methods, metrics } = data("explanations");
   const control = form.elements;
-  let found = [];
+  let matching = [];
   let limit = PAGE;
   fill(control.sample, samples.map((s, i) => [i, `${s.name}, ${s.model}`]));
 
@@ -33,7 +33,7 @@ sections.push(() => {
     const sample = samples[control.sample.value];
     const [method, metric] = [sample.methods.indexOf(control.first.value), sample.metrics.indexOf(control.metric.value)];
     const words = control.search.value.trim().toLowerCase();
-    found = sample.sets
+    matching = sample.sets
       .map((set) => ({ set, gap: gap(set, method, metric) }))
       .filter(({ set }) => !words || set.some((m) => `${m.id} ${m.words.join(" ")}`.toLowerCase().includes(words)))
       .sort((a, b) => (b.gap ?? -Infinity) - (a.gap ?? -Infinity));
@@ -43,10 +43,10 @@ sections.push(() => {
 
   function render() {
     const sample = samples[control.sample.value];
-    list.replaceChildren(...found.slice(0, limit).map((entry) => card(sample, entry)));
-    more.hidden = found.length <= limit;
+    list.replaceChildren(...matching.slice(0, limit).map((entry) => card(sample, entry)));
+    more.hidden = matching.length <= limit;
     document.getElementById("explanations-shown").textContent =
-      `${found.length} of ${sample.sets.length} in the sample`;
+      `${matching.length} of ${sample.sets.length} in the sample`;
   }
 
   function card(sample, entry) {

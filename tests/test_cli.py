@@ -83,12 +83,14 @@ def scores_file(path, groups=("male", "female"), n=40, **extra):
     rng = np.random.default_rng(0)
     rows = [
         {
-            "example_id": f"{i:03d}-{group}", "group": group, "match_id": f"{i:03d}",
+            "example_id": f"{i:03d}-{group}",
+            "group": group,
+            "match_id": f"{i:03d}",
             "score": float(rng.normal() + (group == groups[0])),
         }
         for i in range(n)
         for group in groups
-    ]  # fmt: skip
+    ]
     write_artefact(
         path, "scores", rows, CELL, stage="evaluate", parameters={},
         extra={"groups": list(groups), "attribute": "gender", **extra},
@@ -331,9 +333,13 @@ def geco(folder, split, lines):
 
 def geco_row(index, gender, **changes):
     row = {
-        "sentence": ["He" if gender == "male" else "She", "ran", "."], "ground_truth": [1, 0, 0],
-        "gender": gender, "target": int(gender == "male"), "sentence_idx": index, **changes,
-    }  # fmt: skip
+        "sentence": ["He" if gender == "male" else "She", "ran", "."],
+        "ground_truth": [1, 0, 0],
+        "gender": gender,
+        "target": int(gender == "male"),
+        "sentence_idx": index,
+        **changes,
+    }
     return json.dumps(row)
 
 
@@ -480,13 +486,17 @@ class TestOtherStages:
     def test_report_without_results(self, run, tmp_path):
         options = json.dumps(
             {
-                "title": "t", "pairs": [["pairs_all", "m"]], "seeds": [0],
-                "methods": {"gradient": "gradient"}, "metrics": {"gini": "gini"},
+                "title": "t",
+                "pairs": [["pairs_all", "m"]],
+                "seeds": [0],
+                "methods": {"gradient": "gradient"},
+                "metrics": {"gini": "gini"},
                 "datasets": {"pairs_all": "pairs_all"},
                 "statistics": {"alpha": 0.05, "threshold": 0.2, "family": ["dataset"]},
-                "controls": {"permutation": {"repeats": 0}}, "report": {"figures": False},
+                "controls": {"permutation": {"repeats": 0}},
+                "report": {"figures": False},
             }
-        )  # fmt: skip
+        )
         command = ["report", "--results", tmp_path, "--page", tmp_path / "r" / "p"]
         result = run(*command, "--options", options)
         refused(result, "bias/pairs_all/m/0.parquet: no such file")
@@ -517,8 +527,12 @@ class TestTest:
         (row,) = table.to_pylist()
         assert {name: row[name] for name in CELL} == CELL
         assert facts["parameters"] == {
-            "alpha": 0.01, "confidence": 0.95, "ddof": 1, "resamples": 300, "threshold": 0.2
-        }  # fmt: skip
+            "alpha": 0.01,
+            "confidence": 0.95,
+            "ddof": 1,
+            "resamples": 300,
+            "threshold": 0.2,
+        }
         given = read_artefact(scores, "scores")[0].to_pydict()
         expected = compare_groups(
             given["score"], given["group"], pairs=given["match_id"], resamples=0, alpha=0.01

@@ -99,13 +99,17 @@ def differences(method, seed):
 def mlm_rows(seed):
     return [
         {
-            "example_id": f"{i}-{group}", "group": group, "match_id": str(i), "n_words": 5,
-            "n_tokens": 6, "mlm_score": 10.0 + i + (group == "female") + seed,
+            "example_id": f"{i}-{group}",
+            "group": group,
+            "match_id": str(i),
+            "n_words": 5,
+            "n_tokens": 6,
+            "mlm_score": 10.0 + i + (group == "female") + seed,
             "log_likelihood": -20.0 - i - (group == "female") * (i > 1),
         }
         for i in range(8)
         for group in GROUPS
-    ]  # fmt: skip
+    ]
 
 
 def bias_row(quantity, value, n, **more):

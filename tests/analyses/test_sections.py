@@ -114,9 +114,12 @@ class TestCorrectness:
         grid = Grid(folder, means=means or {}).make()
         tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
         found = published_claims(
-            tables, SCHEMES, {"geco": "geco_all"}, {m: m for m in METHODS},
+            tables,
+            SCHEMES,
+            {"geco": "geco_all"},
+            {m: m for m in METHODS},
             {"mass": "mass_accuracy"},
-        )  # fmt: skip
+        )
         self.ours = {claim.text: claim.ours for claim in found}
         return {claim.text: claim.holds for claim in found}
 
@@ -184,8 +187,9 @@ def test_shares_stand_beside_the_published_one(grid):
     rows = read_analysis(grid.folder, grid.options, "dataset_bias")
     (found,) = dataset_biases(rows, {"geco": "geco_subj"})
     assert [(s.group, s.share, s.count, s.published) for s in found.shares] == [
-        ("male", 0.6, 120, None), ("female", 0.4, 80, 0.476)
-    ]  # fmt: skip
+        ("male", 0.6, 120, None),
+        ("female", 0.4, 80, 0.476),
+    ]
     assert list(found.associations) == ["male"]
     assert [row["word"] for row in found.associations["male"]] == ["he", "she", "<b>"]
     (other,) = dataset_biases(rows, {"geco": "pairs_all"})
@@ -249,9 +253,12 @@ class TestPage:
         analyses = report_of(grid).values()
         exports = {table.name: table for _, findings in analyses for table in findings.tables}
         assert set(exports) == {
-            "correctness", "attribution_differences", "cooccurrence", "word_associations",
+            "correctness",
+            "attribution_differences",
+            "cooccurrence",
+            "word_associations",
             "mlm_scores",
-        }  # fmt: skip
+        }
         for export in exports.values():
             assert export.as_table().num_rows == len(export.rows)
             lines = list(csv.DictReader(export.as_csv().splitlines()))

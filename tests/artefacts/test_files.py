@@ -590,8 +590,11 @@ class TestReadResults:
         found = pd.read_parquet(study / "scores")
         means = found.groupby(["model", "seed"], observed=True)["score"].mean()
         assert means.to_dict() == {
-            ("bert", 0): 0.25, ("bert", 1): 1.25, ("gpt", 0): 0.25, ("gpt", 1): 1.25
-        }  # fmt: skip
+            ("bert", 0): 0.25,
+            ("bert", 1): 1.25,
+            ("gpt", 0): 0.25,
+            ("gpt", 1): 1.25,
+        }
 
     def test_no_files(self, tmp_path):
         with pytest.raises(InputError, match=r"tests: no 'tests' files there; has that stage run"):
@@ -633,9 +636,13 @@ def test_a_row_that_does_not_fit_is_refused(tmp_path, change, message):
     row = {"example_id": "1", "group": "male", "match_id": None, "score": 0.5}
     with pytest.raises(InputError, match=message):
         write_artefact(
-            tmp_path / "x.parquet", "scores", [{**row, **change}, {**row, **change}], CELL,
-            stage="evaluate", parameters={},
-        )  # fmt: skip
+            tmp_path / "x.parquet",
+            "scores",
+            [{**row, **change}, {**row, **change}],
+            CELL,
+            stage="evaluate",
+            parameters={},
+        )
     assert list(tmp_path.iterdir()) == []
 
 

@@ -109,13 +109,15 @@ def test_terms_are_the_datasets_own_unless_the_config_says(experiment):
         "dataset_bias", {"dataset": "pairs_all"}
     )
     assert json.loads(own)["settings"]["terms"] == {
-        "male": [["he"], ["him", "his"]], "female": [["she"], ["her"]]
-    }  # fmt: skip
+        "male": [["he"], ["him", "his"]],
+        "female": [["she"], ["her"]],
+    }
     terms = {"pairs_all": {"male": ["mr", ["man", "men"]], "female": ["mrs"]}}
     given = experiment({"dataset_bias": {"terms": terms}}).analyses
     assert settings(given, "dataset_bias", dataset="pairs_all")["terms"] == {
-        "male": [["mr"], ["man", "men"]], "female": [["mrs"]]
-    }  # fmt: skip
+        "male": [["mr"], ["man", "men"]],
+        "female": [["mrs"]],
+    }
 
 
 def test_a_job_depends_on_its_settings_and_code_alone(experiment):
@@ -127,8 +129,10 @@ def test_a_job_depends_on_its_settings_and_code_alone(experiment):
     one = options("attribution_difference")
     assert one == options("attribution_difference")
     assert one != options("attribution_difference", {"min_sets": 9})
-    digests = {json.loads(options(name))["digest"] for name in
-               ("correctness", "attribution_difference", "dataset_bias")}  # fmt: skip
+    digests = {
+        json.loads(options(name))["digest"]
+        for name in ("correctness", "attribution_difference", "dataset_bias")
+    }
     assert len(digests) == 3
 
 

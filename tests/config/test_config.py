@@ -29,12 +29,14 @@ CONFIGS = ROOT / "tests" / "workflow" / "configs"
 
 SMALL = {
     "datasets": {"pairs_all": {}, "pairs_subj": {}},
-    "models": {"one": {"init": "scratch", "architecture": "bert"},
-               "two": {"init": "scratch", "architecture": "gpt2"}},
+    "models": {
+        "one": {"init": "scratch", "architecture": "bert"},
+        "two": {"init": "scratch", "architecture": "gpt2"},
+    },
     "methods": {"gradient": {}, "integrated_gradients": {}},
     "metrics": {"gini": {}, "sparsity": {}, "comprehensiveness": {}},
     "seeds": [0, 1],
-}  # fmt: skip
+}
 # A config that visits every closed level of the schema; a test below holds it to that.
 FULL = {
     **SMALL,
@@ -202,9 +204,13 @@ class TestSchema:
     def test_defaults_are_filled_in(self):
         found = experiment(statistics={"alpha": 0.01}).config
         assert found["statistics"] == {
-            "alpha": 0.01, "threshold": 0.2, "ddof": 1, "confidence": 0.95, "resamples": 2000,
+            "alpha": 0.01,
+            "threshold": 0.2,
+            "ddof": 1,
+            "confidence": 0.95,
+            "resamples": 2000,
             "family": ["dataset"],
-        }  # fmt: skip
+        }
         assert found["training"]["epochs"] == TrainingSpec().epochs
         assert (found["engine"]["device"], found["engine"]["token_budget"]) == ("auto", None)
         assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
@@ -213,8 +219,9 @@ class TestSchema:
     def test_defaults_reach_blocks_within_blocks(self):
         schemes = ["within_sets", "across_rows"]
         assert experiment().config["controls"]["permutation"] == {
-            "repeats": 100, "schemes": schemes
-        }  # fmt: skip
+            "repeats": 100,
+            "schemes": schemes,
+        }
         given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
         assert given == {"permutation": {"repeats": 3, "schemes": schemes}}
 
@@ -410,8 +417,10 @@ class TestGrid:
         models = copy.deepcopy(SMALL["models"])
         models["two"]["datasets"] = ["pairs_subj"]
         assert experiment(models=models).pairs == [
-            ("pairs_all", "one"), ("pairs_subj", "one"), ("pairs_subj", "two")
-        ]  # fmt: skip
+            ("pairs_all", "one"),
+            ("pairs_subj", "one"),
+            ("pairs_subj", "two"),
+        ]
 
     def test_metrics_that_run_the_model_are_known(self):
         found = experiment()
@@ -420,16 +429,20 @@ class TestGrid:
 
     def test_instances_use_an_implementation_with_their_own_options(self):
         found = experiment(
-            methods={"few": {"use": "integrated_gradients", "n_steps": 5},
-                     "gradient": None,
-                     "some": {"use": "gradient", "max_examples": 10}}
-        )  # fmt: skip
+            methods={
+                "few": {"use": "integrated_gradients", "n_steps": 5},
+                "gradient": None,
+                "some": {"use": "gradient", "max_examples": 10},
+            }
+        )
         options = {
             m: json.loads(found.explain_options("pairs_all", "one", 0, m)) for m in found.methods
         }
         assert [options[m]["use"] for m in ("few", "gradient", "some")] == [
-            "integrated_gradients", "gradient", "gradient"
-        ]  # fmt: skip
+            "integrated_gradients",
+            "gradient",
+            "gradient",
+        ]
         assert options["few"]["params"]["n_steps"] == 5
         assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
         assert options["gradient"]["digest"] == options["some"]["digest"]
@@ -448,8 +461,11 @@ class TestGrid:
         models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
         options = json.loads(experiment(models=models).report_options())
         assert options["models"] == [
-            ["tinybert", "tinybert"], ["other", "gpt2"], ["one", None], ["two", None]
-        ]  # fmt: skip
+            ["tinybert", "tinybert"],
+            ["other", "gpt2"],
+            ["one", None],
+            ["two", None],
+        ]
 
     def test_options_that_are_lists(self):
         datasets = {
@@ -505,11 +521,14 @@ class TestGrid:
         ).environment
         found.pop("PATH")
         assert found == {
-            "EXPARITY_DATA_DIR": "raw", "EXPARITY_DOWNLOAD": "0", "HF_HUB_OFFLINE": "1",
+            "EXPARITY_DATA_DIR": "raw",
+            "EXPARITY_DOWNLOAD": "0",
+            "HF_HUB_OFFLINE": "1",
             "EXPARITY_DEVICE": "cuda:1",
             "EXPARITY_SHORTCUTS": "1",
-            "EXPARITY_TOKEN_BUDGET": "512", "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
-        }  # fmt: skip
+            "EXPARITY_TOKEN_BUDGET": "512",
+            "EXPARITY_PLUGINS": f"json{os.pathsep}csv",
+        }
 
     def test_their_programs_come_before_all_others_and_once(self, monkeypatch):
         own = str(Path(sys.executable).parent)
@@ -531,15 +550,21 @@ class TestOverrides:
             models=models,
             overrides=[
                 {"match": {"model": "two", "seed": 1}, "training": {"epochs": 3}},
-                {"match": {"model": ["one", "two"], "dataset": "pairs_subj", "seed": [1]},
-                 "training": {"epochs": 4}},
+                {
+                    "match": {"model": ["one", "two"], "dataset": "pairs_subj", "seed": [1]},
+                    "training": {"epochs": 4},
+                },
             ],
-        )  # fmt: skip
+        )
         cells = {
-            ("pairs_all", "one", 0): 1, ("pairs_all", "one", 1): 1, ("pairs_all", "two", 0): 2,
-            ("pairs_all", "two", 1): 3, ("pairs_subj", "two", 1): 4, ("pairs_subj", "one", 1): 4,
+            ("pairs_all", "one", 0): 1,
+            ("pairs_all", "one", 1): 1,
+            ("pairs_all", "two", 0): 2,
+            ("pairs_all", "two", 1): 3,
+            ("pairs_subj", "two", 1): 4,
+            ("pairs_subj", "one", 1): 4,
             ("pairs_subj", "two", 0): 2,
-        }  # fmt: skip
+        }
         assert {cell: training_of(found, *cell)["epochs"] for cell in cells} == cells
         assert training_of(found, "pairs_all", "two", 1)["batch_size"] == 8
         assert training_of(found, "pairs_all", "two", 1)["learning_rate"] == 0.5
@@ -555,10 +580,12 @@ class TestOverrides:
         change = {"n_steps": 7, "max_examples": 20}
         found = experiment(
             overrides=[
-                {"match": {"dataset": "pairs_all", "method": "integrated_gradients"},
-                 "method": change}
+                {
+                    "match": {"dataset": "pairs_all", "method": "integrated_gradients"},
+                    "method": change,
+                }
             ]
-        )  # fmt: skip
+        )
         plain = experiment()
         key = ("one", 0, "integrated_gradients")
         options = json.loads(found.explain_options("pairs_all", *key))
@@ -585,9 +612,11 @@ class TestOverrides:
             for method in ("gradient", "integrated_gradients")
         }
         assert shards == {
-            ("pairs_all", "gradient"): 5, ("pairs_all", "integrated_gradients"): 1,
-            ("pairs_subj", "gradient"): 2, ("pairs_subj", "integrated_gradients"): 1,
-        }  # fmt: skip
+            ("pairs_all", "gradient"): 5,
+            ("pairs_all", "integrated_gradients"): 1,
+            ("pairs_subj", "gradient"): 2,
+            ("pairs_subj", "integrated_gradients"): 1,
+        }
         scores = {
             (seed, metric): found.shards(
                 dataset="pairs_all", model="one", seed=seed, method="gradient", metric=metric
@@ -596,17 +625,18 @@ class TestOverrides:
             for metric in ("gini", "comprehensiveness")
         }
         assert scores == {
-            (0, "gini"): 1, (0, "comprehensiveness"): 4,
-            (1, "gini"): 1, (1, "comprehensiveness"): 1,
-        }  # fmt: skip
+            (0, "gini"): 1,
+            (0, "comprehensiveness"): 4,
+            (1, "gini"): 1,
+            (1, "comprehensiveness"): 1,
+        }
 
     def test_metric_options_of_some_cells(self):
         found = experiment(
             overrides=[
-                {"match": {"metric": "sparsity", "method": "gradient"},
-                 "metric": {"tau": 0.01}}
+                {"match": {"metric": "sparsity", "method": "gradient"}, "metric": {"tau": 0.01}}
             ]
-        )  # fmt: skip
+        )
         values = {
             (method, metric): json.loads(
                 found.evaluate_options("pairs_all", "one", 0, method, metric)
@@ -615,9 +645,11 @@ class TestOverrides:
             for metric in ("gini", "sparsity")
         }
         assert values == {
-            ("gradient", "gini"): None, ("gradient", "sparsity"): 0.01,
-            ("integrated_gradients", "gini"): None, ("integrated_gradients", "sparsity"): 0.1,
-        }  # fmt: skip
+            ("gradient", "gini"): None,
+            ("gradient", "sparsity"): 0.01,
+            ("integrated_gradients", "gini"): None,
+            ("integrated_gradients", "sparsity"): 0.1,
+        }
 
     def test_statistics_of_some_cells(self):
         found = experiment(
@@ -671,8 +703,11 @@ class TestWhatAChangeTouches:
                 return {k: turned(v) for k, v in reversed(value.items())}
             return value
 
-        one = {**SMALL, "training": {"epochs": 1, "batch_size": 2},
-               "methods": {"few": {"use": "integrated_gradients", "n_steps": 3}}}  # fmt: skip
+        one = {
+            **SMALL,
+            "training": {"epochs": 1, "batch_size": 2},
+            "methods": {"few": {"use": "integrated_gradients", "n_steps": 3}},
+        }
         jobs = [
             all_options(Experiment.from_mapping(config, SCHEMA)) for config in (one, turned(one))
         ]
@@ -726,9 +761,12 @@ class TestWhatAChangeTouches:
         assert changed(before, written) == set()
         assert written.resolved() == before.resolved()
         assert before.resolved()["metrics"]["sparse"] == {
-            "use": "sparsity", "tau": 0.3, "normalise_over": "sequence", "max_examples": None,
+            "use": "sparsity",
+            "tau": 0.3,
+            "normalise_over": "sequence",
+            "max_examples": None,
             "shards": 2,
-        }  # fmt: skip
+        }
         assert before.resolved()["models"]["mine"]["checkpoint"] == "openai-community/gpt2"
 
     def test_a_preset_touches_what_it_sets(self):
@@ -838,8 +876,10 @@ def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
     found = experiment(models=models, encoder=str(tmp_path), training={"learning_rate": 0.5})
     checkpoints = {id: found.model_spec(id).checkpoint for id in models}
     assert checkpoints == {
-        "bert_c": str(tmp_path), "mine": str(tmp_path), "gpt2": "openai-community/gpt2"
-    }  # fmt: skip
+        "bert_c": str(tmp_path),
+        "mine": str(tmp_path),
+        "gpt2": "openai-community/gpt2",
+    }
     assert found.model_spec("mine").scheme == "embedding"
     trained = {id: json.loads(found.finetune_options("pairs_all", id, 0)) for id in models}
     # Published settings of a known model are closer to it than those of the whole config.

@@ -105,8 +105,12 @@ class TestFiles:
 class TestText:
     def test_training(self):
         found = experiment(study="text")
-        for dataset, registered in [("first", "geco_all"), ("geco_subj", "geco_subj"),
-                                    ("records", "compas"), ("said", "stereotypes")]:  # fmt: skip
+        for dataset, registered in [
+            ("first", "geco_all"),
+            ("geco_subj", "geco_subj"),
+            ("records", "compas"),
+            ("said", "stereotypes"),
+        ]:
             settings = training_of(found, dataset, "gpt2")
             assert settings["epochs"] == PUBLISHED[registered]
             assert (settings["learning_rate"], settings["warmup_steps"]) == (1e-3, 500)
@@ -132,9 +136,13 @@ class TestCode:
         found = experiment(study="code")
         settings = training_of(found, "first", "gpt2")
         assert {
-            "epochs": 50, "batch_size": 16, "learning_rate": 5e-5, "weight_decay": 0.01,
-            "warmup_steps": 500, "max_length": 512,
-        }.items() <= settings.items()  # fmt: skip
+            "epochs": 50,
+            "batch_size": 16,
+            "learning_rate": 5e-5,
+            "weight_decay": 0.01,
+            "warmup_steps": 500,
+            "max_length": 512,
+        }.items() <= settings.items()
         assert training_of(found, "first", "large")["epochs"] == 1
 
     def test_metrics_and_statistics(self):
@@ -148,9 +156,13 @@ class TestCode:
         found = metric_of(experiment(study="code"), "sensitivity")
         assert found["use"] == "flip_sensitivity"
         assert found["params"] == {
-            "bisections": 10, "max_radius": 1.0, "max_tokens": 4, "never_flipped": "zero",
-            "normalise_over": "sequence", "steps": 5,
-        }  # fmt: skip
+            "bisections": 10,
+            "max_radius": 1.0,
+            "max_tokens": 4,
+            "never_flipped": "zero",
+            "normalise_over": "sequence",
+            "steps": 5,
+        }
 
     @pytest.mark.parametrize("id", ["sensitivity", "other"])
     def test_unless_the_entry_says_what_it_is(self, id):
@@ -416,9 +428,13 @@ def test_configs_of_the_study_use_published_ids(name):
         "tinybert", "fairberta", "bert", "gpt2", "roberta_large", "bert_scratch", "gpt2_scratch"
     }  # fmt: skip
     assert set(config["methods"]) == {
-        "gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
-        "lime", "shap",
-    }  # fmt: skip
+        "gradient",
+        "gradient_x_input",
+        "integrated_gradients",
+        "integrated_gradients_x_input",
+        "lime",
+        "shap",
+    }
     assert set(config["metrics"]) == {
         "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
         "sparsity", "sensitivity",

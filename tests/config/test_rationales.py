@@ -52,8 +52,11 @@ def test_a_dataset_without_rationales_is_named(experiment):
 def test_a_table_may_bring_them(experiment, table):
     found = experiment({"own": {"use": "table", "path": table, "rationale": "why"}}, MASS)
     assert list(found.metrics) == ["mine", "gini"]
-    with pytest.raises(InputError, match=r"dataset 'own' has none; name their column with "
-                       r"datasets\.own\.rationale, or run"):  # fmt: skip
+    with pytest.raises(
+        InputError,
+        match=r"dataset 'own' has none; name their column with "
+        r"datasets\.own\.rationale, or run",
+    ):
         experiment({"own": {"use": "table", "path": table}}, MASS)
 
 
@@ -71,6 +74,9 @@ def test_a_column_without_any_is_an_error_of_the_first_job(table, tmp_path):
 
     with pytest.raises(InputError, match="column 'why' is empty in every row; leave `rationale`"):
         prepare(
-            tmp_path / "d.parquet", use="table", params={"path": table, "rationale": "why"},
-            data_dir=tmp_path, dataset_id="own",
-        )  # fmt: skip
+            tmp_path / "d.parquet",
+            use="table",
+            params={"path": table, "rationale": "why"},
+            data_dir=tmp_path,
+            dataset_id="own",
+        )

@@ -244,9 +244,13 @@ class TestOptions:
     )
     def test_types_that_text_has_no_one_reading_of(self, flags, level, width):
         def analysis(
-            data: Path, output: Output, *, level: Literal[1, 2] = 1,
-            width: int | Literal["auto"] = "auto", shares: Sequence[Sequence[float]] = (),
-        ) -> None:  # fmt: skip
+            data: Path,
+            output: Output,
+            *,
+            level: Literal[1, 2] = 1,
+            width: int | Literal["auto"] = "auto",
+            shares: Sequence[Sequence[float]] = (),
+        ) -> None:
             """Do it."""
             CALLS.append(((), {"level": level, "width": width, "shares": shares}))
 

@@ -212,8 +212,12 @@ class TestRealEntries:
         environment = {**os.environ, "PYTHONHASHSEED": "5"}
         run = subprocess.run(
             [sys.executable, "-c", code, *map(str, files)],
-            capture_output=True, text=True, env=environment, check=True, cwd="/",
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
+            cwd="/",
+        )
         assert run.stdout.split() == [source_digest(path) for path in files]
 
 

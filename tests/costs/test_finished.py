@@ -143,8 +143,9 @@ class TestJobs:
         made.training(n=8)
         made.artefact("correctness/pairs/bert/3", "correctness", [], {})
         made.artefact("dataset_bias/pairs", "dataset_bias", [], {}, {"dataset": "pairs"})
-        made.artefact("mlm_scores/pairs/bert/3", "mlm_scores", [], {}, device="cuda:0",
-                      work_seconds=2.0)  # fmt: skip
+        made.artefact(
+            "mlm_scores/pairs/bert/3", "mlm_scores", [], {}, device="cuda:0", work_seconds=2.0
+        )
         made.benchmark("correctness/pairs/bert/3", "1.00")
         made.benchmark("dataset_bias/pairs", "3.00")
         made.benchmark("mlm_score/pairs/bert/3", "9.00")

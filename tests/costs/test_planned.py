@@ -95,9 +95,11 @@ class TestJobs:
     def test_jobs_that_run_a_model(self, experiment, jobs_of):
         runs = {job.kind.work: job.kind.runs_model for job in jobs_of(experiment())}
         assert {key for key, value in runs.items() if value} == {
-            ("finetune",), ("explain", "gradient"),
-            ("explain", "integrated_gradients_x_input"), ("evaluate", "comprehensiveness"),
-        }  # fmt: skip
+            ("finetune",),
+            ("explain", "gradient"),
+            ("explain", "integrated_gradients_x_input"),
+            ("evaluate", "comprehensiveness"),
+        }
 
     def test_analyses(self, experiment, jobs_of, counts_of):
         made = experiment(
@@ -105,15 +107,20 @@ class TestJobs:
             metrics={"mass_accuracy": {}},
             models={**TINY["models"], "hub": {"checkpoint": "somebody/bert", "revision": "a"}},
             analyses={
-                "correctness": {}, "attribution_difference": None, "dataset_bias": {},
+                "correctness": {},
+                "attribution_difference": None,
+                "dataset_bias": {},
                 "mlm_score": {"max_examples": 6},
             },
-        )  # fmt: skip
+        )
         found = counts_of(made)
         names = ("correctness", "attribution_difference", "dataset_bias", "mlm_score")
         assert {name: found[name] for name in names} == {
-            "correctness": 4, "attribution_difference": 4, "dataset_bias": 1, "mlm_score": 2
-        }  # fmt: skip
+            "correctness": 4,
+            "attribution_difference": 4,
+            "dataset_bias": 1,
+            "mlm_score": 2,
+        }
         assert [job.examples for job in jobs_of(made, "mlm_score")] == [6, 6]
         assert all(job.kind.runs_model for job in jobs_of(made, "mlm_score"))
 
@@ -200,9 +207,12 @@ class TestExampleCounts:
 
     @pytest.mark.parametrize(
         ("use", "sizes", "largest"),
-        [("geco_subj", (2576, 644), 2), ("geco_nonbinary_all", (3864, 966), 3),
-         ("compas", (4938, 1234), 1)],
-    )  # fmt: skip
+        [
+            ("geco_subj", (2576, 644), 2),
+            ("geco_nonbinary_all", (3864, 966), 3),
+            ("compas", (4938, 1234), 1),
+        ],
+    )
     def test_published_sizes_where_the_files_are_not(self, experiment, use, sizes, largest):
         made = experiment(datasets={use: {}})
         counts = ExampleCounts(made)

@@ -265,9 +265,13 @@ class TestSample:
 def row(index=1, gender="male", **changes):
     words = ["He", "ran", "."] if gender == "male" else ["She", "ran", "."]
     return {
-        "sentence": words, "ground_truth": [1, 0, 0], "gender": gender,
-        "target": int(gender == "male"), "sentence_idx": index, **changes,
-    }  # fmt: skip
+        "sentence": words,
+        "ground_truth": [1, 0, 0],
+        "gender": gender,
+        "target": int(gender == "male"),
+        "sentence_idx": index,
+        **changes,
+    }
 
 
 def jsonl(path, rows):
@@ -307,8 +311,9 @@ class TestGecoReader:
         with caplog.at_level(logging.WARNING):
             found = read_geco(path, "test")
         assert [(e.words, e.rationale) for e in found] == [
-            (("He", "ran"), (1, 0)), (("Go", "!"), (1, 0))
-        ]  # fmt: skip
+            (("He", "ran"), (1, 0)),
+            (("Go", "!"), (1, 0)),
+        ]
         assert [r.getMessage() for r in caplog.records] == [
             f"{path}: dropped 4 words that are only a blank"
         ]
@@ -345,8 +350,10 @@ class TestGecoReader:
 
 class TestGecoDatasets:
     def test_oddities_are_kept_and_reported(self, tmp_path, caplog):
-        same = [row(12, g, sentence=["They", "ran", "."], ground_truth=[0, 0, 0])
-                for g in ("male", "female")]  # fmt: skip
+        same = [
+            row(12, g, sentence=["They", "ran", "."], ground_truth=[0, 0, 0])
+            for g in ("male", "female")
+        ]
         blank = pair(13, sentence=["Who ", "  ", "ran"])
         source = geco_folder(tmp_path, [*pair(11), *same, *blank])
         with caplog.at_level(logging.WARNING):
@@ -403,9 +410,11 @@ class TestRealGeco:
     def test_published_numbers(self, found):
         counts = Counter((e.split, e.group) for e in found)
         assert counts == {
-            ("train", "male"): 1288, ("train", "female"): 1288,
-            ("test", "male"): 322, ("test", "female"): 322,
-        }  # fmt: skip
+            ("train", "male"): 1288,
+            ("train", "female"): 1288,
+            ("test", "male"): 322,
+            ("test", "female"): 322,
+        }
         assert all(Counter(e.match_id for e in found)[e.match_id] == 2 for e in found[:5])
         assert len({e.match_id for e in found}) == 1610
 

@@ -26,10 +26,13 @@ NOWHERE = DataSource(Path("nowhere"), download=False)
 def table(n=20):
     """Rows of two groups and two classes."""
     return [
-        {"text": f"Review {i} is fine .", "label": ("no", "yes")[i % 2],
-         "group": ("old", "young")[i // 2 % 2]}
+        {
+            "text": f"Review {i} is fine .",
+            "label": ("no", "yes")[i % 2],
+            "group": ("old", "young")[i // 2 % 2],
+        }
         for i in range(n)
-    ]  # fmt: skip
+    ]
 
 
 def write_csv(path, rows, delimiter=","):
@@ -69,8 +72,10 @@ class TestFormats:
     def test_they_hold_the_same(self, suffix, tmp_path):
         found, facts = load(write(tmp_path / f"a.{suffix}", table()))
         assert (facts.attribute, facts.groups, facts.labels) == (
-            "group", ("old", "young"), ("no", "yes")
-        )  # fmt: skip
+            "group",
+            ("old", "young"),
+            ("no", "yes"),
+        )
         assert {e.example_id: (e.text, facts.labels[e.label], e.group) for e in found} == {
             f"{i:02d}": (row["text"], row["label"], row["group"])
             for i, row in enumerate(table(), start=1)
@@ -78,8 +83,11 @@ class TestFormats:
         assert all(e.match_id is None and e.rationale is None for e in found)
         # One of five in each of the four combinations.
         assert sorted((e.label, e.group) for e in found if e.split == "test") == [
-            (0, "old"), (0, "young"), (1, "old"), (1, "young")
-        ]  # fmt: skip
+            (0, "old"),
+            (0, "young"),
+            (1, "old"),
+            (1, "young"),
+        ]
 
     def test_a_missing_column_is_named(self, suffix, tmp_path):
         path = write(tmp_path / f"a.{suffix}", table())
@@ -92,8 +100,11 @@ class TestFormats:
         if suffix == "parquet":
             parquet.write_table(pa.Table.from_pylist(table()).slice(0, 0), path)
         else:
-            path.write_text("" if suffix == "jsonl" else "text,label,group\n".replace(
-                ",", "\t" if suffix == "tsv" else ","))  # fmt: skip
+            path.write_text(
+                ""
+                if suffix == "jsonl"
+                else "text,label,group\n".replace(",", "\t" if suffix == "tsv" else ",")
+            )
         assert refused(path) == f"{path}: has no rows"
 
     def test_bytes_that_are_something_else(self, suffix, tmp_path):
@@ -106,8 +117,9 @@ class TestFormats:
 
 class TestCsv:
     def test_values_stay_as_written(self, tmp_path):
-        rows = [{**row, "id": f"0{i}", "label": ("NA", "01")[i % 2]}
-                for i, row in enumerate(table())]  # fmt: skip
+        rows = [
+            {**row, "id": f"0{i}", "label": ("NA", "01")[i % 2]} for i, row in enumerate(table())
+        ]
         found, facts = load(write(tmp_path / "a.csv", rows), id="id")
         assert facts.labels == ("01", "NA")
         assert {e.example_id for e in found} == {f"0{i}" for i in range(20)}
@@ -189,8 +201,7 @@ class TestValues:
         assert load(path, group="age", attribute="generation")[1].attribute == "generation"
 
     def test_lists_of_words_and_rationales(self, tmp_path):
-        rows = [{**row, "text": ["A", " ", "good ", "one"], "why": [0, 1, 1, 0]}
-                for row in table()]  # fmt: skip
+        rows = [{**row, "text": ["A", " ", "good ", "one"], "why": [0, 1, 1, 0]} for row in table()]
         for suffix in ("jsonl", "parquet"):
             found, _ = load(write(tmp_path / f"a.{suffix}", rows), rationale="why")
             assert {(e.words, e.rationale) for e in found} == {(("A", "good", "one"), (0, 1, 0))}
@@ -203,10 +214,14 @@ class TestValues:
 
     def test_splits_and_sets_of_the_table_are_kept(self, tmp_path):
         rows = [
-            {**row, "id": f"x{i}", "set": i // 4 if i < 16 else None,
-             "part": "test" if i < 8 or i == 17 else "train"}
+            {
+                **row,
+                "id": f"x{i}",
+                "set": i // 4 if i < 16 else None,
+                "part": "test" if i < 8 or i == 17 else "train",
+            }
             for i, row in enumerate(table())
-        ]  # fmt: skip
+        ]
         rows[18]["group"] = "young"
         for suffix in FORMATS:
             path = write(tmp_path / f"a.{suffix}", rows)
@@ -215,8 +230,9 @@ class TestValues:
             assert by_id["x5"].match_id == "1"
             assert by_id["x16"].match_id is None
             assert {i for i, e in by_id.items() if e.split == "test"} == {
-                *(f"x{i}" for i in range(8)), "x17"
-            }  # fmt: skip
+                *(f"x{i}" for i in range(8)),
+                "x17",
+            }
 
     def test_matched_sets_stay_whole(self, tmp_path):
         rows = [{**row, "set": f"s{i // 2}"} for i, row in enumerate(table(40))]
@@ -438,8 +454,11 @@ class TestStages:
         rows, facts = read_artefact(tmp_path / "d.parquet", "data")
         assert set(rows.column("dataset").to_pylist()) == {"mine"}
         assert (facts["attribute"], facts["groups"], facts["labels"], facts["display"]) == (
-            "group", ["young", "old"], ["no", "yes"], "mine"
-        )  # fmt: skip
+            "group",
+            ["young", "old"],
+            ["no", "yes"],
+            "mine",
+        )
 
     def test_errors_name_the_instance(self, tmp_path, monkeypatch, capsys):
         write(tmp_path / "a.csv", [{**row, "group": "old"} for row in table()])
@@ -454,10 +473,13 @@ class TestStages:
     def test_three_groups_go_through_every_stage(self, tmp_path, monkeypatch):
         groups = ("n/a", "middle aged", "young")
         rows = [
-            {"text": f"Review {i} is {('bad', 'good')[i % 2]} .", "label": ("no", "yes")[i % 2],
-             "age": groups[i % 3]}
+            {
+                "text": f"Review {i} is {('bad', 'good')[i % 2]} .",
+                "label": ("no", "yes")[i % 2],
+                "age": groups[i % 3],
+            }
             for i in range(90)
-        ]  # fmt: skip
+        ]
         write(tmp_path / "a.jsonl", rows)
         monkeypatch.chdir(tmp_path)
         size = '{"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}'

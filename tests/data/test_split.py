@@ -141,11 +141,13 @@ class TestByHand:
 
     def test_small_data_has_both_splits(self):
         assert sorted(split_of([example(1), example(2)], test_share=0.01).values()) == [
-            "test", "train"
-        ]  # fmt: skip
+            "test",
+            "train",
+        ]
         assert Counter(split_of([example(i) for i in range(3)], test_share=0.99).values()) == {
-            "test": 2, "train": 1
-        }  # fmt: skip
+            "test": 2,
+            "train": 1,
+        }
 
     def test_one_set_cannot_be_split(self):
         pair = [example(1, match_id="m"), example(2, group="b", match_id="m")]

@@ -81,11 +81,15 @@ class TestCounts:
         assert len(examples) == 3350
         assert len(pairs) == 1675
         assert Counter((e.split, e.group, e.label) for e in examples) == {
-            ("train", "male", 0): 670, ("train", "male", 1): 670,
-            ("train", "female", 0): 670, ("train", "female", 1): 670,
-            ("test", "male", 0): 168, ("test", "male", 1): 167,
-            ("test", "female", 0): 167, ("test", "female", 1): 168,
-        }  # fmt: skip
+            ("train", "male", 0): 670,
+            ("train", "male", 1): 670,
+            ("train", "female", 0): 670,
+            ("train", "female", 1): 670,
+            ("test", "male", 0): 168,
+            ("test", "male", 1): 167,
+            ("test", "female", 0): 167,
+            ("test", "female", 1): 168,
+        }
 
     def test_many_stereotypes_in_many_families(self, pairs):
         each = Counter(male.attributes["stereotype"] for male, _ in pairs.values())
@@ -305,9 +309,12 @@ class TestReader:
     @pytest.fixture
     def folder(self, tmp_path):
         stereotype = {
-            "stereotype": "work-1-male", "family": "work", "target": "male", "split": "test",
+            "stereotype": "work-1-male",
+            "family": "work",
+            "target": "male",
+            "split": "test",
             "claim": "work",
-        }  # fmt: skip
+        }
         pair = {
             "pair": "0001",
             "stereotype": "work-1-male",
@@ -325,8 +332,11 @@ class TestReader:
         assert male.rationale == female.rationale == (1, 0, 0)
         assert (male.group, male.split, male.match_id) == ("male", "test", "0001")
         assert male.attributes == {
-            "family": "work", "stereotype": "work-1-male", "target": "male", "frame": "generic",
-        }  # fmt: skip
+            "family": "work",
+            "stereotype": "work-1-male",
+            "target": "male",
+            "frame": "generic",
+        }
 
     def test_the_files_are_well_formed(self):
         """What comes with exparity is checked here and pinned by its digest, not at every run."""

@@ -70,11 +70,12 @@ def test_comes_close_to_integrated_gradients(classifiers):
     )[0].scores
     runs = np.stack(
         [
-            exparity.explain(classifier, TEXTS[1:], [0], "gradient_shap", seed, n_samples=50)[0]
-            .scores
+            exparity.explain(classifier, TEXTS[1:], [0], "gradient_shap", seed, n_samples=50)[
+                0
+            ].scores
             for seed in range(20)
         ]
-    )  # fmt: skip
+    )
     error = runs.std(0, ddof=1) / np.sqrt(len(runs))
     assert (np.abs(runs.mean(0) - expected) <= 5 * error + 1e-6).all()
     assert error.max() > 0

@@ -378,11 +378,15 @@ def test_words_of_geco_keep_their_marks(classifiers, variant, empty):
         scores = rng.normal(size=len(encoding))
         batch.append(
             Explanation(
-                text=row.text, target=row.label, tokens=encoding.tokens, scores=scores,
-                special_mask=encoding.special_mask, word_ids=encoding.word_ids,
+                text=row.text,
+                target=row.label,
+                tokens=encoding.tokens,
+                scores=scores,
+                special_mask=encoding.special_mask,
+                word_ids=encoding.word_ids,
                 rationale=row.rationale,
             )
-        )  # fmt: skip
+        )
         masses = word_masses(classifier, row.words, scores[~encoding.special_mask])
         on = math.fsum(m for m, mark in zip(masses, row.rationale, strict=True) if mark)
         expected.append(on / math.fsum(masses) if any(row.rationale) else math.nan)

@@ -29,13 +29,19 @@ ROBERTA_BASE = {
     "hidden_act": "gelu", "layer_norm_eps": 1e-5,
 }  # fmt: skip
 TINYBERT = {
-    **BERT_BASE, "vocab_size": 30522, "hidden_size": 312, "num_hidden_layers": 4,
+    **BERT_BASE,
+    "vocab_size": 30522,
+    "hidden_size": 312,
+    "num_hidden_layers": 4,
     "intermediate_size": 1200,
-}  # fmt: skip
+}
 ROBERTA_LARGE = {
-    **ROBERTA_BASE, "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
+    **ROBERTA_BASE,
+    "hidden_size": 1024,
+    "num_hidden_layers": 24,
+    "num_attention_heads": 16,
     "intermediate_size": 4096,
-}  # fmt: skip
+}
 GPT2 = {
     "vocab_size": 50257, "n_embd": 768, "n_layer": 12, "n_head": 12, "n_positions": 1024,
     "activation_function": "gelu_new", "layer_norm_epsilon": 1e-5,
@@ -170,8 +176,10 @@ class TestEntries:
         spec = known_spec(id)
         known = known_models()[id]
         assert (spec.checkpoint, spec.revision, spec.init) == (
-            known.checkpoint, known.revision, known.init
-        )  # fmt: skip
+            known.checkpoint,
+            known.revision,
+            known.init,
+        )
 
     def test_an_unknown_id_is_left_alone(self):
         entry = {"checkpoint": "someone/some-model"}
@@ -223,8 +231,10 @@ class TestEntries:
         given = {"use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}}
         resolve_model("m", given, "models.m")
         assert given == {
-            "use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}
-        }  # fmt: skip
+            "use": "bert_scratch",
+            "tokenizer": "wordpiece",
+            "size": {"hidden_size": 24},
+        }
         assert known_models()["bert_scratch"].shape["hidden_size"] == 768
 
 
@@ -253,8 +263,11 @@ class TestSchemes:
     def test_a_setting_of_ones_own_joins_the_published_ones(self):
         entry = resolve_model("m", {"use": "bert_ce", "training": {"epochs": 2}}, "models.m")
         assert entry["training"] == {
-            "epochs": 2, "batch_size": 32, "learning_rate": 1e-4, "weight_decay": 0.0
-        }  # fmt: skip
+            "epochs": 2,
+            "batch_size": 32,
+            "learning_rate": 1e-4,
+            "weight_decay": 0.0,
+        }
 
     @pytest.mark.parametrize("given", [{}, {"checkpoint": "./enc"}], ids=["encoder", "checkpoint"])
     def test_another_encoder_keeps_scheme_and_training(self, given):

@@ -114,9 +114,12 @@ class TestHub:
         home = cache.parents[3]
         return subprocess.run(
             [sys.executable, "-c", code, *more],
-            capture_output=True, text=True, check=True, input=input,
+            capture_output=True,
+            text=True,
+            check=True,
+            input=input,
             env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
-        )  # fmt: skip
+        )
 
     def test_a_fetched_model_is_found_below_hf_home(self, cache):
         assert self.load(cache, self.NAME).stdout == "3\n"
@@ -454,10 +457,13 @@ def test_trained_tokenizers_are_the_same_in_every_process(examples, architecture
     found = {
         subprocess.run(
             [sys.executable, "-c", code, architecture],
-            input=texts, capture_output=True, text=True, check=True,
+            input=texts,
+            capture_output=True,
+            text=True,
+            check=True,
         ).stdout
         for _ in range(3)
-    }  # fmt: skip
+    }
     assert len(found) == 1
 
 

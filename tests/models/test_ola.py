@@ -111,8 +111,10 @@ class TestCheckpoint:
         )
         run = subprocess.run(
             [sys.executable, "-c", code, str(folder), sentences[0]],
-            capture_output=True, text=True, check=True,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=True,
+        )
         own = ola.probabilities([e.token_ids for e in ola.encode([sentences[0]])])[0]
         np.testing.assert_allclose(json.loads(run.stdout), own, atol=1e-7)
 

@@ -297,9 +297,10 @@ class TestDivergence:
 def test_a_tokenizer_that_does_not_know_the_words_is_refused(data, tmp_path, checkpoints):
     strange = tuple(
         replace(e, words=("вона", "співає") * 9, rationale=None)
-        if i % 3 == 0 and e.split == "train" else e
+        if i % 3 == 0 and e.split == "train"
+        else e
         for i, e in enumerate(data.examples)
-    )  # fmt: skip
+    )
     message = r"the tokenizer does not know \d+ of \d+ tokens of the data \(\[UNK\]\)"
     with pytest.raises(InputError, match=message):
         train(

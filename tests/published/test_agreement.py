@@ -90,9 +90,10 @@ class TestPerturbedRows:
     def test_exactly_what_was_changed_disagrees(self, tmp_path, study):
         """Turn 7 cells round in significance, 5 in direction, and take the effect of 3 more."""
         cells = [
-            c for c in study.cells.values()
+            c
+            for c in study.cells.values()
             if c.dataset == "geco_all" and c.significant == 5 and c.mean_d and abs(c.mean_d) >= 0.2
-        ]  # fmt: skip
+        ]
         rows = []
         for i, cell in enumerate(cells):
             changed = cell

@@ -26,10 +26,14 @@ def write_bias(results, dataset, model, seed, values, labels=("female", "male"),
     ]
     rows = [filled("bias", **r, flags=list(flags)) for r in rows]
     write_artefact(
-        results / "bias" / dataset / model / f"{seed}.parquet", "bias", rows,
-        {"dataset": dataset, "model": model, "seed": seed}, stage="bias", parameters={},
+        results / "bias" / dataset / model / f"{seed}.parquet",
+        "bias",
+        rows,
+        {"dataset": dataset, "model": model, "seed": seed},
+        stage="bias",
+        parameters={},
         extra={"labels": list(labels), "groups": ["male", "female"]},
-    )  # fmt: skip
+    )
 
 
 def tests_of(dataset, model, seeds):
@@ -63,8 +67,10 @@ def test_the_second_class_is_the_positive_one(tmp_path):
         tmp_path, tests_of("compas", "small", 1), OPTIONS, models={"small": "roberta_large"}
     ).bias
     assert [(m.model, m.ours, m.theirs, m.collapsed) for m in found] == [
-        ("small", 0, 0, 1), ("small", 1, 1, 1), ("small", 0.1, 0.115, 1)
-    ]  # fmt: skip
+        ("small", 0, 0, 1),
+        ("small", 1, 1, 1),
+        ("small", 0.1, 0.115, 1),
+    ]
 
 
 def test_undefined_and_missing_seeds_are_left_out(tmp_path):

@@ -30,10 +30,14 @@ def pretrained():
     Counts of Tables 3 and 4, effects of Tables 8 to 11, joined here with the corrected labels.
     """
     label = {
-        "comprehensiveness": "comprehensiveness", "sufficiency": "sparsity",
-        "soft_comprehensiveness": "sensitivity", "soft_sufficiency": "soft_comprehensiveness",
-        "gini": "sufficiency", "sparsity": "soft_sufficiency", "sensitivity": "gini",
-    }  # fmt: skip
+        "comprehensiveness": "comprehensiveness",
+        "sufficiency": "sparsity",
+        "soft_comprehensiveness": "sensitivity",
+        "soft_sufficiency": "soft_comprehensiveness",
+        "gini": "sufficiency",
+        "sparsity": "soft_sufficiency",
+        "sensitivity": "gini",
+    }
     path = resource("published") / "dhaini2025_disparity.csv"
     with path.open(newline="", encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
@@ -117,13 +121,15 @@ class TestFromTheTables:
             *(
                 (f"{name}_{metric}_{kind}", datasets, (metric,), column)
                 for name, datasets in (
-                    ("geco", GECO), ("compas", ("compas",)), ("stereotypes", ("stereotypes",))
+                    ("geco", GECO),
+                    ("compas", ("compas",)),
+                    ("stereotypes", ("stereotypes",)),
                 )
                 for metric in ("gini", "sparsity")
                 for kind, column in (("significant", 4), ("considerable", 5))
             ),
         ],
-    )  # fmt: skip
+    )
     def test_shares(self, equal, pretrained, claim, datasets, metrics, column):
         low, high = by_id(equal)[claim].tables
         assert low == high == pytest.approx(share(pretrained, datasets, metrics, column))
@@ -132,17 +138,23 @@ class TestFromTheTables:
         found = by_id(equal)
         wrong = {id for id, result in found.items() if result.tables_hold is False}
         assert wrong == {
-            "total_significant", "total_significant_share", "geco_soft_considerable",
-            "stereotypes_hard_significant", "geco_sparsity_significant",
+            "total_significant",
+            "total_significant_share",
+            "geco_soft_considerable",
+            "stereotypes_hard_significant",
+            "geco_sparsity_significant",
             "geco_sensitivity_considerable",
-        }  # fmt: skip
+        }
         # Table 5 prints no effect sizes, so that every count of effects over all is a range.
         unsettled = {id for id, result in found.items() if result.tables_hold is None}
         assert unsettled == {
-            "sig_p_threshold", "effect_threshold", "scratch_epochs", "total_considerable",
+            "sig_p_threshold",
+            "effect_threshold",
+            "scratch_epochs",
+            "total_considerable",
             "total_considerable_share",
             *(id for id in found if id.startswith("method_considerable")),
-        }  # fmt: skip
+        }
 
     def test_totals(self, equal):
         found = by_id(equal)
@@ -155,13 +167,15 @@ class TestFromTheTables:
     def test_the_smallest_of_the_methods_and_models(self, equal):
         found = by_id(equal)
         methods = [
-            result for id, result in found.items()
+            result
+            for id, result in found.items()
             if id.startswith("method_considerable") and id != "method_considerable_min"
-        ]  # fmt: skip
+        ]
         assert len(methods) == 6
         assert found["method_considerable_min"].tables == (
-            min(m.tables[0] for m in methods), min(m.tables[1] for m in methods)
-        )  # fmt: skip
+            min(m.tables[0] for m in methods),
+            min(m.tables[1] for m in methods),
+        )
         assert found["scratch_significant"].tables[0] == pytest.approx(100 * 343 / 420)
 
 
@@ -234,10 +248,13 @@ class TestFromOurs:
 
         cell = next(c for c in study.cells.values() if c.model == "bert" and c.metric == "gini")
         write_artefact(
-            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet", "predictions", [],
-            {"dataset": cell.dataset, "model": "bert", "seed": 0}, stage="finetune",
+            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet",
+            "predictions",
+            [],
+            {"dataset": cell.dataset, "model": "bert", "seed": 0},
+            stage="finetune",
             parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
-        )  # fmt: skip
+        )
         found = by_id(compare_results(tmp_path, rows_like(cell), OPTIONS))
         assert found["geco_gini_significant"].note == "1 of 60 cells; other models: bert"
 
@@ -250,8 +267,9 @@ class TestFromOurs:
         assert found["effect_threshold"].ours_hold is True
         found = by_id(compare_results(tmp_path, rows_like(cell), {}))
         assert (found["sig_p_threshold"].ours, found["sig_p_threshold"].note) == (
-            None, "not recorded"
-        )  # fmt: skip
+            None,
+            "not recorded",
+        )
 
 
 @pytest.mark.parametrize(

@@ -70,8 +70,10 @@ class TestFiles:
             printed = "" if cell.mean_d is None else str(cell.mean_d)
             assert found["mean_d_published"] == printed
         assert {r["effect_label"] for r in rows if r["metric"] == "gini"} == {
-            "", "gini", "sufficiency"
-        }  # fmt: skip
+            "",
+            "gini",
+            "sufficiency",
+        }
 
     def test_written_again_it_is_replaced(self, tmp_path, study):
         cell = next(iter(study.cells.values()))
@@ -156,10 +158,13 @@ class TestSummary:
 
         cell = next(c for c in study.cells.values() if c.model == "bert")
         write_artefact(
-            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet", "predictions", [],
-            {"dataset": cell.dataset, "model": "bert", "seed": 0}, stage="finetune",
+            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet",
+            "predictions",
+            [],
+            {"dataset": cell.dataset, "model": "bert", "seed": 0},
+            stage="finetune",
             parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
-        )  # fmt: skip
+        )
         found = summary(compare_results(tmp_path, rows_like(cell), OPTIONS))
         assert "NOT as published  trained from scratch, the published one is pretrained" in found
 
@@ -210,9 +215,10 @@ class TestPage:
 
     def test_disagreement_missing_cells_and_flags_are_marked(self, tmp_path, study):
         cells = [
-            c for c in study.cells.values()
+            c
+            for c in study.cells.values()
             if (c.dataset, c.model, c.method) == ("geco_all", "tinybert", "gradient")
-        ]  # fmt: skip
+        ]
         kept = [c for c in cells if c.metric != "gini"]
         rows = [r for c in kept for r in rows_like(c)]
         for r in rows:

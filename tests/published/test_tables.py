@@ -129,9 +129,7 @@ class TestLabels:
         assert fits["8"] == [PRINTED]
         # On GECO-SUBJ every run with a soft metric is significant: counts cannot tell them apart.
         soft = PRINTED["soft_comprehensiveness"], PRINTED["soft_sufficiency"]
-        swapped = {
-            **PRINTED, "soft_comprehensiveness": soft[1], "soft_sufficiency": soft[0]
-        }  # fmt: skip
+        swapped = {**PRINTED, "soft_comprehensiveness": soft[1], "soft_sufficiency": soft[0]}
         assert len(fits["9"]) == 2
         assert all(order in fits["9"] for order in (PRINTED, swapped))
 

@@ -131,11 +131,14 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
             tokens, words = _tokens(example)
             explained.append(
                 {
-                    "example_id": example["example_id"], "target": example["label"],
-                    "token_ids": list(range(len(tokens))), "tokens": tokens, "word_ids": words,
+                    "example_id": example["example_id"],
+                    "target": example["label"],
+                    "token_ids": list(range(len(tokens))),
+                    "tokens": tokens,
+                    "word_ids": words,
                     "scores": rng.normal(size=len(tokens)).astype(np.float32).tolist(),
                 }
-            )  # fmt: skip
+            )
         folder = results / "explanations" / cell
         _write(folder / f"{method}.parquet", "explanations", explained, {**ids, "method": method})
         for k, metric in enumerate(settings["metrics"]):
@@ -150,16 +153,23 @@ def _tested(results: Path, cell: Path, ids: dict, examples: list, shift: float, 
     values = rng.normal(size=len(examples)) + shift * np.array([g == "male" for g in groups])
     place = cell / ids["method"] / f"{ids['metric']}.parquet"
     rows = [
-        {"example_id": e["example_id"], "group": e["group"], "match_id": e["match_id"],
-         "score": float(v)}
+        {
+            "example_id": e["example_id"],
+            "group": e["group"],
+            "match_id": e["match_id"],
+            "score": float(v),
+        }
         for e, v in zip(examples, values, strict=True)
-    ]  # fmt: skip
+    ]
     _write(results / "scores" / place, "scores", rows, ids)
     found = compare_groups(values, groups, GROUPS, sets, resamples=0)
     columns = vars(found) | {
-        "group_a": "male", "group_b": "female", "flags": list(found.flags),
-        "d_ci_low": found.cohens_d - 0.2, "d_ci_high": found.cohens_d + 0.2,
-    }  # fmt: skip
+        "group_a": "male",
+        "group_b": "female",
+        "flags": list(found.flags),
+        "d_ci_low": found.cohens_d - 0.2,
+        "d_ci_high": found.cohens_d + 0.2,
+    }
     _write(results / "tests" / place, "tests", [columns], ids)
 
 

@@ -57,10 +57,14 @@ def write(folder, dataset, model, seed, /, **ids):
     rows = [vars(row) for row in measured(dataset, model, seed).values()]
     cell = {"dataset": dataset, "model": model, "seed": seed, **ids}
     write_artefact(
-        folder / "bias" / dataset / model / f"{seed}.parquet", "bias", rows, cell, stage="bias",
+        folder / "bias" / dataset / model / f"{seed}.parquet",
+        "bias",
+        rows,
+        cell,
+        stage="bias",
         parameters={},
         extra={"groups": GROUPS[dataset], "labels": CLASSES[dataset], "attribute": "a & b"},
-    )  # fmt: skip
+    )
 
 
 @pytest.fixture(scope="module")
@@ -302,10 +306,14 @@ class TestPage:
             for r in rows
         ]
         write_artefact(
-            path, "bias", rows, {"dataset": "two", "model": "bert", "seed": 2}, stage="bias",
+            path,
+            "bias",
+            rows,
+            {"dataset": "two", "model": "bert", "seed": 2},
+            stage="bias",
             parameters={},
             extra={"groups": GROUPS["two"], "labels": CLASSES["two"], "attribute": "a & b"},
-        )  # fmt: skip
+        )
         bias = read_bias(tmp_path, {"pairs": PAIRS[:1], "seeds": SEEDS})
         found = Page(render(bias_tables(bias, PAIRS[:1])))
         assert "2 of 3 seeds" in " ".join(found.tables[0][1][-1])
@@ -328,8 +336,9 @@ class TestPage:
                 assert attrs["scope"] in ("col", "row", "rowgroup")
         regions = [attrs for tag, attrs in page.tags if tag == "div"]
         assert [r["aria-label"] for r in regions] == [
-            "Model bias on dataset two", "Model bias on dataset <b>many</b>"
-        ]  # fmt: skip
+            "Model bias on dataset two",
+            "Model bias on dataset <b>many</b>",
+        ]
         assert all(r["tabindex"] == "0" and r["role"] == "region" for r in regions)
         assert len([tag for tag, _ in page.tags if tag == "caption"]) == len(page.tables) == 2
 

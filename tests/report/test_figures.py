@@ -92,8 +92,12 @@ class TestFiles:
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
         assert [figure.kind for figure in drawn] == [
-            "significance", "disparity", "effects", "distributions", "bias",
-        ]  # fmt: skip
+            "significance",
+            "disparity",
+            "effects",
+            "distributions",
+            "bias",
+        ]
         expected = {f"{f.name}_{w}.{s}" for f in drawn for w in WIDTHS for s in FORMATS}
         assert {p.name for p in folder.iterdir()} == {*expected, "captions.txt"}
         assert [p.name for p in folder.parent.iterdir()] == ["figures"]
@@ -172,9 +176,11 @@ class TestFiles:
             environment = {**os.environ, "PYTHONHASHSEED": seed, "TZ": zone}
             environment |= {"MATPLOTLIBRC": str(tmp_path)} if name == "two" else {}
             subprocess.run(
-                [sys.executable, "-c", code, str(tmp_path / name)], check=True, env=environment,
+                [sys.executable, "-c", code, str(tmp_path / name)],
+                check=True,
+                env=environment,
                 cwd=REPOSITORY,
-            )  # fmt: skip
+            )
         for suffix in FORMATS:
             one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
             assert one.read_bytes() == two.read_bytes()
@@ -274,9 +280,11 @@ class TestDisparity:
         figure.draw_without_rendering()
         boxes = {a.get_title(loc="left"): a.get_position() for a in figure.axes}
         assert boxes["a"].y0 > boxes["b"].y0 == pytest.approx(boxes["c"].y0)
-        labelled = [a.get_title(loc="left") for a in figure.axes
-                    if any(t.get_visible() and t.get_text() == "Sufficiency ↓"
-                           for t in a.get_xticklabels())]  # fmt: skip
+        labelled = [
+            a.get_title(loc="left")
+            for a in figure.axes
+            if any(t.get_visible() and t.get_text() == "Sufficiency ↓" for t in a.get_xticklabels())
+        ]
         assert labelled == ["b", "c"]
 
     def test_gaps_and_odd_values(self, table, names):
@@ -333,8 +341,9 @@ class TestEffects:
         keys = list(table.cells)[:2]
         cells, tests = dict(table.cells), by_cell(study.rows)
         for key, d in zip(keys, (math.inf, math.nan), strict=True):
-            tests[key] = [{**row, "cohens_d": d, "d_ci_low": d, "d_ci_high": d}
-                          for row in tests[key]]  # fmt: skip
+            tests[key] = [
+                {**row, "cohens_d": d, "d_ci_low": d, "d_ci_high": d} for row in tests[key]
+            ]
             summary = dataclasses.replace(cells[key].summary, mean_d=d)
             cells[key] = dataclasses.replace(cells[key], summary=summary)
         with house_style():
@@ -360,8 +369,9 @@ class TestDistributions:
             assert found is None
             return
         assert found.n == len(defined)
-        for got, q in zip((found.low, *found.quartiles, found.high), (5, 25, 50, 75, 95),
-                          strict=True):  # fmt: skip
+        for got, q in zip(
+            (found.low, *found.quartiles, found.high), (5, 25, 50, 75, 95), strict=True
+        ):
             assert got == pytest.approx(naive_quantile(defined, q / 100), abs=1e-6)
         assert found.density.max() == pytest.approx(1)
         assert (found.density >= 0).all()
@@ -404,18 +414,24 @@ class TestDistributions:
         spreads = {key: spread_of(parts.get_group(key)["score"].to_numpy()) for key in keys}
         with house_style():
             figure = distributions_figure(
-                spreads, 6.9, names, metric="comprehensiveness",
+                spreads,
+                6.9,
+                names,
+                metric="comprehensiveness",
                 notes={("model_0", "gradient"): ("2/3", True)},
-            )  # fmt: skip
+            )
         for axes, model in zip(figure.axes, table.models, strict=True):
             bars = [line for line in axes.lines if line.get_linewidth() == 1.2]
             drawn = [line.get_ydata()[0] for line in sorted(bars, key=lambda x: x.get_xdata()[0])]
             expected = [
-                scores[(scores["model"] == model) & (scores["method"] == method)
-                       & (scores["group"] == group)]["score"].median()
+                scores[
+                    (scores["model"] == model)
+                    & (scores["method"] == method)
+                    & (scores["group"] == group)
+                ]["score"].median()
                 for method in table.methods
                 for group in groups
-            ]  # fmt: skip
+            ]
             assert drawn == pytest.approx(expected)
         assert texts(figure.axes[0]) == ["2/3"]
         assert figure.axes[0].texts[0].get_weight() == "bold"
@@ -424,8 +440,11 @@ class TestDistributions:
         spreads = {("m", "gradient", g): spread_of([i, i + 1.0, i]) for i, g in enumerate("abc")}
         with house_style():
             figure = distributions_figure(
-                spreads, 3.3, names, metric="comprehensiveness",
-            )  # fmt: skip
+                spreads,
+                3.3,
+                names,
+                metric="comprehensiveness",
+            )
         bars = [line for line in figure.axes[0].lines if line.get_linewidth() == 1.2]
         places = [np.mean(line.get_xdata()) for line in bars]
         assert places == sorted(places)
@@ -506,9 +525,13 @@ class TestBias:
         assert labels == ["a", "b", "one seed", "predicts one class"]
 
     def test_only_what_is_defined_has_a_panel(self, names):
-        rows = [self.row("accuracy", 0.5, "a"), self.row("tpr", math.nan, "a", "", "yes"),
-                self.row("tnr", 0.5, "a", "", "yes"), self.row("tnr", 0.5, "a", "", "no"),
-                self.row("apd_unpaired", 0.1, "a", "b")]  # fmt: skip
+        rows = [
+            self.row("accuracy", 0.5, "a"),
+            self.row("tpr", math.nan, "a", "", "yes"),
+            self.row("tnr", 0.5, "a", "", "yes"),
+            self.row("tnr", 0.5, "a", "", "no"),
+            self.row("apd_unpaired", 0.1, "a", "b"),
+        ]
         declared = Declared("x", ("a", "b"), ("no", "yes"))
         with house_style():
             figure = bias_figure(rows, declared, ["m"], 6.9, names)
@@ -533,8 +556,9 @@ class TestStyle:
         """At least 4.5 to 1 (WCAG 2.2, 1.4.3), computed apart from the code."""
 
         def luminance(rgb):
-            channels = [c / 12.92 if c <= 0.04045 else math.pow((c + 0.055) / 1.055, 2.4)
-                        for c in rgb]  # fmt: skip
+            channels = [
+                c / 12.92 if c <= 0.04045 else math.pow((c + 0.055) / 1.055, 2.4) for c in rgb
+            ]
             return float(np.dot(channels, (0.2126, 0.7152, 0.0722)))
 
         ink = luminance((0, 0, 0) if ink_on((*colour, 1.0)) == "#000000" else (1, 1, 1))

@@ -27,14 +27,18 @@ PLAIN = Explanation("a b", 0, tokens=["a", "b"], scores=[1.0, -2.0])
 def rows_of(seeds=(0,), models=("m",), dataset="d"):
     return [
         {
-            "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric,
+            "dataset": dataset,
+            "model": model,
+            "seed": seed,
+            "method": method,
+            "metric": metric,
             **vars(compare_groups(RNG.normal(size=80), GROUPS, resamples=100)),
         }
         for model in models
         for seed in seeds
         for method in ("lime", "mine")
         for metric in ("gini", "sparsity")
-    ]  # fmt: skip
+    ]
 
 
 def texts(axes):
@@ -184,9 +188,10 @@ class TestNamesFromOutside:
             exparity.plot_disparity(odd),
             exparity.plot_effects(odd),
             exparity.plot_explanation(explained),
-            exparity.plot_distributions({self.ODD: [1.0, 2.0, 3.0, 4.0]}, groups * 2, groups,
-                                        label=self.ODD),
-        ]  # fmt: skip
+            exparity.plot_distributions(
+                {self.ODD: [1.0, 2.0, 3.0, 4.0]}, groups * 2, groups, label=self.ODD
+            ),
+        ]
         for figure in figures:
             shown = [t.get_text() for t in self.drawn(figure).findobj(Text)]
             assert any(r"\x1b[31m\u202e\x9b" in text for text in shown)

@@ -40,13 +40,16 @@ CONFIG = {
     "title": "A <script>alert('x')</script> & b_1",
     "datasets": {name: {"use": "pairs_all"} for name in DATASETS},
     "models": {name: {"init": "scratch", "architecture": "bert"} for name in MODELS},
-    "methods": {"gradient": {}, "ig_few": {"use": "integrated_gradients", "n_steps": 5},
-                "ig_many": {"use": "integrated_gradients"}},
+    "methods": {
+        "gradient": {},
+        "ig_few": {"use": "integrated_gradients", "n_steps": 5},
+        "ig_many": {"use": "integrated_gradients"},
+    },
     "metrics": {name: {} for name in METRICS},
     "seeds": list(SEEDS),
     "statistics": {"threshold": 0.3, "alpha": 0.04},
     "report": {"figures": False},
-}  # fmt: skip
+}
 
 # What the seeds of one cell found: (significant, d) of each. By hand: the count, the mean d over
 # the significant seeds (over all if none is), bold from 0.3 on, and the group that scores higher.
@@ -99,10 +102,14 @@ def predictions(dataset, model, seed):
         predicted = 1 if collapsed else 1 - label if i < seed else label
         rows.append(
             {
-                "example_id": str(i), "group": group, "match_id": None, "label": label,
-                "probabilities": [0.5, 0.5], "predicted": predicted,
+                "example_id": str(i),
+                "group": group,
+                "match_id": None,
+                "label": label,
+                "probabilities": [0.5, 0.5],
+                "predicted": predicted,
             }
-        )  # fmt: skip
+        )
     return rows
 
 
@@ -294,9 +301,7 @@ class TestPage:
     def test_heads_of_the_tables(self, page):
         # ig_few and ig_many are one implementation: they go by their own ids
         heads = [" ".join(cell[0]) for cell in page.tables[page.index("first, sex")]["rows"][0]]
-        assert heads == [
-            "Model", "Method", "Comprehensiveness ↑", "Gini index ↑", "Sufficiency ↓"
-        ]  # fmt: skip
+        assert heads == ["Model", "Method", "Comprehensiveness ↑", "Gini index ↑", "Sufficiency ↓"]
         names = [row[1][0] for row in page.table("first, sex")]
         assert names == ["Gradient", "ig_few", "ig_many"] * 2
         assert [row[0][0] for row in page.table("first, sex")] == ["bert"] * 3 + ["gpt"] * 3
@@ -332,8 +337,11 @@ class TestPage:
         assert {None, "constant, undefined_values", "no_variance", "collapsed"} <= titles
         # four cells of each case: 3 + 2 undefined seeds, 2 without variance
         for flag, count in (
-            ("constant", 20), ("no_variance", 8), ("undefined_values", 20), ("collapsed", 9)
-        ):  # fmt: skip
+            ("constant", 20),
+            ("no_variance", 8),
+            ("undefined_values", 20),
+            ("collapsed", 9),
+        ):
             assert (
                 f"{flag} , {count} tests (marked * in the table): {meaning_of(flag)}" in page.text
             )
@@ -392,8 +400,11 @@ class TestPage:
         assert rows["Mann–Whitney U, p ≤ 0.04"][4] == "5.0 %"
         # p = 0.5 everywhere, and no permutation of it was made
         assert rows["Wilcoxon signed-rank on matched sets, p ≤ 0.04"][1:5] == [
-            "0", "0.0 %", "0.0 % to 3.4 %", "–"
-        ]  # fmt: skip
+            "0",
+            "0.0 %",
+            "0.0 % to 3.4 %",
+            "–",
+        ]
 
     def test_a_collapsed_model_is_named(self, page):
         assert page.text.count("one class is predicted for every test example by") == 1
@@ -619,10 +630,14 @@ def hostile(tmp_path_factory, options):
     one = {"models": MODELS[:1], "seeds": [0]}
     make_study(folder, lambda dataset, name: names.get(name, name), **one)
     few = {
-        "pairs": options["pairs"][:1], "seeds": [0], "datasets": options["datasets"][:1],
-        "methods": options["methods"][:1], "metrics": options["metrics"][:1],
-        "title": f"Title {HOSTILE}", "report": {"figures": True},
-    }  # fmt: skip
+        "pairs": options["pairs"][:1],
+        "seeds": [0],
+        "datasets": options["datasets"][:1],
+        "methods": options["methods"][:1],
+        "metrics": options["metrics"][:1],
+        "title": f"Title {HOSTILE}",
+        "report": {"figures": True},
+    }
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
         report(folder, folder / "report" / "index.html", {**options, **few})

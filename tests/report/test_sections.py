@@ -227,8 +227,12 @@ class TestDefinitions:
         reader = Elements(to_html(f":math:`{tex}`"))
         assert {tag for tag, _ in reader.found} <= {"p", "code", "math", *MATHML}
         assert {name for _, attrs in reader.found for name, _ in attrs} <= {
-            "class", "xmlns", "display", "mathvariant", "stretchy",
-        }  # fmt: skip
+            "class",
+            "xmlns",
+            "display",
+            "mathvariant",
+            "stretchy",
+        }
         assert shown.replace(" ", "") in re.sub(r"\s", "", reader.text)
 
     def test_sources_are_links(self):

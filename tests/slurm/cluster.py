@@ -140,9 +140,13 @@ class Cluster:
     def command(self, *words: str) -> str:
         """Run one of SLURM's commands and return what it prints."""
         run = subprocess.run(
-            words, env={**os.environ, **self.environment}, capture_output=True, text=True,
-            timeout=60, check=False,
-        )  # fmt: skip
+            words,
+            env={**os.environ, **self.environment},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
         assert run.returncode == 0, f"{' '.join(words)}: {run.stderr}"
         return run.stdout
 
@@ -156,9 +160,10 @@ class Cluster:
     def running(self, rule: str, folder: Path) -> list[QueuedJob]:
         """Return the running jobs of a rule that were submitted from a folder."""
         return [
-            job for job in self.jobs()
+            job
+            for job in self.jobs()
             if rule in job.comment and job.folder == str(folder) and job.state == "RUNNING"
-        ]  # fmt: skip
+        ]
 
     def uses(self) -> list[Use]:
         """What every task that has ended ran on, as its own environment had it."""
@@ -198,7 +203,7 @@ class Cluster:
     def drain(self) -> None:
         self.command(
             "scontrol", "update", f"NodeName={self.host}", "State=DRAIN", "Reason=maintenance"
-        )  # fmt: skip
+        )
 
     def resume(self) -> None:
         # A controller that has just started refuses until it has heard of the node.
@@ -247,9 +252,12 @@ class Cluster:
             # It ends with the tests, also when these are killed.
             command = ["setpriv", "--pdeathsig", "TERM", path, *flags]
             self._daemons[program] = subprocess.Popen(
-                command, env={**os.environ, **self.environment},
-                stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            )  # fmt: skip
+                command,
+                env={**os.environ, **self.environment},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
 
     def _end(self, name: str) -> None:
         daemon = self._daemons.pop(name)

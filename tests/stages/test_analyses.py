@@ -185,8 +185,11 @@ class TestDatasetBias:
     def test_both_measures_of_every_split(self, cell, tmp_path):
         measure_dataset_bias(cell / "data.parquet", tmp_path / "b.parquet", terms=self.TERMS)
         rows = rows_of(tmp_path / "b.parquet", "dataset_bias")
-        shares = {(r["split"], r["group"]): r["value"] for r in rows
-                  if r["quantity"] == "cooccurrence_share"}  # fmt: skip
+        shares = {
+            (r["split"], r["group"]): r["value"]
+            for r in rows
+            if r["quantity"] == "cooccurrence_share"
+        }
         assert shares.keys() == {
             (split, group) for split in ("all", "train", "test") for group in ("male", "female")
         }
@@ -224,8 +227,9 @@ class TestCommands:
             output = tmp_path / f"{command[0]}.parquet"
             assert main([*command, "--output", str(output)]) == 0
             assert output.is_file()
-        facts = read_artefact(tmp_path / "attribution-difference.parquet",
-                              "attribution_differences")[1]  # fmt: skip
+        facts = read_artefact(
+            tmp_path / "attribution-difference.parquet", "attribution_differences"
+        )[1]
         assert facts["parameters"] == {"attribution": "positive", "min_sets": 3}
 
     def test_bad_options_are_one_line(self, cell, made, tmp_path, capsys):

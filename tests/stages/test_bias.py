@@ -38,20 +38,26 @@ def prediction_rows(n=40, groups=("x", "y", "z"), classes=3, matched=True):
             shares = rng.dirichlet(np.ones(classes)).astype(np.float32)
             rows.append(
                 {
-                    "example_id": f"{i:03d}-{group}", "group": group,
+                    "example_id": f"{i:03d}-{group}",
+                    "group": group,
                     "match_id": f"{i:03d}" if matched else None,
                     "label": int(rng.integers(classes)),
-                    "probabilities": shares.tolist(), "predicted": int(shares.argmax()),
+                    "probabilities": shares.tolist(),
+                    "predicted": int(shares.argmax()),
                 }
-            )  # fmt: skip
+            )
     return rows
 
 
 def make_predictions(path, rows, dataset="d", model="m", seed=3):
     write_artefact(
-        path, "predictions", rows, {"dataset": dataset, "model": model, "seed": seed},
-        stage="finetune", parameters={},
-    )  # fmt: skip
+        path,
+        "predictions",
+        rows,
+        {"dataset": dataset, "model": model, "seed": seed},
+        stage="finetune",
+        parameters={},
+    )
     return path
 
 
@@ -90,11 +96,15 @@ class TestCommand:
         assert {(r["dataset"], r["model"], r["seed"]) for r in rows} == {("d", "m", 3)}
         given = prediction_rows()
         expected = model_bias(
-            *([row[name] for row in given] for name in ("label", "predicted", "probabilities",
-                                                         "group")),
-            ("x", "y", "z"), ("no", "yes", "maybe"), [row["match_id"] for row in given],
+            *(
+                [row[name] for row in given]
+                for name in ("label", "predicted", "probabilities", "group")
+            ),
+            ("x", "y", "z"),
+            ("no", "yes", "maybe"),
+            [row["match_id"] for row in given],
             **SETTINGS,
-        )  # fmt: skip
+        )
         assert len(rows) == len(expected)
         found = {(r["quantity"], r["group"], r["group_b"], r["class_name"]): r for r in rows}
         for row in expected:
@@ -124,8 +134,10 @@ class TestCommand:
         heavy = "{'torch', 'transformers', 'pandas', 'scipy.stats'} & set(sys.modules)"
         run = subprocess.run(
             [sys.executable, "-c", f"{modules}; sys.exit(str({heavy}) if {heavy} else 0)"],
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+            capture_output=True,
+            text=True,
+            check=False,
+        )
         assert run.returncode == 0, run.stderr
 
     @pytest.mark.parametrize(

@@ -27,12 +27,14 @@ def scores_file(folder, groups=("male", "female"), n=30, scores=None, flags=(), 
     rng = np.random.default_rng(derive_seed(0, *map(str, ids.values())))
     rows = [
         {
-            "example_id": f"{i:03d}-{group}", "group": group, "match_id": f"{i:03d}",
+            "example_id": f"{i:03d}-{group}",
+            "group": group,
+            "match_id": f"{i:03d}",
             "score": float(rng.normal() + (group == groups[0])) if scores is None else scores,
         }
         for i in range(n)
         for group in groups
-    ]  # fmt: skip
+    ]
     path = folder / f"{ids['method']}-{ids['metric']}-{ids['seed']}.parquet"
     extra = {"groups": list(groups), "attribute": "gender", "flags": list(flags)}
     write_artefact(path, "scores", rows, ids, stage="evaluate", parameters={}, extra=extra)
@@ -58,8 +60,11 @@ class TestArtefact:
     def test_one_row_per_file_scheme_and_test(self, files, tmp_path):
         control_cells(files, tmp_path / "c.parquet", **OPTIONS)
         rows, facts = read(tmp_path / "c.parquet")
-        kinds = [("across_rows", "mann_whitney"), ("within_sets", "mann_whitney"),
-                 ("within_sets", "wilcoxon")]  # fmt: skip
+        kinds = [
+            ("across_rows", "mann_whitney"),
+            ("within_sets", "mann_whitney"),
+            ("within_sets", "wilcoxon"),
+        ]
         cells = [("lime", "gini"), ("lime", "sparsity"), ("shap", "gini")]
         found = [(r["method"], r["metric"], r["scheme"], r["test"]) for r in rows]
         assert found == [(*cell, *kind) for cell in cells for kind in kinds]
@@ -173,8 +178,10 @@ class TestCommand:
         assert (code, err) == (0, "")
         rows, facts = read(tmp_path / "c.parquet")
         assert facts["parameters"] == {
-            "alpha": 0.2, "repeats": 7, "schemes": ["within_sets", "across_rows"]
-        }  # fmt: skip
+            "alpha": 0.2,
+            "repeats": 7,
+            "schemes": ["within_sets", "across_rows"],
+        }
         assert {r["n_permutations"] for r in rows if r["metric"] == "gini"} == {7}
 
     @pytest.mark.parametrize(

@@ -23,9 +23,12 @@ def explain(cell, output, use="gradient", **changes):
         "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
     }  # fmt: skip
     explain_cell(
-        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", output,
+        cell / "data.parquet",
+        cell / "mine" / "3",
+        cell / "predictions.parquet",
+        output,
         **{**options, **changes},
-    )  # fmt: skip
+    )
     return read_artefact(output, "explanations")[0].to_pylist()
 
 
@@ -88,11 +91,15 @@ def test_scores_equal_the_python_function(cell, tmp_path, use):
     classifier = exparity.load_classifier(str(cell / "mine" / "3"), "cpu")
     explanations = [
         exparity.Explanation(
-            text="", target=row["target"], token_ids=row["token_ids"], tokens=row["tokens"],
-            scores=row["scores"], special_mask=np.array(row["word_ids"]) == -1,
+            text="",
+            target=row["target"],
+            token_ids=row["token_ids"],
+            tokens=row["tokens"],
+            scores=row["scores"],
+            special_mask=np.array(row["word_ids"]) == -1,
         )
         for row in rows
-    ]  # fmt: skip
+    ]
     expected = exparity.evaluate(classifier, explanations, use)
     np.testing.assert_allclose([row["score"] for row in scores], expected, atol=1e-6)
 

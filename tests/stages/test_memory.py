@@ -46,11 +46,15 @@ def cells(tmp_path_factory, checkpoints):
         test = read_prepared(folder / "data.parquet", "test").examples
         rows = [
             {
-                "example_id": e.example_id, "group": e.group, "match_id": e.match_id,
-                "label": e.label, "probabilities": [0.5, 0.5], "predicted": e.label,
+                "example_id": e.example_id,
+                "group": e.group,
+                "match_id": e.match_id,
+                "label": e.label,
+                "probabilities": [0.5, 0.5],
+                "predicted": e.label,
             }
             for e in test
-        ]  # fmt: skip
+        ]
         ids = {"dataset": "pairs_all", "model": "bert", "seed": 0}
         write_artefact(
             folder / "predictions.parquet", "predictions", rows, ids, stage="finetune",

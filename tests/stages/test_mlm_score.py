@@ -25,9 +25,12 @@ from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 _SIZE = {
-    "hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32,
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
     "max_position_embeddings": 40,
-}  # fmt: skip
+}
 
 
 @pytest.fixture(scope="module")

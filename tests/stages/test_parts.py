@@ -40,9 +40,12 @@ def explain(cell, output, use="slow", **changes):
         "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
     }  # fmt: skip
     explain_cell(
-        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", output,
+        cell / "data.parquet",
+        cell / "mine" / "3",
+        cell / "predictions.parquet",
+        output,
         **{**options, **changes},
-    )  # fmt: skip
+    )
 
 
 def evaluate(cell, explanations, output, use="slow_drop", **changes):

@@ -53,14 +53,18 @@ def test_scores_equal_the_python_function(cell, explanations, tmp_path):
         None,
         [
             exparity.Explanation(
-                text="", target=row["target"], tokens=row["tokens"], scores=row["scores"],
-                special_mask=np.array(row["word_ids"]) == SPECIAL_WORD, word_ids=row["word_ids"],
+                text="",
+                target=row["target"],
+                tokens=row["tokens"],
+                scores=row["scores"],
+                special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
+                word_ids=row["word_ids"],
             )
             for row in rows
         ],
         "mass_accuracy",
         rationales=[marks[row["example_id"]] for row in rows],
-    )  # fmt: skip
+    )
     assert [row["score"] for row in scores] == pytest.approx(found.tolist())
     assert np.ptp(found) > 0
 
@@ -75,9 +79,10 @@ def test_shards_and_samples_are_as_for_any_metric(cell, explanations, tmp_path):
 
 def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanations, tmp_path):
     data = with_rationales(
-        cell / "data.parquet", tmp_path / "d.parquet",
+        cell / "data.parquet",
+        tmp_path / "d.parquet",
         lambda i, marks: None if i % 6 == 0 else [0] * len(marks) if i % 6 == 1 else marks,
-    )  # fmt: skip
+    )
     scores = evaluate(data, explanations, tmp_path / "s.parquet")
     undefined = sum(np.isnan(row["score"]) for row in scores)
     assert 0 < undefined < len(scores)

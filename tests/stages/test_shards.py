@@ -17,9 +17,13 @@ def shard(path, index, of=3, examples=None, ids=IDS, parameters=None, **extra):
     names = examples or [f"e{i}" for i in range(12) if i % of == index - 1]
     rows = [{"example_id": n, "group": "g", "match_id": None, "score": float(n[1:])} for n in names]
     facts = {
-        "fingerprint": "f", "groups": ["g", "h"], "attribute": "a", "flags": [],
-        "shard": {"index": index, "of": of}, **extra,
-    }  # fmt: skip
+        "fingerprint": "f",
+        "groups": ["g", "h"],
+        "attribute": "a",
+        "flags": [],
+        "shard": {"index": index, "of": of},
+        **extra,
+    }
     write_artefact(
         path, "scores", rows, ids, stage="evaluate", parameters=parameters or {"use": "drop"},
         seconds=index, extra={k: v for k, v in facts.items() if v is not None},

@@ -59,9 +59,13 @@ def chain(tmp_path_factory) -> Path:
     write_geco(folder)
     data, model = folder / "data.parquet", folder / "ola" / "0"
     prepare(
-        data, use="geco_nonbinary_all", params={"verify": False}, data_dir=folder,
-        dataset_id="nonbinary", download=False,
-    )  # fmt: skip
+        data,
+        use="geco_nonbinary_all",
+        params={"verify": False},
+        data_dir=folder,
+        dataset_id="nonbinary",
+        download=False,
+    )
     finetune_cell(
         data, model, folder / "predictions.parquet",
         model={"init": "scratch", "architecture": "ola", "size": {"hidden_size": 16}},
@@ -78,9 +82,10 @@ def chain(tmp_path_factory) -> Path:
     test_cell(folder / "scores.parquet", folder / "tests.parquet", statistics={"resamples": 50})
     bias_cell(data, folder / "predictions.parquet", folder / "bias.parquet", resamples=50)
     control_cells(
-        [folder / "scores.parquet"], folder / "control.parquet",
+        [folder / "scores.parquet"],
+        folder / "control.parquet",
         repeats=20,
-    )  # fmt: skip
+    )
     return folder
 
 

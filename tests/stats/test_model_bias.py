@@ -63,9 +63,7 @@ def naive(labels, predicted, probabilities, groups, order, classes, pairs=None):
         for title in classes:
             gaps = [result[f"{rate}_gap", a, b, title][0] for rate in ("tpr", "tnr")]
             worst = math.nan if any(map(math.isnan, gaps)) else max(map(abs, gaps))
-            result["equalised_odds_gap", a, b, title] = (
-                worst, sum(r[3] in (a, b) for r in rows)
-            )  # fmt: skip
+            result["equalised_odds_gap", a, b, title] = (worst, sum(r[3] in (a, b) for r in rows))
         for title in ("", *classes):
             values = [r[2][classes.index(title) if title else r[0]] for r in rows]
             sets = defaultdict(lambda: ([], []))
@@ -81,8 +79,9 @@ def naive(labels, predicted, probabilities, groups, order, classes, pairs=None):
             undefined = not both[0] or not both[1]
             result["apd", a, b, title] = (mean(gaps), len(gaps))
             result["apd_unpaired", a, b, title] = (
-                math.nan if undefined else best_pairing(*both), n
-            )  # fmt: skip
+                math.nan if undefined else best_pairing(*both),
+                n,
+            )
             result["apd_unpaired_by_chance", a, b, title] = (math.nan, n)  # nothing is drawn
             result["probability_gap", a, b, title] = (mean(both[0]) - mean(both[1]), n)
     if len(classes) == 2:
@@ -388,19 +387,26 @@ class TestDraws:
     def test_by_chance_of_all_permutations(self):
         # Two pairs: the groups of 0.1 and 0.4 may change places, and those of 0.2 and 0.8.
         given = {
-            "labels": [0] * 4, "predicted": [0, 1, 0, 1], "groups": ["b", "a", "b", "a"],
+            "labels": [0] * 4,
+            "predicted": [0, 1, 0, 1],
+            "groups": ["b", "a", "b", "a"],
             "probabilities": [[p, 1 - p] for p in (0.1, 0.4, 0.2, 0.8)],
-            "order": ("b", "a"), "classes": ("no", "yes"),
-        }  # fmt: skip
+            "order": ("b", "a"),
+            "classes": ("no", "yes"),
+        }
         values = np.array([0.1, 0.4, 0.2, 0.8])
         pairs = [
             best_pairing(x, y) for x, y in (([0.1, 0.2], [0.4, 0.8]), ([0.1, 0.8], [0.4, 0.2]))
         ]
-        every = [best_pairing(values[[i, j]], np.delete(values, [i, j]))
-                 for i, j in combinations(range(4), 2)]  # fmt: skip
+        every = [
+            best_pairing(values[[i, j]], np.delete(values, [i, j]))
+            for i, j in combinations(range(4), 2)
+        ]
         for sets, outcomes in (
-            (["s", "s", "t", "t"], pairs), (None, every), (["s", "t", "u", None], every)
-        ):  # fmt: skip
+            (["s", "s", "t", "t"], pairs),
+            (None, every),
+            (["s", "t", "u", None], every),
+        ):
             row = measured({**given, "pairs": sets}, resamples=4000)[
                 "apd_unpaired_by_chance", "b", "a", "no"
             ]
@@ -443,10 +449,13 @@ class TestDraws:
         three, two = sample(20, n_groups=3, matched=False), None
         kept = [i for i, group in enumerate(three["groups"]) if group != "d"]
         two = {
-            **three, "order": ("b", "a"),
-            **{name: [three[name][i] for i in kept]
-               for name in ("labels", "predicted", "probabilities", "groups")},
-        }  # fmt: skip
+            **three,
+            "order": ("b", "a"),
+            **{
+                name: [three[name][i] for i in kept]
+                for name in ("labels", "predicted", "probabilities", "groups")
+            },
+        }
         key = "apd_unpaired_by_chance", "b", "a", "yes"
         found = [measured(given, resamples=100)[key] for given in (three, two)]
         assert found[0] == found[1]
@@ -497,8 +506,11 @@ class TestDegenerate:
         given = {**sample(10), "labels": [1, 0] * 10}
         found = measured(given)
         for quantity, group, expected in (
-            ("tpr", "b", 0), ("tpr", "a", 1), ("tnr", "b", 1), ("tnr", "a", 0)
-        ):  # fmt: skip
+            ("tpr", "b", 0),
+            ("tpr", "a", 1),
+            ("tnr", "b", 1),
+            ("tnr", "a", 0),
+        ):
             row = found[quantity, group, "", "yes"]
             assert math.isnan(row.value) == bool(expected)
             assert row.n == (0 if expected else 10)
@@ -519,9 +531,10 @@ class TestDegenerate:
                 assert math.isnan(row.value), key
                 expected = "no_pairs" if key[0] == "apd" else "no_examples"
                 assert row.flags == (expected,), key
-        assert found["accuracy_gap", "b", "a", ""] == measured(sample(10))[
-            "accuracy_gap", "b", "a", ""
-        ]  # fmt: skip
+        assert (
+            found["accuracy_gap", "b", "a", ""]
+            == measured(sample(10))["accuracy_gap", "b", "a", ""]
+        )
 
     def test_without_sets_the_matched_form_says_so(self):
         row = measured(sample(10, matched=False))["apd", "b", "a", ""]

@@ -222,9 +222,12 @@ def row(n, significant, scheme="across_rows", test="mann_whitney", **more):
 class TestRates:
     def test_add_up_by_scheme_and_test(self):
         rows = [
-            row(20, 1), row(20, 3), row(0, 0), row(20, 0, scheme="within_sets"),
+            row(20, 1),
+            row(20, 3),
+            row(0, 0),
+            row(20, 0, scheme="within_sets"),
             row(10, 10, scheme="within_sets", test="wilcoxon"),
-        ]  # fmt: skip
+        ]
         found = control_rates(rows)
         assert [(r.scheme, r.test) for r in found] == [
             ("across_rows", "mann_whitney"),

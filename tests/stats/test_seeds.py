@@ -14,9 +14,12 @@ from exparity.stats import combine_p, summarise_seeds
 
 def row(p, d, alpha=0.05, **more):
     return {
-        "p": p, "cohens_d": d, "significant": p <= alpha,
-        "direction": 0 if d != d else int(np.sign(d)), **more,
-    }  # fmt: skip
+        "p": p,
+        "cohens_d": d,
+        "significant": p <= alpha,
+        "direction": 0 if d != d else int(np.sign(d)),
+        **more,
+    }
 
 
 class TestSummary:

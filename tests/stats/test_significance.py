@@ -14,9 +14,12 @@ NAN = math.nan
 
 def row(p, *, considerable=False, holm=False, bh=False, wilcoxon_p=NAN):
     return {
-        "p": p, "considerable": considerable, "significant_holm": holm, "significant_bh": bh,
+        "p": p,
+        "considerable": considerable,
+        "significant_holm": holm,
+        "significant_bh": bh,
         "wilcoxon_p": wilcoxon_p,
-    }  # fmt: skip
+    }
 
 
 # of five tests with a p-value: 3 significant, of them 1 considerable, 1 by Holm and 2 by BH
@@ -37,8 +40,12 @@ def control(scheme, test, n, significant):
 def test_counts_by_hand():
     shares = headline_shares(ROWS, alpha=0.05)
     assert {name: (share.hits, share.n) for name, share in shares.items()} == {
-        "plain": (3, 5), "considerable": (1, 5), "holm": (1, 5), "bh": (2, 5), "paired": (1, 3),
-    }  # fmt: skip
+        "plain": (3, 5),
+        "considerable": (1, 5),
+        "holm": (1, 5),
+        "bh": (2, 5),
+        "paired": (1, 3),
+    }
     assert list(shares) == list(HEADLINE)
     assert shares["plain"].share == 0.6
 
@@ -51,11 +58,13 @@ def test_without_corrections_or_sets_they_are_left_out():
 
 
 def test_each_stands_beside_its_own_control():
-    rates = control_rates([
-        control("across_rows", "mann_whitney", 100, 5),
-        control("within_sets", "mann_whitney", 100, 9),
-        control("within_sets", "wilcoxon", 0, 0),
-    ])  # fmt: skip
+    rates = control_rates(
+        [
+            control("across_rows", "mann_whitney", 100, 5),
+            control("within_sets", "mann_whitney", 100, 9),
+            control("within_sets", "wilcoxon", 0, 0),
+        ]
+    )
     shares = headline_shares(ROWS, alpha=0.05, controls=rates)
     assert shares["plain"].control.rate == 0.05
     assert {name for name, share in shares.items() if share.control is not None} == {"plain"}

@@ -123,8 +123,10 @@ class TestModels:
         (tmp_path / "mine" / "config.json").write_text("{}")
         folder = tmp_path / "mine"
         assert run("data", "fetch", "--models", folder) == (
-            0, f"{folder}: {folder} is a local folder, nothing to fetch\n", []
-        )  # fmt: skip
+            0,
+            f"{folder}: {folder} is a local folder, nothing to fetch\n",
+            [],
+        )
         assert hub.asked == []
 
     @pytest.mark.parametrize(
@@ -232,11 +234,12 @@ class TestConfig:
             file.write_text("{}")
         options = ["--configfile", path, "--data-dir", tmp_path]
         assert run("data", "check", "mine", *options)[:2] == (
-            0, "".join(
+            0,
+            "".join(
                 f"mine: {tmp_path}/geco/binary_gender_all/{split}.jsonl altered, as allowed\n"
                 for split in ("train", "test")
             ),
-        )  # fmt: skip
+        )
         assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
         assert run("data", "check", "geco_all", *options)[0] == 2
 
@@ -262,7 +265,8 @@ class TestConfig:
         path = configure(tmp_path / "c.yaml")
         code, _, err = run("data", "check", "pairs_al", "--configfile", path)
         assert (code, err) == (
-            2, ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"]
-        )  # fmt: skip
+            2,
+            ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"],
+        )
         code, _, err = run("data", "check", "--models")
         assert (code, err) == (2, ["exparity: --models goes with `exparity data fetch`"])

@@ -41,9 +41,7 @@ class TestPlan:
                      bytes=3000, data_bytes=1000),
             finished(TEST, 36.0, work_seconds=0.0),
         ]  # fmt: skip
-        planned = [
-            Job(LIME, 10, True), Job(LIME, 20, False), Job(TEST, 10, False)
-        ]  # fmt: skip
+        planned = [Job(LIME, 10, True), Job(LIME, 20, False), Job(TEST, 10, False)]
         made, shown = plan_of(planned, jobs)
         (explain, test), total = made.stages, made.total
         assert [stage.stage for stage in made.stages] == ["explain", "test"]

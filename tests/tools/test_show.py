@@ -32,14 +32,21 @@ def results(tmp_path_factory):
     make_study(folder, SETTINGS, pairs=12)
     options = options_of(SETTINGS)
     rows = [
-        {**row, "significant_holm": row["significant"] and i % 3 == 0,
-         "significant_bh": row["significant"] and i % 3 < 2}
+        {
+            **row,
+            "significant_holm": row["significant"] and i % 3 == 0,
+            "significant_bh": row["significant"] and i % 3 < 2,
+        }
         for i, row in enumerate(gather(folder, options).rows)
-    ]  # fmt: skip
+    ]
     write_artefact(
-        folder / "report" / "disparity.parquet", "disparity", rows, {}, stage="report",
+        folder / "report" / "disparity.parquet",
+        "disparity",
+        rows,
+        {},
+        stage="report",
         parameters=options,
-    )  # fmt: skip
+    )
     return folder
 
 
@@ -131,8 +138,9 @@ class TestPlainText:
         assert lines[1] == "8 tests: 1 dataset, 2 models, 1 seed, 2 methods, 2 metrics"
         cells = tables(lines)
         assert {(d, k) for d, _, _, k in cells} == {
-            ("data_1", "comprehensiveness"), ("data_1", "sufficiency")
-        }  # fmt: skip
+            ("data_1", "comprehensiveness"),
+            ("data_1", "sufficiency"),
+        }
         assert all(re.match(r"[01]/1 ", cell) for cell in cells.values())
 
     def test_columns_keep_the_order_of_the_config(self, results, shown):
@@ -217,9 +225,12 @@ class TestTerminal:
     def test_nothing_is_wider_than_the_terminal_and_nothing_is_lost(self, width):
         names = ("integrated_gradients_x_input", "lime")
         metrics = ("soft_comprehensiveness", "gini", "sensitivity", "sparsity")
-        rows = [row("bert_scratch", x, y, seed, d) for x in names
-                for y, d in zip(metrics, (-1.25, 0.75, 11.5, 0.25), strict=True)
-                for seed in range(12)]  # fmt: skip
+        rows = [
+            row("bert_scratch", x, y, seed, d)
+            for x in names
+            for y, d in zip(metrics, (-1.25, 0.75, 11.5, 0.25), strict=True)
+            for seed in range(12)
+        ]
         text = plain(printed(rows, width))
         assert max(map(len, text.splitlines())) <= width
         for effect in ("−1.25", "+0.75", "+11.50", "+0.25"):
@@ -251,8 +262,10 @@ class TestTerminal:
         assert "first group higher" in plain(printed(several, 200))
 
     def test_gaps_flags_and_odd_effects(self):
-        rows = [row("m", "x", "k", d=float("inf"), flags=["no_variance"]),
-                row("m", "y", "l", d=float("nan"), significant=False, p=float("nan"))]  # fmt: skip
+        rows = [
+            row("m", "x", "k", d=float("inf"), flags=["no_variance"]),
+            row("m", "y", "l", d=float("nan"), significant=False, p=float("nan")),
+        ]
         lines = plain(printed(rows, 80)).splitlines()
         assert "  x  1/1 +∞*  –" in [line.rstrip() for line in lines]
         assert "  y  –        0/1" in [line.rstrip() for line in lines]
@@ -276,8 +289,10 @@ class TestCommand:
         kept = {k: v for k, v in os.environ.items() if k not in ("NO_COLOR", "FORCE_COLOR")}
         return subprocess.run(
             [sys.executable, "-m", "exparity", "show", *map(str, arguments)],
-            capture_output=True, check=False, env={**kept, **environment},
-        )  # fmt: skip
+            capture_output=True,
+            check=False,
+            env={**kept, **environment},
+        )
 
     def test_piped_text_is_plain(self, results):
         found = self.run(results, "--metric", "sufficiency", "--method", "gradient", "--seed", "0")

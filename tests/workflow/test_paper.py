@@ -17,9 +17,13 @@ pytestmark = pytest.mark.workflow
 
 HERE = Path(__file__).parent
 METHODS = [
-    "gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input", "lime",
+    "gradient",
+    "gradient_x_input",
+    "integrated_gradients",
+    "integrated_gradients_x_input",
+    "lime",
     "shap",
-]  # fmt: skip
+]
 METRICS = [
     "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
     "sparsity", "sensitivity",

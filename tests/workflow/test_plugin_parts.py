@@ -209,8 +209,9 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     assert "mended" in page
     with (finished.results / "report" / "tables" / "lengths.csv").open() as file:
         assert {row["group"]: row["texts"] for row in csv.DictReader(file)} == {
-            "female": "40", "male": "40"
-        }  # fmt: skip
+            "female": "40",
+            "male": "40",
+        }
 
     # An option runs what it concerns again, and nothing beside it.
     finished.configure(**{**config, "analyses": {**config["analyses"], "length": {"at_least": 3}}})

@@ -108,9 +108,13 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
     shards = copy.results / "shards"
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
         run = subprocess.Popen(
-            copy.command("--cores", "1"), cwd=copy.root, env=environment,
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
-        )  # fmt: skip
+            copy.command("--cores", "1"),
+            cwd=copy.root,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+        )
         known = len(listed.read_text().splitlines())
         try:
             wait(

@@ -115,18 +115,26 @@ def _disparity(study: Study, table: Table) -> Export:
             higher = {1: table.group_a, -1: table.group_b, 0: None}[cell.direction]
             rows.append(
                 {
-                    "dataset": table.dataset, "model": model, "method": method, "metric": metric,
-                    "group_a": table.group_a, "group_b": table.group_b,
-                    "significant_runs": cell.significant, "total_runs": cell.total,
-                    "mean_cohens_d": cell.mean_d, "considerable": cell.considerable,
-                    "higher_group": higher, "flags": list(cell.flags),
-                    "significant_runs_holm": cell.holm, "significant_runs_bh": cell.bh,
+                    "dataset": table.dataset,
+                    "model": model,
+                    "method": method,
+                    "metric": metric,
+                    "group_a": table.group_a,
+                    "group_b": table.group_b,
+                    "significant_runs": cell.significant,
+                    "total_runs": cell.total,
+                    "mean_cohens_d": cell.mean_d,
+                    "considerable": cell.considerable,
+                    "higher_group": higher,
+                    "flags": list(cell.flags),
+                    "significant_runs_holm": cell.holm,
+                    "significant_runs_bh": cell.bh,
                     "mean_cohens_d_all": cell.summary.mean_d,
                     "sd_cohens_d_all": cell.summary.sd_d,
                     "share_same_sign": cell.summary.same_sign,
                     "combined_p": cell.summary.combined_p,
                 }
-            )  # fmt: skip
+            )
     name = study.display("dataset", table.dataset)
     return Export(
         table.name,
@@ -142,15 +150,22 @@ def bias_export(study: Study, table: BiasTable) -> Export:
     """Return a table of model bias: those lines too that the page does not show."""
     rows = [
         {
-            "dataset": table.dataset, "model": model, "quantity": line.quantity,
-            "class": line.class_name, "group": line.group, "group_b": line.group_b,
-            "mean": cell.mean, "sd": cell.sd, "runs": cell.runs,
-            "undefined_runs": cell.undefined, "collapsed_runs": cell.collapsed,
+            "dataset": table.dataset,
+            "model": model,
+            "quantity": line.quantity,
+            "class": line.class_name,
+            "group": line.group,
+            "group_b": line.group_b,
+            "mean": cell.mean,
+            "sd": cell.sd,
+            "runs": cell.runs,
+            "undefined_runs": cell.undefined,
+            "collapsed_runs": cell.collapsed,
         }
         for model in table.models
         for line in table.lines
         for cell in (table.cells[line, model],)
-    ]  # fmt: skip
+    ]
     return Export(
         table.name,
         f"Model bias on {study.display('dataset', table.dataset)}",
@@ -164,9 +179,14 @@ def bias_export(study: Study, table: BiasTable) -> Export:
 def _accuracy(study: Study) -> list[dict[str, Any]]:
     return [
         {
-            "dataset": a.dataset, "model": a.model, "seed": a.seed, "group": group,
-            "accuracy": value, "n_all": a.n, "collapsed": a.collapsed,
+            "dataset": a.dataset,
+            "model": a.model,
+            "seed": a.seed,
+            "group": group,
+            "accuracy": value,
+            "n_all": a.n,
+            "collapsed": a.collapsed,
         }
         for a in study.accuracies
         for group, value in {"": a.overall, **a.by_group}.items()
-    ]  # fmt: skip
+    ]

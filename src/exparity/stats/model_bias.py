@@ -163,9 +163,11 @@ def _checked(
     if not n:
         raise InputError("there are no predictions")
     for name, other in (
-        ("predicted classes", predicted), ("probabilities", probabilities), ("groups", groups),
+        ("predicted classes", predicted),
+        ("probabilities", probabilities),
+        ("groups", groups),
         ("pairs", pairs),
-    ):  # fmt: skip
+    ):
         if other is not None and len(other) != n:
             raise InputError(f"{n} labels but {len(other)} {name}")
     for i, row in enumerate(probabilities):

@@ -161,9 +161,14 @@ def _pairs(
             continue
         blank = (0,) * len(one.words)
         places = zip(
-            one.words, other.words, one.rationale or blank, other.rationale or blank,
-            values[one.example_id], values[other.example_id], strict=False,
-        )  # fmt: skip
+            one.words,
+            other.words,
+            one.rationale or blank,
+            other.rationale or blank,
+            values[one.example_id],
+            values[other.example_id],
+            strict=False,
+        )
         for word_a, word_b, mark_a, mark_b, value_a, value_b in places:
             if mark_a or mark_b:
                 yield WordPair(match, word_a, word_b, float(value_a), float(value_b))

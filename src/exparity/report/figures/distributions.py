@@ -193,10 +193,15 @@ def distributions_panel(
     for x, note in enumerate(notes):
         if note is not None:
             axes.annotate(
-                note[0], (x, 1), xycoords=("data", "axes fraction"), xytext=(0, 2),
-                textcoords="offset points", ha="center", size=5,
+                note[0],
+                (x, 1),
+                xycoords=("data", "axes fraction"),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                size=5,
                 weight="bold" if note[1] else "normal",
-            )  # fmt: skip
+            )
     axes.set_xlim(-0.5, len(places) - 0.5)
     axes.grid(axis="y")
     without_line(axes, "x")
@@ -217,9 +222,13 @@ def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:
     colour = GROUP_COLOURS[i % len(GROUP_COLOURS)]
     if spread.at[0] < spread.at[-1]:
         axes.fill_betweenx(
-            spread.at, *sides, facecolor=tint(colour, 0.25), edgecolor=colour, linewidth=0.5,
+            spread.at,
+            *sides,
+            facecolor=tint(colour, 0.25),
+            edgecolor=colour,
+            linewidth=0.5,
             hatch=GROUP_HATCHES[i % len(GROUP_HATCHES)],
-        )  # fmt: skip
+        )
     else:
         axes.plot([np.min(sides[0]), np.max(sides[1])], [spread.at[0]] * 2, color=colour, lw=1)
     box = 0.045 if half else 0.06
@@ -228,8 +237,14 @@ def _violin(axes: Axes, spread: Spread, x: float, i: int, n: int) -> None:
     axes.fill_between(
         [centre - box, centre + box], q1, q3, facecolor="white", edgecolor=BLACK, lw=0.5, zorder=4
     )
-    axes.plot([centre - box, centre + box], [median] * 2, color=BLACK, lw=1.2, zorder=5,
-              solid_capstyle="butt")  # fmt: skip
+    axes.plot(
+        [centre - box, centre + box],
+        [median] * 2,
+        color=BLACK,
+        lw=1.2,
+        zorder=5,
+        solid_capstyle="butt",
+    )
 
 
 def group_marks(groups: Sequence[str]) -> list[Any]:

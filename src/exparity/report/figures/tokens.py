@@ -29,9 +29,14 @@ def tokens_panel(axes: Axes, explanation: Explanation) -> None:
         (~special & (scores < 0), VERMILION, "////"),
     ):
         axes.bar(
-            x[mask], scores[mask], 0.8, color=tint(colour, 0.75), edgecolor=GREY, linewidth=0.4,
+            x[mask],
+            scores[mask],
+            0.8,
+            color=tint(colour, 0.75),
+            edgecolor=GREY,
+            linewidth=0.4,
             hatch=hatch,
-        )  # fmt: skip
+        )
     tokens = [visible(token) for token in token_texts(explanation.tokens)]
     axes.set_xticks(x, tokens, rotation=60, ha="right", rotation_mode="anchor")
     rationale, words = explanation.rationale, explanation.word_ids

@@ -14,11 +14,36 @@ from exparity.stats.seeds import count_seeds
 
 CORRECTIONS = {"raw": "significant", "holm": "significant_holm", "bh": "significant_bh"}
 _COLUMNS = (
-    "seed", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "mean_difference", "U", "p",
-    "p_holm", "p_bh", "significant", "significant_holm", "significant_bh", "cohens_d", "d_ci_low",
-    "d_ci_high", "considerable", "rank_biserial", "n_pairs", "wilcoxon_p", "d_z", "n_undefined",
-    "n_examples", "test_accuracy", "flags", "omnibus_p", "friedman_p",
-)  # fmt: skip
+    "seed",
+    "n_a",
+    "n_b",
+    "mean_a",
+    "mean_b",
+    "sd_a",
+    "sd_b",
+    "mean_difference",
+    "U",
+    "p",
+    "p_holm",
+    "p_bh",
+    "significant",
+    "significant_holm",
+    "significant_bh",
+    "cohens_d",
+    "d_ci_low",
+    "d_ci_high",
+    "considerable",
+    "rank_biserial",
+    "n_pairs",
+    "wilcoxon_p",
+    "d_z",
+    "n_undefined",
+    "n_examples",
+    "test_accuracy",
+    "flags",
+    "omnibus_p",
+    "friedman_p",
+)
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:

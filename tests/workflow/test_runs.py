@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import shutil
+import subprocess
+import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -24,6 +26,23 @@ def peak_share(scores, content_mask, *, power: float = 1.0):
     """Largest normalised attribution."""
     return np.max(np.abs(np.where(content_mask, scores, 0.0)) ** power, axis=1)
 '''
+
+
+def test_the_quickstart_shows_what_the_demo_runs(checkout, repository):
+    page = (repository / "docs" / "quickstart.md").read_text()
+    table = page[page.index("job         count") : page.index("```", page.index("total  "))]
+    flags = ("-n", "-q", "rules", "--cores", "1")
+    default = ("--configfile", str(repository / "config" / "config.yaml"))
+    run = subprocess.run(
+        [sys.executable, "-m", "snakemake", *flags, *default],
+        cwd=checkout.root,
+        env=checkout.environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert table in run.stdout + run.stderr
+    assert f"Its {table.split()[-1]} jobs" in (repository / "README.md").read_text()
 
 
 def test_a_run_fills_every_artefact(baseline):

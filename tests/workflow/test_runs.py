@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -31,16 +29,7 @@ def peak_share(scores, content_mask, *, power: float = 1.0):
 def test_the_quickstart_shows_what_the_demo_runs(checkout, repository):
     page = (repository / "docs" / "quickstart.md").read_text()
     table = page[page.index("job         count") : page.index("```", page.index("total  "))]
-    flags = ("-n", "-q", "rules", "--cores", "1")
-    default = ("--configfile", str(repository / "config" / "config.yaml"))
-    run = subprocess.run(
-        [sys.executable, "-m", "snakemake", *flags, *default],
-        cwd=checkout.root,
-        env=checkout.environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
+    run = checkout.snakemake("-n", "-q", "rules", "--configfile", "config/config.yaml")
     assert table in run.stdout + run.stderr
     assert f"Its {table.split()[-1]} jobs" in (repository / "README.md").read_text()
 

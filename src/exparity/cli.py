@@ -130,14 +130,18 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
         call.run()
 
 
-def run() -> None:
+def run(at_end: Callable[[], object] = lambda: None) -> None:
     """Run the command line as a process of its own.
 
     A job of a second must not spend half of it on garbage collection while modules load, or on
     taking torch's modules down again at the end.
+
+    Args:
+        at_end: called when the command has ended.
     """
     gc.set_threshold(100_000, 50, 100)
     code = main()
+    at_end()
     logging.shutdown()
     sys.stdout.flush()
     sys.stderr.flush()

@@ -16,6 +16,7 @@ try:
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
     from exparity.tools.data import fetch
+    from exparity.warm.start import start_server
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:
         raise WorkflowError(
@@ -88,6 +89,8 @@ onstart:
     hold(Path(RESULTS, ".exparity.lock"), f"the results folder {RESULTS}")
     cancel_leftovers()
     EXPERIMENT.write_grid()
+    if not workflow.non_local_exec:
+        start_server()
     limiter = workflow.scheduler.job_rate_limiter
     # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another one a
     # second later, and every job that ends begins such a chain: after some hundred jobs the rounds take

@@ -1,0 +1,107 @@
+"""What a process is given by the one that starts it, and what of it a worker can take over."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import sys
+from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
+from pathlib import Path
+from typing import Any
+
+import exparity
+
+# Libraries look at these when they are used, if ever; all others may be read by an import.
+READ_LATE = frozenset(
+    {"_", "SHLVL", "PWD", "OLDPWD", "TMP", "TMPDIR", "TEMP", "TEMPDIR", "COLUMNS", "LINES"}
+)
+_NAMESPACES = ("cgroup", "ipc", "mnt", "net", "pid", "user", "uts")
+_LIMITS = [getattr(resource, name) for name in dir(resource) if name.startswith("RLIMIT_")]
+FORWARDED = (
+    signal.SIGINT,
+    signal.SIGTERM,
+    signal.SIGHUP,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGALRM,
+)
+
+
+def identity() -> dict[str, Any]:
+    """Return what the server and the process of a job must have in common."""
+    return {
+        "Python": [sys.executable, list(sys.flags), sys._xoptions, sys.warnoptions],
+        "import path": [exparity.__file__, sys.path[1:]],
+        "user": [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
+        "cgroup": Path("/proc/self/cgroup").read_text(encoding="utf-8"),
+        "namespace": [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES],
+        "environment": {k: v for k, v in os.environ.items() if k not in READ_LATE},
+    }
+
+
+def settings() -> dict[str, Any]:
+    """Return what a worker takes over from the process of its job."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return {
+        "argv": sys.argv,
+        "path": sys.path,
+        "environment": dict(os.environ),
+        "folder": os.getcwd(),
+        "umask": mask,
+        "limits": {limit: resource.getrlimit(limit) for limit in _LIMITS},
+        "niceness": os.getpriority(os.PRIO_PROCESS, 0),
+        "cores": sorted(os.sched_getaffinity(0)),
+        "ignored": [number for number in FORWARDED if signal.getsignal(number) == signal.SIG_IGN],
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+    }
+
+
+def out_of_reach(wanted: dict[str, Any]) -> str:
+    """Return which setting a fork of this process could not take over; empty if it can all."""
+    for limit, (_, hard) in wanted["limits"].items():
+        own = resource.getrlimit(int(limit))[1]
+        if own != resource.RLIM_INFINITY and (hard == resource.RLIM_INFINITY or hard > own):
+            return "limit"
+    if wanted["niceness"] < os.getpriority(os.PRIO_PROCESS, 0):
+        return "priority"
+    return ""
+
+
+def take_over(wanted: dict[str, Any], files: list[int]) -> None:
+    """Give this process the settings of another, and its standard input, output and error."""
+    for number, file in enumerate(files):
+        os.dup2(file, number)
+        os.close(file)
+    os.chdir(wanted["folder"])
+    os.umask(wanted["umask"])
+    for limit, pair in wanted["limits"].items():
+        resource.setrlimit(int(limit), tuple(pair))
+    os.setpriority(os.PRIO_PROCESS, 0, wanted["niceness"])
+    os.sched_setaffinity(0, wanted["cores"])
+    os.environ.clear()
+    os.environ.update(wanted["environment"])
+    sys.argv, sys.path[:] = wanted["argv"], wanted["path"]
+    sys.stdin, sys.stdout, sys.stderr = map(_reopened, (sys.stdin, sys.stdout, sys.stderr))
+    for number in FORWARDED:
+        signal.signal(number, signal.SIG_IGN if number in wanted["ignored"] else signal.SIG_DFL)
+    if signal.SIGINT not in wanted["ignored"]:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_SETMASK, wanted["blocked"])
+
+
+def _reopened(stream: Any) -> TextIOWrapper:
+    """Return a standard stream for the file that its number stands for now, made as Python does."""
+    number, writes = stream.fileno(), stream.writable()
+    raw = FileIO(number, "w" if writes else "r", closefd=False)
+    unbuffered = stream.write_through
+    file = raw if unbuffered and writes else BufferedWriter(raw) if writes else BufferedReader(raw)
+    return TextIOWrapper(
+        file,  # type: ignore[arg-type]
+        encoding=stream.encoding,
+        errors=stream.errors,
+        line_buffering=writes and not unbuffered and (number == 2 or raw.isatty()),
+        write_through=unbuffered,
+    )

@@ -1,0 +1,73 @@
+"""Starts the server of a run."""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SWITCH = "EXPARITY_WARM"
+# Snakemake sets these for each job to its threads, which are one in all rules.
+_THREADS = (
+    "OMP_NUM_THREADS",
+    "GOTO_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | None:
+    """Start a server for the jobs that this process is going to start; it ends with the process.
+
+    Its socket is named to jobs in the environment; ``EXPARITY_WARM=0`` there starts none. Where
+    there can be none, jobs run as they do without.
+
+    Args:
+        job: ``module:function`` that does what the command line of a job says.
+
+    Returns:
+        The server, or None.
+    """
+    if os.environ.get(SWITCH) == "0":
+        return None
+    if not hasattr(os, "pidfd_open"):
+        print("exparity: warm workers need Linux 5.3; every job starts anew", file=sys.stderr)
+        return None
+    folder = Path(tempfile.mkdtemp(prefix="exparity-"))  # only its owner may look into it
+    os.environ[SWITCH] = str(folder / "warm")
+    try:
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(os.environ[SWITCH])
+            listener.listen(128)
+            server = subprocess.Popen(
+                [sys.executable, "-m", "exparity.warm.server", str(listener.fileno()), job],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                pass_fds=[listener.fileno()],
+                env={**os.environ, **dict.fromkeys(_THREADS, "1")},
+            )
+    except OSError as error:
+        del os.environ[SWITCH]
+        shutil.rmtree(folder, ignore_errors=True)
+        print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
+        return None
+    atexit.register(end_server, server, folder)
+    return server
+
+
+def end_server(server: subprocess.Popen[bytes], folder: Path) -> None:
+    """Have a server end once its last job has, and leave no socket behind."""
+    assert server.stdin is not None
+    server.stdin.close()
+    try:
+        server.wait(5)
+    except subprocess.TimeoutExpired:  # jobs of a killed run go on until their end
+        return
+    shutil.rmtree(folder, ignore_errors=True)

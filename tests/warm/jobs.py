@@ -1,0 +1,73 @@
+"""Jobs for a server: what a process sees of itself, and several ways to end."""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import sys
+import time
+
+
+def portrait():
+    known = "colorsys" in sys.modules
+    facts = {
+        "argv": sys.argv[1:],
+        "folder": os.getcwd(),
+        "umask": os.umask(0o022),
+        "environment": dict(os.environ),
+        "path": sys.path,
+        "limits": [resource.getrlimit(n) for n in (resource.RLIMIT_AS, resource.RLIMIT_NOFILE)],
+        "niceness": os.getpriority(os.PRIO_PROCESS, 0),
+        "cores": sorted(os.sched_getaffinity(0)),
+        "blocked": sorted(signal.pthread_sigmask(signal.SIG_BLOCK, ())),
+        "handlers": [str(signal.getsignal(n)) for n in (2, 1, 15, 10)],
+        "stdin": sys.stdin.read(),
+        "streams": [
+            [file.encoding, file.errors, file.line_buffering, file.isatty()]
+            for file in (sys.stdin, sys.stdout, sys.stderr)
+        ],
+    }
+    print(json.dumps(facts))
+    print("seen before:", known, file=sys.stderr)
+
+
+def sleep():
+    print("ready", os.getpid(), flush=True)
+    time.sleep(60)
+
+
+def trap():
+    def tell(number, frame):
+        print("got", number, flush=True)
+        sys.exit(7)
+
+    signal.signal(signal.SIGTERM, tell)
+    sleep()
+
+
+def fail():
+    raise ValueError("wrong")
+
+
+def leave():
+    sys.exit(json.loads(sys.argv[2]))
+
+
+def hold():
+    block = bytearray(200_000_000)
+    sleep()
+    del block
+
+
+def imports():
+    print("lime" in sys.modules, flush=True)
+    import lime  # noqa: F401
+
+
+def run(at_end=lambda: None):
+    globals()[sys.argv[1]]()
+    at_end()
+    sys.stdout.flush()
+    os._exit(0)

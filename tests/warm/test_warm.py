@@ -1,0 +1,250 @@
+"""A job in a worker behaves as one in a process of its own."""
+
+from __future__ import annotations
+
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from exparity.warm import start
+
+HERE = Path(__file__).parent
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
+
+
+@contextmanager
+def standard_error(path):
+    """Have processes that start meanwhile write their errors to a file."""
+    before = os.dup(2)
+    with path.open("w") as file:
+        os.dup2(file.fileno(), 2)
+    yield
+    os.dup2(before, 2)
+    os.close(before)
+
+
+@pytest.fixture
+def server(tmp_path, monkeypatch):
+    """A server as a run starts it, for the jobs beside this file."""
+    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(start.atexit, "register", lambda *_: None)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), *sys.path[1:]]))
+    monkeypatch.setenv("EXPARITY_WARM", "")
+    for name in start._THREADS:
+        monkeypatch.setenv(name, "1")
+    os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
+    with standard_error(tmp_path / "server.txt"):
+        process = start.start_server("jobs:run")
+    yield process
+    start.end_server(process, Path(os.environ["EXPARITY_WARM"]).parent)
+    assert process.poll() is not None
+    assert list(tmp_path.glob("exparity-*")) == []
+
+
+def begin(*arguments, warm=True, **how):
+    environment = {**os.environ, **how.pop("env", {})}
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "client.py"), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment if warm else {**environment, "EXPARITY_WARM": "0"},
+        **how,
+    )
+
+
+def result(*arguments, stdin="", **how):
+    job = begin(*arguments, **how)
+    output, errors = job.communicate(stdin, timeout=60)
+    return job.returncode, output, errors
+
+
+def worker_of(job):
+    """The process that a job says to run in, once it does."""
+    word, number = job.stdout.readline().split()
+    assert word == "ready"
+    return psutil.Process(int(number))
+
+
+def is_gone(process):
+    deadline = time.monotonic() + 60
+    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    return True
+
+
+def narrow():
+    """What a batch system may set for a job."""
+    os.umask(0o027)
+    os.nice(3)
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:1])
+    resource.setrlimit(resource.RLIMIT_NOFILE, (200, 300))
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGUSR1])
+
+
+@pytest.mark.usefixtures("server")
+class TestSame:
+    @pytest.mark.parametrize("before", [lambda: None, narrow])
+    def test_a_worker_looks_like_a_process_of_its_own(self, before, tmp_path):
+        folder = tmp_path / "elsewhere"
+        folder.mkdir()
+        arguments = ("portrait", "--x", "é")
+        how = {"stdin": "typed", "cwd": folder, "preexec_fn": before, "env": {"TMPDIR": "/tmp"}}
+        code, output, errors = result(*arguments, **how)
+        expected = result(*arguments, warm=False, **how)
+        assert (code, output.replace(os.environ["EXPARITY_WARM"], "0"), errors) == expected
+        assert '"typed"' in output
+
+    @pytest.mark.parametrize("end", ["0", "3", "null", '"it ended"'])
+    def test_ends(self, end):
+        assert result("leave", end) == result("leave", end, warm=False)
+
+    def test_an_exception(self):
+        code, output, errors = result("fail")
+        assert (code, output) == (1, "")
+        assert errors.splitlines()[-1] == "ValueError: wrong"
+
+    def test_many_at_once(self):
+        jobs = [begin("leave", str(number)) for number in range(8)]
+        assert [job.communicate(timeout=60) for job in jobs] == [("", "")] * 8
+        assert [job.returncode for job in jobs] == list(range(8))
+
+
+@pytest.mark.usefixtures("server")
+class TestSignals:
+    def test_a_signal_reaches_the_worker_once(self):
+        job = begin("trap")
+        worker = worker_of(job)
+        job.send_signal(signal.SIGTERM)
+        assert job.communicate(timeout=60)[0] == "got 15\n"
+        assert job.returncode == 7
+        assert is_gone(worker)
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGUSR1, signal.SIGKILL])
+    def test_a_signal_that_ends_the_worker_ends_the_job(self, number):
+        job = begin("sleep")
+        worker_of(job).send_signal(number)
+        job.communicate(timeout=60)
+        assert job.returncode == -number
+
+    def test_no_worker_outlives_its_job(self):
+        job = begin("sleep")
+        worker = worker_of(job)
+        job.kill()
+        job.communicate()
+        assert is_gone(worker)
+
+    def test_an_interrupt_of_the_whole_group_ends_the_job_and_no_server(self, server):
+        job = begin("sleep", start_new_session=True)
+        worker = worker_of(job)
+        os.killpg(job.pid, signal.SIGINT)
+        server.send_signal(signal.SIGINT)  # it is of the terminal's group
+        errors = job.communicate(timeout=60)[1]
+        assert errors.splitlines()[-1] == "KeyboardInterrupt"
+        assert is_gone(worker)
+        assert result("leave", "4")[0] == 4
+
+
+class TestServer:
+    def test_jobs_of_a_killed_server_run_where_they_are(self, server):
+        job = begin("trap")
+        worker = worker_of(job)
+        server.kill()
+        assert job.stdout.readline() == "cold\n"
+        assert is_gone(worker)
+        assert worker_of(job).pid == job.pid
+        job.send_signal(signal.SIGTERM)
+        assert job.communicate(timeout=60)[0] == "got 15\n"
+        assert result("leave", "3")[:2] == (3, "cold\n")
+
+    def test_it_ends_with_the_run_after_its_last_job(self, server):
+        job = begin("trap")
+        worker_of(job)
+        server.stdin.close()
+        assert result("leave", "3")[:2] == (3, "cold\n")
+        assert server.poll() is None
+        job.send_signal(signal.SIGTERM)
+        assert job.communicate(timeout=60)[0] == "got 15\n"
+        assert job.returncode == 7
+        assert server.wait(60) == 0
+
+    def test_only_its_owner_gets_to_it(self, server):
+        folder = Path(os.environ["EXPARITY_WARM"]).parent
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    @pytest.mark.parametrize(
+        ("how", "reason"),
+        [
+            ({"env": {"OMP_NUM_THREADS": "2"}}, "another environment (OMP_NUM_THREADS)"),
+            ({"env": {"PYTHONWARNINGS": "ignore"}}, "another Python"),
+            ({"preexec_fn": lambda: os.setgroups([1])}, "another user"),
+        ],
+    )
+    def test_what_it_cannot_serve_runs_where_it_is(self, how, reason, server, tmp_path):
+        for _ in range(2):
+            assert result("leave", "5", **how)[:2] == (5, "cold\n")
+        assert result("leave", "5")[:2] == (5, "")
+        line = f"exparity: jobs that cannot be served warm run as without: {reason}\n"
+        assert (tmp_path / "server.txt").read_text() == line  # once
+
+    def test_it_imports_what_jobs_import(self, server):
+        outputs = []
+        deadline = time.monotonic() + 120
+        while "True\n" not in outputs:  # the server answers first, and imports then
+            assert time.monotonic() < deadline
+            outputs.append(result("imports")[1])
+        assert outputs[0] == "False\n"
+
+
+def test_it_can_be_switched_off(monkeypatch):
+    monkeypatch.setenv("EXPARITY_WARM", "0")
+    assert start.start_server() is None
+    assert os.environ["EXPARITY_WARM"] == "0"
+
+
+def test_a_platform_without_it_is_told(monkeypatch, capsys):
+    monkeypatch.setenv("EXPARITY_WARM", "")
+    monkeypatch.delattr(os, "pidfd_open")
+    assert start.start_server() is None
+    assert (
+        capsys.readouterr().err == "exparity: warm workers need Linux 5.3; every job starts anew\n"
+    )
+    assert os.environ["EXPARITY_WARM"] == ""
+
+
+def test_a_folder_without_room_for_a_socket_is_told(monkeypatch, capsys, tmp_path):
+    monkeypatch.setenv("EXPARITY_WARM", "")
+    deep = tmp_path / ("x" * 120)
+    deep.mkdir()
+    monkeypatch.setattr(start.tempfile, "tempdir", str(deep))
+    assert start.start_server() is None
+    assert "no warm workers, every job starts anew" in capsys.readouterr().err
+    assert list(deep.iterdir()) == []
+
+
+def test_killing_the_run_ends_its_server(tmp_path):
+    code = (
+        "import time; from exparity.warm.start import start_server\n"
+        "print(start_server('jobs:run').pid, flush=True); time.sleep(60)"
+    )
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path[1:]])}
+    environment |= {"TMPDIR": str(tmp_path), "EXPARITY_WARM": ""}
+    run = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
+    server = psutil.Process(int(run.stdout.readline()))
+    run.kill()
+    run.communicate()
+    assert is_gone(server)
+    assert list(tmp_path.iterdir()) == []

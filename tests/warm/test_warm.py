@@ -14,10 +14,13 @@ from pathlib import Path
 
 import psutil
 import pytest
+from snakemake.benchmark import BenchmarkRecord, BenchmarkTimer
 
+import exparity
 from exparity.warm import start
 
 HERE = Path(__file__).parent
+PATHS = os.pathsep.join([str(HERE), str(Path(exparity.__file__).parents[1])])
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
 
 
@@ -37,7 +40,8 @@ def server(tmp_path, monkeypatch):
     """A server as a run starts it, for the jobs beside this file."""
     monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(start.atexit, "register", lambda *_: None)
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(HERE), *sys.path[1:]]))
+    monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
+    monkeypatch.setenv("PYTHONPATH", PATHS)
     monkeypatch.setenv("EXPARITY_WARM", "")
     for name in start._THREADS:
         monkeypatch.setenv(name, "1")
@@ -200,6 +204,15 @@ class TestServer:
         line = f"exparity: jobs that cannot be served warm run as without: {reason}\n"
         assert (tmp_path / "server.txt").read_text() == line  # once
 
+    def test_snakemake_counts_the_memory_of_the_worker(self, server):
+        job = begin("hold")
+        worker = worker_of(job)
+        record = BenchmarkRecord()
+        BenchmarkTimer(job.pid, record).work()
+        worker.kill()
+        job.communicate()
+        assert 200 < record.max_rss < 1000  # MB
+
     def test_it_imports_what_jobs_import(self, server):
         outputs = []
         deadline = time.monotonic() + 120
@@ -240,7 +253,7 @@ def test_killing_the_run_ends_its_server(tmp_path):
         "import time; from exparity.warm.start import start_server\n"
         "print(start_server('jobs:run').pid, flush=True); time.sleep(60)"
     )
-    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(HERE), *sys.path[1:]])}
+    environment = {**os.environ, "PYTHONPATH": PATHS}
     environment |= {"TMPDIR": str(tmp_path), "EXPARITY_WARM": ""}
     run = subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=subprocess.PIPE)
     server = psutil.Process(int(run.stdout.readline()))

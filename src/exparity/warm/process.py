@@ -46,6 +46,7 @@ def settings() -> dict[str, Any]:
     mask = os.umask(0o077)
     os.umask(mask)
     return {
+        "process": os.getpid(),
         "argv": sys.argv,
         "path": sys.path,
         "environment": dict(os.environ),
@@ -99,7 +100,7 @@ def _reopened(stream: Any) -> TextIOWrapper:
     unbuffered = stream.write_through
     file = raw if unbuffered and writes else BufferedWriter(raw) if writes else BufferedReader(raw)
     return TextIOWrapper(
-        file,  # type: ignore[arg-type]
+        file,
         encoding=stream.encoding,
         errors=stream.errors,
         line_buffering=writes and not unbuffered and (number == 2 or raw.isatty()),

@@ -22,11 +22,12 @@ from typing import Any, NoReturn
 
 import exparity
 from exparity.warm import messages
+from exparity.warm.accounting import name_of
 from exparity.warm.process import READ_LATE, identity, out_of_reach, take_over
 
 _ROOT = str(Path(exparity.__file__).parent)
 log = logging.getLogger(__name__)
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
+_DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
 _PACKAGES = frozenset(
@@ -211,9 +212,11 @@ def _be_worker(
     """Do a job in this process, which was forked for it."""
     code = 1
     try:
-        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGKILL)
+        control = ctypes.CDLL(None).prctl
+        control(_DIE_WITH_PARENT, signal.SIGKILL)
         if os.getppid() != server:
             os._exit(1)
+        control(_SET_NAME, name_of(wanted["process"]).encode())
         os.setpgid(0, 0)
         before = set(sys.modules)
         take_over(wanted, files)

@@ -11,6 +11,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from exparity.warm.accounting import count_workers
+
 SWITCH = "EXPARITY_WARM"
 # Snakemake sets these for each job to its threads, which are one in all rules.
 _THREADS = (
@@ -59,6 +61,7 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
     atexit.register(end_server, server, folder)
+    count_workers(server.pid)
     return server
 
 

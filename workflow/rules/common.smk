@@ -15,6 +15,7 @@ try:
     from exparity.config.outdated import mark_outdated
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
+    from exparity.jobs.outcome import explain_failures, name_report
     from exparity.tools.data import fetch
     from exparity.warm.start import start_server
 except ModuleNotFoundError as error:
@@ -97,6 +98,14 @@ onstart:
     # a whole core. Nothing here starts jobs that fast. A limit that was asked for is kept.
     if limiter and (limiter.max_jobs, limiter.timespan) == (100, 1):
         workflow.scheduler.job_rate_limiter = None
+
+
+onsuccess:
+    name_report(workflow, f"{RESULTS}/report/index.html")
+
+
+onerror:
+    explain_failures(workflow)
 
 
 if not workflow.modifier.is_main_snakefile():

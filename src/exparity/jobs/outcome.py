@@ -1,0 +1,37 @@
+"""What a run says at its end: where the report is, or why jobs failed."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+_LINES = 5  # the message of an error is the last line of a log
+
+
+def name_report(workflow: Any, page: str) -> None:
+    """Name the report, if this run was to bring it up to date.
+
+    Args:
+        workflow: Snakemake's workflow, after its last job.
+        page: the report.
+    """
+    if any(page in job.output for job in workflow.dag.jobs):
+        print(f"exparity: the report is {page}", file=sys.stderr)
+
+
+def explain_failures(workflow: Any) -> None:
+    """Print the last lines of each failed job's log, where Snakemake was told not to.
+
+    Args:
+        workflow: Snakemake's workflow, after its last job.
+    """
+    if "RULES" not in {quiet.name for quiet in workflow.output_settings.quiet or ()}:
+        return
+    for failed in workflow.scheduler.failed:
+        for job in failed.jobs if failed.is_group() else [failed]:
+            for log in map(Path, job.log):
+                if log.is_file():
+                    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+                    last = "\n".join(f"    {line}" for line in lines[-_LINES:])
+                    print(f"exparity: {job.rule.name} failed, {log}:\n{last}", file=sys.stderr)

@@ -17,6 +17,7 @@ pytestmark = pytest.mark.contract
 LAYERS = [
     {"resources"},
     {"core"},
+    {"warm"},
     {"interface"},
     {"artefacts"},
     {"data"},

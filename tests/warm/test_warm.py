@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import resource
 import signal
+import socket
 import stat
 import subprocess
 import sys
@@ -246,6 +247,21 @@ def test_a_folder_without_room_for_a_socket_is_told(monkeypatch, capsys, tmp_pat
     assert start.start_server() is None
     assert "no warm workers, every job starts anew" in capsys.readouterr().err
     assert list(deep.iterdir()) == []
+
+
+def test_sockets_of_killed_runs_are_removed(tmp_path, monkeypatch):
+    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    for name in (f"exparity-{gone.pid}-x", f"exparity-{os.getpid()}-x", "exparity-else"):
+        (tmp_path / name).mkdir()
+        with socket.socket(socket.AF_UNIX) as listener:
+            listener.bind(str(tmp_path / name / "warm"))
+    start._remove_leftovers()
+    assert {path.name for path in tmp_path.iterdir()} == {
+        f"exparity-{os.getpid()}-x",
+        "exparity-else",
+    }
 
 
 def test_killing_the_run_ends_its_server(tmp_path):

@@ -101,7 +101,7 @@ onstart:
 
 
 onsuccess:
-    name_report(workflow, f"{RESULTS}/report/index.html")
+    name_report(workflow, get_path("page"))
 
 
 onerror:

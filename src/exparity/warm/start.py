@@ -11,8 +11,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import psutil
+
 from exparity.warm.accounting import count_workers
 
+_PREFIX = "exparity-"
 SWITCH = "EXPARITY_WARM"
 # Snakemake sets these for each job to its threads, which are one in all rules.
 _THREADS = (
@@ -42,7 +45,9 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
     if not hasattr(os, "pidfd_open"):
         print("exparity: warm workers need Linux 5.3; every job starts anew", file=sys.stderr)
         return None
-    folder = Path(tempfile.mkdtemp(prefix="exparity-"))  # only its owner may look into it
+    _remove_leftovers()
+    # Only its owner may look into it.
+    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
     os.environ[SWITCH] = str(folder / "warm")
     try:
         with socket.socket(socket.AF_UNIX) as listener:
@@ -63,6 +68,21 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
     atexit.register(end_server, server, folder)
     count_workers(server.pid)
     return server
+
+
+def _remove_leftovers() -> None:
+    """Remove the sockets of runs that were killed together with their servers."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
+        run = folder.name.removeprefix(_PREFIX).partition("-")[0]
+        if not run.isdigit() or psutil.pid_exists(int(run)):
+            continue
+        with socket.socket(socket.AF_UNIX) as connection:
+            try:
+                connection.connect(str(folder / "warm"))
+            except PermissionError:  # of another user
+                continue
+            except OSError:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def end_server(server: subprocess.Popen[bytes], folder: Path) -> None:

@@ -12,7 +12,7 @@ import gc
 import logging
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path

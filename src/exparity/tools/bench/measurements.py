@@ -5,8 +5,7 @@ Rates count the tokens that were asked for.
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,22 +14,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.interface import IntArray
-from exparity.tools.bench._timing import (
-    PRODUCT_FLOPS,
+from exparity.tools.bench.timing import (
+    Summary,
     bare_forward,
     bare_gradient,
     flops_per_token,
     matrix_product,
     place,
     random_ids,
-    shortest,
-    synchronise,
+    seconds_of,
+    timed,
 )
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 Row = dict[str, Any]
+Work = tuple[Callable[[], object], str, int]
+"""What runs, the bare loop it compares with, and its passes."""
 _BUDGETS = (256, 512, 1024, 2048, 4096, 8192, 16384)
 _LENGTHS = (8, 16, 32, 64, 128, 256)
 _SHARES = (8, 4, 2, 1)
@@ -56,6 +57,7 @@ class Setup:
         options: how it was loaded.
         length: tokens of each text, where that does not vary.
         examples: number of texts, where that does not vary.
+        summary: of the repeats of a measurement against the bare loop.
     """
 
     classifier: Classifier
@@ -63,10 +65,11 @@ class Setup:
     options: dict[str, Any]
     length: int
     examples: int
+    summary: Summary = min
 
     def row(self, **measured: object) -> Row:
         """Return what was measured, after what it was measured on."""
-        return {**place(self.classifier), "precision": self.options["precision"], **measured}
+        return {**place(self.classifier.device), "precision": self.options["precision"], **measured}
 
 
 def measure_engine(setup: Setup) -> Iterator[Row]:
@@ -76,30 +79,39 @@ def measure_engine(setup: Setup) -> Iterator[Row]:
     """
     from exparity.engine.classifier import load_classifier
 
-    classifier = setup.classifier
-    ids = random_ids(classifier, setup.examples, setup.length)
-    works = _works(classifier, ids)
-    if classifier.model.config.model_type in ("bert", "roberta", "gpt2"):
+    ids = random_ids(setup.classifier, setup.examples, setup.length)
+    works = _works(setup.classifier, ids)
+    if setup.classifier.model.config.model_type in ("bert", "roberta", "gpt2"):
         quick = load_classifier(str(setup.checkpoint), **setup.options, shortcuts=True)
         works["perturbation with shortcuts"] = _works(quick, ids)["perturbation"]
+    yield from _rates(setup, works, ids.size)
+
+
+def measure_bare(setup: Setup) -> Iterator[Row]:
+    """Measure the bare loops alone, for a precision that the engine does not have."""
+    ids = random_ids(setup.classifier, setup.examples, setup.length)
+    works = _works(setup.classifier, ids)
+    yield from _rates(setup, {n: work for n, work in works.items() if n == work[1]}, ids.size)
+
+
+def _rates(setup: Setup, works: Mapping[str, Work], tokens: int) -> Iterator[Row]:
+    product, flops = matrix_product(setup.classifier)
     runs = {name: run for name, (run, _, _) in works.items()}
-    seconds = shortest(classifier, {**runs, "product": matrix_product(classifier)})
-    peak = PRODUCT_FLOPS / seconds["product"]
+    seconds = timed(setup.classifier, {**runs, "product": product}, summary=setup.summary)
+    peak = flops / seconds["product"]
     for name, (_, bare, passes) in works.items():
-        flops = ids.size * passes * flops_per_token(classifier)
+        rate = tokens * passes * flops_per_token(setup.classifier) / seconds[name]
         yield setup.row(
             work=name,
-            tokens_per_second=ids.size / seconds[name],
+            tokens_per_second=tokens / seconds[name],
             of_bare=seconds[bare] / seconds[name],
-            GFLOP_per_second=flops / seconds[name] / 1e9,
-            of_matrix_product=flops / seconds[name] / peak,
+            GFLOP_per_second=rate / 1e9,
+            of_matrix_product=rate / peak,
         )
 
 
-def _works(
-    classifier: Classifier, ids: IntArray
-) -> dict[str, tuple[Callable[[], object], str, int]]:
-    """Return kinds of work on token ids: each, the bare loop it compares with, and its passes."""
+def _works(classifier: Classifier, ids: IntArray) -> dict[str, Work]:
+    """Return kinds of work on token ids."""
     from exparity.engine.classifier import GRADIENT_SHARE, padded
     from exparity.engine.masking import MaskedTexts
 
@@ -157,7 +169,7 @@ def _forward(setup: Setup, varied: str, value: int, shape: tuple[int, int], budg
         "engine": lambda: classifier.probabilities(texts),
     }
     classifier.token_budget = budget
-    seconds = shortest(classifier, runs, repeats=3)
+    seconds = timed(classifier, runs, repeats=3)
     classifier.token_budget = usual
     return setup.row(
         varied=varied,
@@ -194,12 +206,10 @@ def measure_sensitivity(setup: Setup) -> Iterator[Row]:
             "forward": partial(bare_forward, classifier, sample, budget),
             "both": partial(bare_gradient, classifier, sample, budget // GRADIENT_SHARE),
         }
-        bare = shortest(classifier, runs, repeats=2)
+        bare = timed(classifier, runs, repeats=2)
         forward, both = (sample.size / bare[name] for name in runs)
-        start = time.perf_counter()
-        evaluate(classifier, explanations, "sensitivity", steps=_STEPS)
-        synchronise(classifier)
-        seconds = time.perf_counter() - start
+        ascend = partial(evaluate, classifier, explanations, "sensitivity", steps=_STEPS)
+        seconds = seconds_of(classifier, ascend)
         bound = sum(_bound(method, tokens, forward, both) for tokens in lengths)
         yield setup.row(
             method=method,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 _REPEATS = 5
-_PRODUCT = 1536
+# Rows of the matrices: a GPU is done with small ones before it is at its full rate.
+_PRODUCT = {"cpu": 1536, "cuda": 8192}
+Summary = Callable[[Sequence[float]], float]
 
 
 def synchronise(classifier: Classifier) -> None:
@@ -27,35 +29,47 @@ def synchronise(classifier: Classifier) -> None:
         torch.cuda.synchronize(classifier.device)
 
 
-def shortest(
-    classifier: Classifier, runs: Mapping[str, Callable[[], object]], repeats: int = _REPEATS
+def timed(
+    classifier: Classifier,
+    runs: Mapping[str, Callable[[], object]],
+    repeats: int = _REPEATS,
+    summary: Summary = min,
 ) -> dict[str, float]:
-    """Return the shortest time of each run, in seconds.
+    """Return the time of each run, in seconds; the shortest of the repeats unless told otherwise.
 
     They take turns after one round that warms up, so that a machine whose speed drifts slows all
     of them, and the ratios hold.
     """
-    best = dict.fromkeys(runs, float("inf"))
+    seconds: dict[str, list[float]] = {name: [] for name in runs}
     for turn in range(repeats + 1):
         for name, run in runs.items():
-            start = time.perf_counter()
-            run()
-            synchronise(classifier)
+            taken = seconds_of(classifier, run)
             if turn:
-                best[name] = min(best[name], time.perf_counter() - start)
-    return best
+                seconds[name].append(taken)
+    return {name: summary(each) for name, each in seconds.items()}
 
 
-def matrix_product(classifier: Classifier) -> Callable[[], object]:
-    """Return a large square matrix product in the model's precision: the machine at its best."""
+def seconds_of(classifier: Classifier, run: Callable[[], object]) -> float:
+    """Return what one run takes, with what it leaves the device to do."""
+    synchronise(classifier)
+    start = time.perf_counter()
+    run()
+    synchronise(classifier)
+    return time.perf_counter() - start
+
+
+def matrix_product(classifier: Classifier) -> tuple[Callable[[], object], int]:
+    """Return a large square matrix product in the model's precision: the machine at its best.
+
+    Returns:
+        What multiplies, and its operations.
+    """
     import torch
 
-    dtype = classifier.model.dtype
-    a = torch.ones(_PRODUCT, _PRODUCT, device=classifier.device, dtype=dtype)
-    return lambda: torch.mm(a, a)
-
-
-PRODUCT_FLOPS = 2 * _PRODUCT**3
+    size = _PRODUCT.get(classifier.device.type, 1536)
+    # Numbers of their own: a card draws less power, and is faster, where all are alike.
+    a = torch.rand(size, size, device=classifier.device).to(classifier.model.dtype)
+    return lambda: torch.mm(a, a), 2 * size**3
 
 
 def flops_per_token(classifier: Classifier) -> int:
@@ -103,11 +117,9 @@ def bare_gradient(classifier: Classifier, ids: IntArray, budget: int) -> None:
         parameter.requires_grad_(flag)
 
 
-def place(classifier: Classifier) -> dict[str, object]:
+def place(device: torch.device) -> dict[str, object]:
     """Return where measurements are taken."""
     import torch
 
-    name = str(classifier.device)
-    if classifier.device.type == "cuda":
-        name = torch.cuda.get_device_name(classifier.device)
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else str(device)
     return {"device": name, "threads": torch.get_num_threads()}

@@ -1,0 +1,285 @@
+"""The benchmark of a GPU: on a CPU with small models, and what it leaves out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from functools import partial
+from itertools import product
+
+import numpy as np
+import pytest
+import torch
+
+from exparity import load_classifier
+from exparity.artefacts.files import read_parquet
+
+PAPER_METHODS = (
+    *("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input"),
+    *("lime", "shap"),
+)
+SCORED = (
+    *("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency"),
+    *("gini", "sparsity"),
+)
+CPU = torch.device("cpu")
+
+
+@pytest.fixture
+def gpu(repository, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import gpu
+
+    return gpu
+
+
+@pytest.fixture
+def parts(gpu):
+    """A function that makes parts of what they call."""
+
+    def made(*works):
+        return [gpu.Part("methods", "bert", "fp32", str(i), work) for i, work in enumerate(works)]
+
+    return made
+
+
+@pytest.fixture(scope="session")
+def tiny(repository, tmp_path_factory):
+    """Rows and output of a whole run with small models."""
+    output = tmp_path_factory.mktemp("gpu") / "gpu.parquet"
+    command = [sys.executable, repository / "benchmarks" / "gpu.py", "--tiny", "--output", output]
+    command += ["--device", "cpu", "--minutes", "30", "--peer-python", "false"]
+    # What shap compiles with numba takes longer than all that is measured.
+    environment = {**os.environ, "OMP_NUM_THREADS": "1", "NUMBA_DISABLE_JIT": "1"}
+    run = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    assert run.returncode == 0, run.stderr
+    return read_parquet(output)[0].to_pylist(), run.stdout
+
+
+def seconds_of(rows, part, precision, model="bert"):
+    place = {"part": part, "precision": precision, "model": model}
+    return {
+        row["work"]: row["seconds"] if part in ("start", "cell") else row["seconds_a_text"]
+        for row in rows
+        if place.items() <= row.items() and row["not_measured"] is None
+    }
+
+
+class TestWholeRun:
+    @pytest.mark.parametrize("model", ["bert", "gpt2"])
+    def test_methods_and_metrics(self, tiny, model):
+        """Those that take gradients, or run no model, are measured as they run: in fp32 alone."""
+        rows, _ = tiny
+        for precision, part, works in (
+            ("fp32", "methods", PAPER_METHODS),
+            ("bf16", "methods", ("lime", "shap")),
+            ("fp32", "metrics", SCORED),
+            ("bf16", "metrics", SCORED[:4]),
+        ):
+            found = seconds_of(rows, part, precision, model)
+            assert tuple(found) == works
+            assert all(seconds > 0 for seconds in found.values())
+
+    def test_sensitivity_asks_the_method_again(self, tiny):
+        rows, _ = tiny
+        again = seconds_of(rows, "sensitivity", "fp32")
+        assert tuple(again) == PAPER_METHODS
+        assert again["lime"] > seconds_of(rows, "methods", "fp32")["lime"]
+        assert tuple(seconds_of(rows, "sensitivity", "bf16")) == ("lime", "shap")
+
+    @pytest.mark.parametrize("model", ["bert", "gpt2"])
+    def test_rates(self, tiny, model):
+        rows, _ = tiny
+        of_model = [row for row in rows if row["part"] == "rates" and row["model"] == model]
+        engine = {"forward", "perturbation", "gradient", "perturbation with shortcuts"}
+        bare = {"bare forward", "bare gradient", "matrix product"}
+        for precision, works in (("fp32", bare | engine), ("bf16", bare | engine), ("fp16", bare)):
+            measured = {
+                row["work"]: row
+                for row in of_model
+                if row["precision"] == precision and row["not_measured"] is None
+            }
+            assert set(measured) == works
+            whole = measured.pop("matrix product")["GFLOP_per_second"]
+            for row in measured.values():
+                assert row["of_matrix_product"] == pytest.approx(row["GFLOP_per_second"] / whole)
+
+    def test_what_is_left_out_has_a_reason(self, tiny):
+        rows, _ = tiny
+        reasons = {
+            (row["part"], row["model"], row["precision"]): row["not_measured"]
+            for row in rows
+            if row["not_measured"] is not None
+        }
+        rates = [
+            ("rates", model, precision)
+            for model, precision in product(("bert", "gpt2"), ("tf32", "fp16"))
+        ]
+        assert set(reasons) == {*rates, ("ferret", "bert", "fp32")}
+        assert reasons["rates", "bert", "tf32"] == "a CPU has no TF32"
+
+    def test_a_cell_is_what_its_jobs_come_to(self, tiny):
+        rows, _ = tiny
+        found = seconds_of(rows, "cell", "bf16")
+        methods, metrics, again = (
+            {**seconds_of(rows, part, "fp32"), **seconds_of(rows, part, "bf16")}
+            for part in ("methods", "metrics", "sensitivity")
+        )
+        assert found["methods"] == pytest.approx(8 * sum(methods.values()))
+        assert found["gini"] == pytest.approx(8 * 6 * metrics["gini"])
+        assert found["sensitivity"] == pytest.approx(8 * sum(again.values()))
+        total = sum(methods.values()) + 6 * sum(metrics.values()) + sum(again.values())
+        assert found["all work"] == pytest.approx(8 * total)
+        # Six jobs explain and 30 evaluate with the model; gini and sparsity go without.
+        starts = seconds_of(rows, "start", "fp32")
+        assert found["48 starts"] == pytest.approx(36 * starts["explain"] + 12 * starts["evaluate"])
+
+    def test_tables(self, tiny):
+        rows, printed = tiny
+        for heading in {row["part"] for row in rows} - {"ferret"}:
+            assert f"\n\n{heading}\n\n| model | precision | work |" in printed
+        assert "\nnot measured\n" in printed
+        assert "| ferret | bert fp32: explain, evaluate | ferret failed: |" in printed
+
+
+class TestTime:
+    def test_what_no_time_is_left_for_is_named(self, gpu, parts):
+        def over():
+            signal.raise_signal(signal.SIGALRM)
+
+        rows = gpu.measured(parts(lambda: [{"seconds": 1.0}], over, list), CPU, 600)
+        assert [(row["work"], row.get("seconds")) for row in rows] == [
+            ("0", 1.0),
+            ("1", None),
+            ("2", None),
+        ]
+        assert [row.get("not_measured") for row in rows] == [
+            None,
+            *["no time left of 10 minutes"] * 2,
+        ]
+
+    def test_work_is_stopped(self, gpu, parts):
+        endless = partial(time.sleep, 800)
+        (row,) = gpu.measured(parts(endless), CPU, 0.01)
+        assert "no time left" in row["not_measured"]
+
+    def test_a_cell_that_is_not_measured_whole_is_not_guessed(self, gpu):
+        rows = [
+            {
+                "part": "methods",
+                "model": "bert",
+                "precision": "fp32",
+                "work": m,
+                "seconds_a_text": 1.0,
+            }
+            for m in PAPER_METHODS
+        ]
+        whole = {row["work"]: row for row in gpu.whole_cell(rows[:-1], "fp32", 644)}
+        assert whole["methods"]["not_measured"] == "1 of 6 jobs are of work that is not"
+        whole = {row["work"]: row for row in gpu.whole_cell(rows, "fp32", 644)}
+        assert whole["methods"]["seconds"] == 644 * 6
+        assert whole["all work"]["not_measured"] == "42 of 48 jobs are of work that is not"
+
+
+class TestCards:
+    @pytest.fixture
+    def refusal(self, gpu, monkeypatch):
+        def of(capability, precision):
+            monkeypatch.setattr(torch.cuda, "get_device_capability", lambda _: capability)
+            return gpu.refusal(torch.device("cuda:0"), precision)
+
+        return of
+
+    @pytest.mark.parametrize("precision", ["tf32", "bf16"])
+    def test_a_v100_has_neither_tf32_nor_bf16(self, refusal, precision):
+        assert "compute capability 7.0" in refusal((7, 0), precision)
+        assert refusal((8, 0), precision) is None
+        assert refusal((9, 0), precision) is None
+
+    @pytest.mark.parametrize("precision", ["fp32", "fp16"])
+    def test_a_v100_has_the_others(self, refusal, precision):
+        assert refusal((7, 0), precision) is None
+
+    def test_too_little_memory_is_a_reason(self, gpu, parts):
+        def full():
+            raise torch.OutOfMemoryError("CUDA out of memory.\nmore")
+
+        (row,) = gpu.outcome(parts(full)[0], CPU)
+        assert row["not_measured"] == "CUDA out of memory."
+
+
+class TestTexts:
+    @pytest.fixture
+    def models(self, gpu, tmp_path):
+        return gpu.Models(tmp_path, "cpu", shortcuts=True, tiny=False)
+
+    def test_lengths_are_those_of_geco(self, models):
+        """644 sentences of 18.4 words and marks, 24 tokens and two special ones in the mean."""
+        tokens = np.array(models.lengths(models.most))
+        assert len(tokens) == 644
+        assert tokens.mean() == pytest.approx(1.3 * 18.38, rel=0.01)
+        assert (tokens.min(), tokens.max()) == (round(1.3 * 5), round(1.3 * 29))
+
+    @pytest.mark.parametrize("count", [4, 16, 64])
+    def test_a_sample_costs_what_all_do(self, models, count):
+        """LIME takes the square of the tokens in passes, each of as many tokens."""
+        cubes = [np.mean(np.array(models.lengths(n)) ** 3) for n in (count, models.most)]
+        assert cubes[0] == pytest.approx(cubes[1], rel=0.1)
+
+    @pytest.mark.parametrize("id", ["bert", "fairberta", "gpt2"])
+    def test_a_word_is_a_token(self, gpu, models, tmp_path, id):
+        from random_checkpoint import write_checkpoint
+
+        small = {"vocab_size": 400, "n_embd": 12, "n_layer": 1} if id == "gpt2" else {
+            "vocab_size": 400, "hidden_size": 12, "num_hidden_layers": 1, "intermediate_size": 12,
+        }  # fmt: skip
+        write_checkpoint(tmp_path / id, id, small)
+        classifier = load_classifier(tmp_path / id, "cpu")
+        texts = models.texts(classifier.tokenizer, 16)
+        encodings = classifier.encode(texts)
+        for encoding, words in zip(encodings, texts, strict=True):
+            content = encoding.token_ids[~encoding.special_mask]
+            assert len(content) == len(words)
+            assert classifier.tokenizer.unk_token_id not in content
+        assert models.texts(classifier.tokenizer, 16) == texts
+
+    def test_models_are_those_of_the_grid(self, gpu, models):
+        """One of those of one size: the two from scratch are as large as BERT and GPT-2."""
+        planned = list(gpu.planned(models, None))
+        assert list(dict.fromkeys(part.model for part in planned)) == [
+            "bert", "tinybert", "fairberta", "gpt2", "roberta_large",
+        ]  # fmt: skip
+        assert {part.work for part in planned} > {*PAPER_METHODS, *SCORED}
+
+    def test_sizes_are_the_published_ones(self, gpu):
+        from random_checkpoint import random_classifier
+
+        from exparity.models.catalogue import known_models
+
+        with torch.device("meta"):
+            model, tokenizer = random_classifier("bert", {})
+        known = known_models()["bert"]
+        assert sum(p.numel() for p in model.parameters()) == known.n_parameters
+        assert len(tokenizer) == known.shape["vocab_size"]
+
+
+def test_ferret_beside(gpu, tmp_path, monkeypatch):
+    import gpu_measurements
+    import peer
+
+    models = gpu.Models(tmp_path, "cpu", shortcuts=True, tiny=True)
+
+    def run(arguments, sentences, library, precision, scores):
+        assert arguments.peer_python == "there"
+        assert len(sentences.read_text().splitlines()) == 2
+        takes = 6.0 if library == "ferret" else 2.0
+        return {"seconds": {"explain": {"lime": takes}, "evaluate": {}}, "total": takes}
+
+    monkeypatch.setattr(peer, "run_worker", run)
+    rows = gpu_measurements.beside_ferret(models, "bert", "there")
+    of_ferret = {(r["work"], r["precision"]): r["of_ferret"] for r in rows if "lime" in r["work"]}
+    assert of_ferret["ferret explain lime", "fp32"] == 1
+    assert of_ferret["exparity explain lime", "bf16+"] == 3

@@ -172,3 +172,22 @@ def test_light_modules_never_reach_torch(modules):
     )
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+def test_shap_comes_without_plots_and_compiler(checkpoints):
+    """And who imports it afterwards has all of it."""
+    code = f"""
+import sys, exparity
+classifier = exparity.load_classifier({checkpoints["bert"]!r}, "cpu")
+[explained] = exparity.explain(classifier, ["The girl sings ."], [0], method="shap")
+assert explained.scores.any()
+imported = {{"shap", "numba", "llvmlite", "matplotlib"}} & set(sys.modules)
+assert not imported, imported
+import numba, shap
+assert set(shap.__all__) <= set(dir(shap))
+assert shap.PartitionExplainer.__module__ == "shap.explainers._partition"
+assert shap.maskers.Image and shap.plots.bar and shap.utils.hclust
+assert hasattr(shap.links.identity, "py_func")  # numba's
+"""
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import importlib.util
+import shutil
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
 from engine.exact import ExactModel
 
 import exparity
 from exparity import InputError
+from exparity.interface import Encoding
+from exparity.methods import _shap
 from exparity.methods._lockstep import run_in_lockstep
-from exparity.methods.shap import text_hierarchy
+from exparity.methods.shap import owen_values, text_hierarchy
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 
@@ -106,6 +113,71 @@ def test_texts_side_by_side_do_not_matter(classifier, monkeypatch):
         run = exparity.explain(classifier, texts, [0, 1, 0, 1, 1], method="shap", max_evals=20)
         found.append(b"".join(one.scores.tobytes() for one in run))
     assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.reference
+def test_equals_the_whole_package(classifiers, monkeypatch):
+    """Its files without the rest, uncompiled, give the bytes of `import shap`."""
+    import shap
+
+    def scores():
+        run = exparity.explain(classifiers["bert"], texts, [0, 1, 0], method="shap", max_evals=60)
+        return [one.scores.tobytes() for one in run]
+
+    texts = [*TEXTS[1:], f"{TEXTS[-1]} " * 4]
+    ours = scores()
+    monkeypatch.setattr(_shap, "PartitionExplainer", shap.PartitionExplainer)
+    monkeypatch.setattr(_shap, "Text", shap.maskers.Text)
+    assert scores() == ours
+
+
+@pytest.mark.parametrize("missing", ["explainers/_partition.py", "maskers/_text.py", "links.py"])
+def test_another_layout_of_shap_is_imported_whole(tmp_path, monkeypatch, missing):
+    import shap
+
+    def load(name):
+        spec = importlib.util.spec_from_file_location(name, _shap.__file__)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        return module
+
+    shutil.copytree(
+        Path(shap.__file__).parent,
+        tmp_path / "shap",
+        ignore=shutil.ignore_patterns("*.so", "plots"),
+    )
+    found = importlib.machinery.PathFinder.find_spec("shap", [str(tmp_path)])
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: found)
+    name = f"_shap_{Path(missing).stem}"
+    assert load(f"{name}_there").PartitionExplainer is not shap.PartitionExplainer
+    (tmp_path / "shap" / missing).unlink()
+    broken = load(f"{name}_missing")
+    assert broken.PartitionExplainer is shap.PartitionExplainer
+    assert broken.Text is shap.maskers.Text
+
+
+def test_a_hierarchy_may_be_as_deep_as_a_text_is_long(classifiers):
+    """That of one separator after the other is a chain."""
+    count, tokenizer = 1100, classifiers["bert"].tokenizer
+    width = len(tokenizer.sep_token)
+    starts = np.arange(count) * (width + 1)
+    encoding = Encoding(
+        " ".join([tokenizer.sep_token] * count),
+        np.full(count, tokenizer.sep_token_id),
+        (tokenizer.sep_token,) * count,
+        np.arange(count),
+        np.zeros(count, dtype=bool),
+        offsets=np.stack([starts, starts + width], axis=1),
+    )
+    sys.setrecursionlimit(1000)
+    values = owen_values(
+        lambda masks: masks.mean(axis=1)[None, :, None],
+        tokenizer,
+        encoding,
+        np.array([0]),
+        max_evals=10,
+    )
+    assert values.sum() == pytest.approx(1)
 
 
 def test_evaluations_are_bounded(classifiers, monkeypatch):

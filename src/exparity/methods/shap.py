@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from functools import partial
 from typing import Annotated, Any
 
@@ -151,7 +152,7 @@ class _Masks:
 
 def text_hierarchy(tokenizer: Any, encoding: Encoding) -> FloatArray:
     """Return shap's hierarchy of a text's tokens: (t − 1, 4), in the form of scipy's linkage."""
-    from shap.maskers import Text
+    from exparity.methods._shap import Text
 
     masker = Text(_Spans(tokenizer, encoding), mask_token=0)
     linkage: FloatArray = masker.clustering(encoding.text)
@@ -190,8 +191,10 @@ def owen_values(
         whole, none = probabilities(np.array([[True], [bool(encoding.special_mask[0])]]))
         values = (whole - none)[None]
     else:
-        from shap import PartitionExplainer
+        from exparity.methods._shap import PartitionExplainer
 
+        # shap recurses down its hierarchy, which may be as deep as the text is long.
+        sys.setrecursionlimit(max(sys.getrecursionlimit(), 1_000 + len(encoding)))
         masker = _Masks(encoding.special_mask, text_hierarchy(tokenizer, encoding))
         explainer = PartitionExplainer(probabilities, masker)
         explained = explainer.explain_row(

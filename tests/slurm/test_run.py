@@ -26,7 +26,7 @@ def test_the_tables_are_those_of_a_local_run(small):
 
 
 def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
-    on_gpu = ("finetune", "explain", "scores_gpu_", "scores_slow_")
+    on_gpu = ("finetune", "explanations_explain", "scores_gpu_", "scores_slow_")
     without = ("prepare", "scores_evaluate", "tests_", "controls_", "cost", "report")
     for job in jobs:
         rule = job.comment.removeprefix("rule_")
@@ -38,8 +38,9 @@ def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
 
 
 def test_short_jobs_are_submitted_together(jobs):
-    """Six evaluate jobs make three submissions, six tests one."""
+    """Two explain jobs make one submission, six evaluate jobs three, six tests one."""
     comments = [job.comment for job in jobs]
+    assert sum("explanations" in comment for comment in comments) == 1
     assert sum("evaluate" in comment for comment in comments) == 3
     assert sum("tests" in comment for comment in comments) == 1
     # Their members run one after the other.
@@ -53,7 +54,7 @@ def test_no_two_jobs_share_a_gpu(small, jobs):
     assert {use.job for use in uses} == {job.id for job in jobs}
     assert all((use.devices in ("0", "1")) == (use.job in with_gpu) for use in uses)
     on_gpu = [use for use in uses if use.devices]
-    # The two methods are explained side by side, so both GPUs were used.
+    # Two groups of metrics are evaluated side by side, so both GPUs were used.
     assert {use.devices for use in on_gpu} == {"0", "1"}
     for one, other in combinations(on_gpu, 2):
         apart = one.end <= other.start or other.end <= one.start

@@ -124,6 +124,15 @@ def look_for_outdated():
         mark_outdated(EXPERIMENT, workflow.dag.forcefiles)
 
 
+@cache
+def serve_group():
+    """Serve the jobs that a submission to a cluster runs one after the other."""
+    # What runs them is known only now, and such a Snakemake calls no handler.
+    several = len(workflow.dag_settings.target_jobs) > 1
+    if workflow.remote_exec and workflow.local_exec and several:
+        start_server()
+
+
 def get_data_files(wildcards):
     """Files of the user's own that a dataset is read from."""
     look_for_outdated()  # here, since all that is made from data needs it

@@ -11,13 +11,13 @@ rule evaluate:
     benchmark:
         get_benchmark("evaluate", "scores")
     group:
-        evaluate_group
+        get_group(evaluate_cost)
     conda:
         "../envs/gpu.yaml"
     threads: 1
     resources:
         mem_mb=8000,
-        runtime=evaluate_minutes,
+        runtime=get_minutes(evaluate_cost),
         gpu_slot=gpu_slots,
     params:
         options=get_options("evaluate"),

@@ -10,12 +10,14 @@ rule explain:
         get_log("explain", "explanations"),
     benchmark:
         get_benchmark("explain", "explanations")
+    group:
+        get_group(explain_cost)
     conda:
         "../envs/gpu.yaml"
     threads: 1
     resources:
         mem_mb=8000,
-        runtime=240,
+        runtime=get_minutes(explain_cost),
         gpu_slot=gpu_slots,
     params:
         options=get_options("explain"),

@@ -12,6 +12,11 @@ def shard_flags(wildcards, input):
 
 def get_options(stage):
     """What the result of a stage depends on."""
+
     # Only where these jobs are to run: a job on a cluster starts a Snakemake of its own, which has no
     # use for what the report depends on.
-    return lambda wildcards: EXPERIMENT.options(stage, get_ids(wildcards))
+    def options(wildcards):
+        serve_group()
+        return EXPERIMENT.options(stage, get_ids(wildcards))
+
+    return options

@@ -3,11 +3,18 @@ def gpu_slots(wildcards):
     return EXPERIMENT.gpu_slots(wildcards.get("metric"))
 
 
-def evaluate_group(wildcards):
+def get_group(cost):
     """Jobs that a cluster may run as one; None for shards, which are there to run side by side."""
-    sharded = "shard" in wildcards.keys()
-    return None if sharded else EXPERIMENT.evaluate_cost(wildcards.metric)[0]
+    return lambda wildcards: None if "shard" in wildcards.keys() else cost(wildcards)[0]
 
 
-def evaluate_minutes(wildcards, attempt):
-    return EXPERIMENT.evaluate_cost(wildcards.metric)[1] * attempt
+def get_minutes(cost):
+    return lambda wildcards, attempt: cost(wildcards)[1] * attempt
+
+
+def explain_cost(wildcards):
+    return EXPERIMENT.explain_cost(wildcards.method)
+
+
+def evaluate_cost(wildcards):
+    return EXPERIMENT.evaluate_cost(wildcards.metric)

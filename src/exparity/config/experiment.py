@@ -41,6 +41,7 @@ from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 Cell = Mapping[str, str | int]
 NOT_OF_SPEC = ("training", "datasets", "debias")
 """Keys of a model's entry that do not say where the model comes from."""
+_FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
 def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
@@ -191,6 +192,12 @@ class Experiment:
     @cached_property
     def _gpu_here(self) -> bool:
         return shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
+
+    def explain_cost(self, method: str) -> tuple[str, int]:
+        """Return a name for explain jobs that cost alike, and the minutes that they are given."""
+        if self.methods[method].entry.facts.passes > _FEW_PASSES:
+            return "explanations_slow", 240
+        return "explanations", 60
 
     def evaluate_cost(self, metric: str) -> tuple[str, int]:
         """Return a name for evaluate jobs that cost alike, and the minutes that they are given."""

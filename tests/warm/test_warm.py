@@ -44,7 +44,7 @@ def server(tmp_path, monkeypatch):
     monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
     monkeypatch.setenv("PYTHONPATH", PATHS)
     monkeypatch.setenv("EXPARITY_WARM", "")
-    for name in start._THREADS:
+    for name in start.THREAD_VARIABLES:
         monkeypatch.setenv(name, "1")
     os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
     with standard_error(tmp_path / "server.txt"):

@@ -18,7 +18,7 @@ from exparity.warm.accounting import count_workers
 _PREFIX = "exparity-"
 SWITCH = "EXPARITY_WARM"
 # Snakemake sets these for each job to its threads, which are one in all rules.
-_THREADS = (
+THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
     "GOTO_NUM_THREADS",
     "OPENBLAS_NUM_THREADS",
@@ -58,7 +58,7 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],
-                env={**os.environ, **dict.fromkeys(_THREADS, "1")},
+                env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
             )
     except OSError as error:
         del os.environ[SWITCH]

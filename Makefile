@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-fast lint format bench lock audit-deps clean
+.PHONY: help demo test test-all test-fast lint format bench lock audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -30,8 +30,11 @@ demo: $(STAMP)  ## run the default experiment on embedded data; names the report
 	@echo
 	@echo "Done. Open the report: $(CURDIR)/results/report/index.html"
 
-test: $(STAMP)  ## run all tests
+test: $(STAMP)  ## run the tests, in ten minutes on two cores
 	$(BIN)/python -m pytest $(WORKERS)
+
+test-all: $(STAMP)  ## run them with every sweep in full
+	$(BIN)/python -m pytest $(WORKERS) --exhaustive
 
 test-fast: $(STAMP)  ## run all tests but those that run whole workflows
 	$(BIN)/python -m pytest $(WORKERS) -m "not workflow"

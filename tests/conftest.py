@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import sys
+import zlib
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,16 @@ from hypothesis import settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+# As many threads as workers of pytest-xdist, each of which keeps a core busy, and no more.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Hundreds of processes are started; none but the first compiles the package.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.interface import Example
+
+sys.dont_write_bytecode = False
 
 # How long an example takes depends on what else runs. New examples are tried by whoever works on
 # the project; CI fails for what has changed, and not for the examples that it happened to draw.
@@ -35,7 +43,7 @@ _SIZES["roberta"] = {**_SIZES["bert"], "max_position_embeddings": 66}
 
 
 def pytest_addoption(parser):
-    parser.addoption("--costly", action="store_true", help="run tests marked costly as well")
+    parser.addoption("--exhaustive", action="store_true", help="run tests so marked as well")
 
 
 def pytest_configure(config):
@@ -61,12 +69,22 @@ def pytest_xdist_make_scheduler(config, log):
 def pytest_collection_modifyitems(config, items):
     # Whole workflows take longest: begun last, they would leave the other workers without work.
     items.sort(key=_urgency)
-    if config.getoption("--costly"):
-        return
-    skip = pytest.mark.skip(reason="costly: run with --costly")
-    for item in items:
-        if "costly" in item.keywords:
-            item.add_marker(skip)
+    if not config.getoption("--exhaustive"):
+        left_out = [item for item in items if _is_exhaustive(item)]
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
+
+
+def _is_exhaustive(item) -> bool:
+    """Of a sweep over families and something else, each of that meets one family."""
+    if "exhaustive" in item.keywords:
+        return True
+    parameters = dict(getattr(getattr(item, "callspec", None), "params", {}))
+    family = parameters.pop("classifier", None)
+    if family not in FAMILIES or not parameters:
+        return False
+    name = f"{item.path.name}::{item.originalname}{sorted(map(str, parameters.values()))}"
+    return family != FAMILIES[zlib.crc32(name.encode()) % len(FAMILIES)]
 
 
 def _urgency(item) -> int:

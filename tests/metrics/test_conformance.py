@@ -159,6 +159,7 @@ def off_rationale(encoding, index):
 def test_oracle_beats_random_beats_inverted(trained, metric):
     """In the declared direction, on a trained model, in the mean over texts."""
     classifier, texts, targets = trained
+    texts, targets = texts[::2], targets[::2]
     facts = METRICS.get(metric).facts
     if reruns(metric):
         pytest.skip("a property of the method, not of one explanation")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -16,7 +15,11 @@ from slurm.cluster import Cluster, missing_programs
 from support import need
 from workflow.conftest import Checkout, add_slow, copy_checkout
 
+from workflow import forked
+
 SMALL = Path("tests/slurm/small.yaml")
+TABLES = ("--until", "test")
+"""What is compared; tests/slurm/test_run.py goes on to the report."""
 
 
 @dataclass
@@ -42,7 +45,7 @@ class ClusterCheckout(Checkout):
             sys.executable, "-m", "snakemake", "--profile", "profiles/slurm",
             "--configfile", str(self.config),
             # A site waits longer, which is easier on its scheduler.
-            "--slurm-init-seconds-before-status-checks", "10", *flags,
+            "--slurm-init-seconds-before-status-checks", "2", *flags,
         ]  # fmt: skip
 
     @property
@@ -56,17 +59,10 @@ class ClusterCheckout(Checkout):
             "SLOW_CALLS": str(self.calls),
         }
 
-    def start(self, *flags: str) -> subprocess.Popen[bytes]:
+    def start(self, *flags: str) -> forked.Run:
         """Start a run; what it says goes to ``run.log``."""
-        with (self.root / "run.log").open("ab") as log:
-            return subprocess.Popen(
-                self.command(*flags),
-                cwd=self.root,
-                env=self.environment,
-                stdout=log,
-                stderr=log,
-                start_new_session=True,
-            )
+        log = self.root / "run.log"
+        return forked.start(self.command(*flags)[3:], self.root, self.environment, log, log)
 
     @property
     def said(self) -> str:
@@ -135,7 +131,7 @@ def undisturbed(repository, tmp_path_factory) -> Checkout:
         metrics={"sensitivity": sensitivity},
         controls=without,
     )
-    made.snakemake()
+    made.snakemake(*TABLES)
     return made
 
 
@@ -144,7 +140,7 @@ def unevaluated(undisturbed, cluster, tmp_path_factory) -> Callable[..., Cluster
     """Return a function that copies that run without its scores and what follows from them."""
 
     def copy(
-        name: str, without: Sequence[str] = ("scores", "tests", "report"), **settings
+        name: str, without: Sequence[str] = ("scores", "tests"), **settings
     ) -> ClusterCheckout:
         root = tmp_path_factory.mktemp(name) / "checkout"
         shutil.copytree(undisturbed.root, root, symlinks=True)
@@ -156,7 +152,7 @@ def unevaluated(undisturbed, cluster, tmp_path_factory) -> Callable[..., Cluster
     return copy
 
 
-def kill(run: subprocess.Popen[bytes]) -> None:
+def kill(run: forked.Run) -> None:
     """End Snakemake at once; its jobs in the queue live on."""
     if run.poll() is None:
         os.kill(run.pid, 9)

@@ -16,9 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from slurm.conftest import ClusterCheckout, kill
+from slurm.conftest import TABLES, ClusterCheckout, kill
 from support import need
 from workflow.test_kills import tables
+
+from workflow import forked
 
 # The first test waits for all faults, beside whatever else runs.
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
@@ -48,12 +50,12 @@ def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
     checkout.wait_until(lambda: len(checkout.evaluated()) >= count * PART, f"{count} parts")
 
 
-def finish(checkout: ClusterCheckout, run: subprocess.Popen[bytes]) -> Outcome:
+def finish(checkout: ClusterCheckout, run: forked.Run) -> Outcome:
     return Outcome(checkout, run.wait(timeout=900))
 
 
 def cancelled(checkout: ClusterCheckout) -> Outcome:
-    run = checkout.start()
+    run = checkout.start(*TABLES)
     wait_for_parts(checkout)
     (job,) = checkout.cluster.running("evaluate", checkout.root)
     checkout.cluster.command("scancel", job.id)
@@ -61,7 +63,7 @@ def cancelled(checkout: ClusterCheckout) -> Outcome:
 
 
 def out_of_time(checkout: ClusterCheckout) -> Outcome:
-    run = checkout.start()
+    run = checkout.start(*TABLES)
     wait_for_parts(checkout)
     (job,) = checkout.cluster.running("evaluate", checkout.root)
     checkout.cluster.expire(job)
@@ -70,17 +72,17 @@ def out_of_time(checkout: ClusterCheckout) -> Outcome:
 
 def killed(checkout: ClusterCheckout) -> Outcome:
     """Snakemake dies, its job works on, until the next Snakemake ends it."""
-    run = checkout.start()
+    run = checkout.start(*TABLES)
     wait_for_parts(checkout)
     kill(run)
-    return finish(checkout, checkout.start())
+    return finish(checkout, checkout.start(*TABLES))
 
 
 def started_twice(checkout: ClusterCheckout) -> Outcome:
     """Two people, one folder; only tests and the report are left to do."""
-    run = checkout.start()
+    run = checkout.start(*TABLES)
     checkout.wait_until(lambda: "SLURM jobid" in checkout.said, "a job is submitted")
-    second = checkout.snakemake(check=2)
+    second = checkout.snakemake(*TABLES, check=2)
     assert f"another run is using this folder (process {run.pid}" in second.stderr
     return finish(checkout, run)
 
@@ -91,7 +93,7 @@ def out_of_memory(checkout: ClusterCheckout) -> Outcome:
     text = profile.read_text()
     profile.write_text(text.replace("(8000 if input.checkpoint", "(1200 if input.checkpoint"))
     assert profile.read_text() != text
-    return finish(checkout, checkout.start())
+    return finish(checkout, checkout.start(*TABLES))
 
 
 def disk_full(checkout: ClusterCheckout) -> Outcome:
@@ -100,12 +102,12 @@ def disk_full(checkout: ClusterCheckout) -> Outcome:
     folder.mkdir()
     with small_disk(folder):
         filler = folder / "filler"
-        run = checkout.start()
+        run = checkout.start(*TABLES)
         wait_for_parts(checkout)
         fill(filler)
         assert run.wait(timeout=900) == 1
         filler.unlink()
-        outcome = finish(checkout, checkout.start())
+        outcome = finish(checkout, checkout.start(*TABLES))
         # Everything is read from the disk while it is there.
         shutil.copytree(folder, checkout.root / "scores")
     shutil.copytree(checkout.root / "scores", folder, dirs_exist_ok=True)
@@ -133,47 +135,55 @@ def fill(path: Path) -> None:
 
 SCENARIOS = {
     cancelled: {"slow_seconds": 1},
-    out_of_time: {"slow_seconds": 5},
     killed: {"slow_seconds": 2},
-    started_twice: {"without": ("tests", "report")},
+    started_twice: {"without": ("tests",)},
     out_of_memory: {"slow_memory": 1000},
-    disk_full: {"slow_seconds": 2},
 }
+# Much like the first: the job gets the same signal, or fails and is run again.
+MORE = {out_of_time: {"slow_seconds": 5}, disk_full: {"slow_seconds": 2}}
 
 
 @pytest.fixture(scope="module")
-def outcomes(unevaluated):
+def outcomes(unevaluated, pytestconfig):
     """Every scenario's outcome by its name; they run side by side."""
-    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
+    scenarios = {**SCENARIOS, **(MORE if pytestconfig.getoption("--exhaustive") else {})}
+    with ThreadPoolExecutor(len(scenarios)) as pool:
         begun = {
             scenario.__name__: pool.submit(scenario, unevaluated(scenario.__name__, **settings))
-            for scenario, settings in SCENARIOS.items()
+            for scenario, settings in scenarios.items()
         }
     return {name: future.result() for name, future in begun.items()}
 
 
-@pytest.mark.parametrize("name", [scenario.__name__ for scenario in SCENARIOS])
+def named(*scenarios):
+    """Return the names of scenarios as parameters, marked as these are."""
+    return [
+        pytest.param(s.__name__, marks=[pytest.mark.exhaustive] if s in MORE else [])
+        for s in scenarios
+    ]
+
+
+@pytest.mark.parametrize("name", named(*SCENARIOS, *MORE))
 def test_the_run_ends_with_the_undisturbed_tables(outcomes, undisturbed, name):
     outcome = outcomes[name]
     assert outcome.exit_code == 0, outcome.checkout.said
     assert tables(outcome.checkout) == tables(undisturbed)
-    assert outcome.checkout.plan() == {}
+    assert outcome.checkout.plan(*TABLES) == {}
 
 
-@pytest.mark.parametrize(
-    "name", ["cancelled", "out_of_time", "out_of_memory", "killed", "disk_full"]
-)
+@pytest.mark.parametrize("name", named(cancelled, out_of_time, out_of_memory, killed, disk_full))
 def test_a_job_that_was_ended_goes_on_after_its_last_part(outcomes, name):
     outcome = outcomes[name]
     assert "examples are taken over from an earlier run" in outcome.log
     assert outcome.repeated() <= PART
 
 
-@pytest.mark.parametrize("name", ["cancelled", "out_of_time", "out_of_memory"])
+@pytest.mark.parametrize("name", named(cancelled, out_of_time, out_of_memory))
 def test_snakemake_submits_it_again_by_itself(outcomes, name):
     assert "Trying to restart" in outcomes[name].checkout.said
 
 
+@pytest.mark.exhaustive
 def test_the_time_limit_was_what_ended_the_job(outcomes):
     assert "DUE TO TIME LIMIT" in outcomes["out_of_time"].checkout.said
 
@@ -182,6 +192,7 @@ def test_the_memory_limit_was_what_ended_the_job(outcomes):
     assert "exceeded memory limit" in outcomes["out_of_memory"].checkout.said
 
 
+@pytest.mark.exhaustive
 def test_a_full_disk_is_named_with_the_remedy(outcomes):
     said = outcomes["disk_full"].checkout.said
     assert ".part: No space left on device; make room and run again" in said, said
@@ -192,10 +203,11 @@ def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
     assert "cancelled 1 job that an earlier run had left in the queue" in said
 
 
+@pytest.mark.exhaustive
 def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
     """The job in the queue survives the one, and waits for the end of the other."""
     checkout = unevaluated("maintenance", slow_seconds=1.0)
-    run = checkout.start()
+    run = checkout.start(*TABLES)
     wait_for_parts(checkout)
     checkout.cluster.stop_controller()
     wait_for_parts(checkout, 3)

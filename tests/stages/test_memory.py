@@ -74,8 +74,8 @@ def test_peak_memory_is_that_of_a_quarter_of_the_examples(cells, checkpoints):
             "--output", folder / "gradient.parquet",
         )  # fmt: skip
         evaluate = peak(
-            "evaluate", "--use", "comprehensiveness", "--data", folder / "data.parquet",
-            "--checkpoint", checkpoints["bert"],
+            "evaluate", "--use", "comprehensiveness", "--param", "thresholds=[0.2, 0.5]",
+            "--data", folder / "data.parquet", "--checkpoint", checkpoints["bert"],
             "--explanations", folder / "gradient.parquet", "--output", folder / "scores.parquet",
         )  # fmt: skip
         peaks[count] = {"explain": explain, "evaluate": evaluate}

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
 import yaml
 from support import TINY
+
+from workflow import forked
 
 
 @dataclass
@@ -52,28 +57,13 @@ class Checkout:
         return self.root / "decoy" / "exparity"
 
     def snakemake(self, *flags: str, check: int | None = 0) -> subprocess.CompletedProcess[str]:
-        run = subprocess.run(
-            self.command(*flags),
-            cwd=self.root,
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=600,
-            check=False,
-        )
+        run = forked.run(self.command(*flags)[3:], self.root, self.environment, 600)
         if check is not None:
             assert run.returncode == check, run.stdout + run.stderr
         return run
 
-    def start(self, *flags: str) -> subprocess.Popen[bytes]:
-        return subprocess.Popen(
-            self.command(*flags),
-            cwd=self.root,
-            env=self.environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+    def start(self, *flags: str) -> forked.Run:
+        return forked.start(self.command(*flags)[3:], self.root, self.environment)
 
     def plan(self, *flags: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""
@@ -98,8 +88,8 @@ def copy_checkout(repository: Path, target: Path) -> Checkout:
     for name in ("Snakefile", "workflow", "config", "profiles", "src"):
         source = repository / name
         if source.is_dir():
-            ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
-            shutil.copytree(source, target / name, ignore=ignore)
+            # Compiled modules are copied as well: no job has to compile its own.
+            shutil.copytree(source, target / name, ignore=shutil.ignore_patterns("*.egg-info"))
         else:
             shutil.copy(source, target / name)
     checkout = Checkout(target)
@@ -116,12 +106,28 @@ def checkout(repository, tmp_path) -> Checkout:
     return copy_checkout(repository, tmp_path / "checkout")
 
 
+def made_once(
+    name: str, repository: Path, tmp_path_factory, prepare: Callable[[Checkout], object]
+) -> Checkout:
+    """Return a finished run that all workers of pytest-xdist share; tests never change it."""
+    together = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        together = together.parent
+    made = Checkout(together / name / "checkout")
+    with (together / f"{name}.finished").open("a+") as finished:
+        fcntl.flock(finished, fcntl.LOCK_EX)
+        if not finished.tell():
+            shutil.rmtree(made.root, ignore_errors=True)
+            prepare(copy_checkout(repository, made.root))
+            made.snakemake()
+            finished.write("yes")
+    return made
+
+
 @pytest.fixture(scope="session")
 def baseline(repository, tmp_path_factory) -> Checkout:
-    """An undisturbed, finished run; tests read it and never change it."""
-    made = copy_checkout(repository, tmp_path_factory.mktemp("baseline") / "checkout")
-    made.snakemake()
-    return made
+    """An undisturbed, finished run."""
+    return made_once("baseline", repository, tmp_path_factory, Checkout.configure)
 
 
 @pytest.fixture
@@ -148,10 +154,9 @@ def add_slow(checkout: Checkout, repository: Path, **changes) -> None:
 @pytest.fixture(scope="session")
 def undivided_run(repository, tmp_path_factory) -> Checkout:
     """A finished run of the slow parts with one job a cell; tests never change it."""
-    made = copy_checkout(repository, tmp_path_factory.mktemp("undivided") / "checkout")
-    add_slow(made, repository)
-    made.snakemake()
-    return made
+    return made_once(
+        "undivided", repository, tmp_path_factory, partial(add_slow, repository=repository)
+    )
 
 
 @pytest.fixture

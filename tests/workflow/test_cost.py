@@ -41,6 +41,7 @@ def plan(checkout, *flags) -> dict:
     )
 
 
+@pytest.mark.exhaustive
 def test_a_plan_holds(checkout, record_property):
     """In CPU time: what else runs on the machine stretches wall time by more than the margin.
 

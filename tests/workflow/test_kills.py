@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import exparity
+from workflow import forked
 
 pytestmark = pytest.mark.workflow
 STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "report")
@@ -31,7 +32,7 @@ def jobs_of(root: Path, stage: str) -> list[psutil.Process]:
     return found
 
 
-def wait_for_job(root: Path, stage: str, run: subprocess.Popen[bytes]) -> psutil.Process:
+def wait_for_job(root: Path, stage: str, run: forked.Run) -> psutil.Process:
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
         assert run.poll() is None, f"the run ended before a job of '{stage}' was seen"
@@ -81,6 +82,7 @@ def test_kill_snakemake_at_each_stage(checkout, baseline):
     assert left == []
 
 
+@pytest.mark.exhaustive
 def test_kill_everything_repeatedly(checkout, baseline):
     """From an empty folder, killed whole again and again, until it is done."""
     for seconds in (4, 7, 6, 8):

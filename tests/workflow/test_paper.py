@@ -28,6 +28,7 @@ METRICS = [
 ]  # fmt: skip
 
 
+@pytest.mark.exhaustive
 def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout):
     before = cpu_seconds()
     paper = ("--configfile", "config/paper.yaml", "--config", "data_dir=nowhere")
@@ -43,6 +44,7 @@ def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout):
     assert cpu_seconds() - before < 350 * interpreter_seconds()
 
 
+@pytest.mark.exhaustive
 def test_every_leaf_of_the_small_grid_exists(checkout):
     config = yaml.safe_load((HERE / "configs" / "paper-ci.yaml").read_text())
     checkout.configure(**config)

@@ -62,6 +62,7 @@ class ClusterCheckout(Checkout):
     def start(self, *flags: str) -> forked.Run:
         """Start a run; what it says goes to ``run.log``."""
         log = self.root / "run.log"
+        log.touch()
         return forked.start(self.command(*flags)[3:], self.root, self.environment, log, log)
 
     @property

@@ -37,8 +37,8 @@ def standard_error(path):
 
 
 @pytest.fixture
-def server(tmp_path, monkeypatch):
-    """A server as a run starts it, for the jobs beside this file."""
+def server(request, tmp_path, monkeypatch):
+    """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""
     monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
     monkeypatch.setattr(start.atexit, "register", lambda *_: None)
     monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
@@ -48,7 +48,7 @@ def server(tmp_path, monkeypatch):
         monkeypatch.setenv(name, "1")
     os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
     with standard_error(tmp_path / "server.txt"):
-        process = start.start_server("jobs:run")
+        process = start.start_server("jobs:run", getattr(request, "param", ()))
     yield process
     start.end_server(process, Path(os.environ["EXPARITY_WARM"]).parent)
     assert process.poll() is not None
@@ -221,6 +221,10 @@ class TestServer:
             assert time.monotonic() < deadline
             outputs.append(result("imports")[1])
         assert outputs[0] == "False\n"
+
+    @pytest.mark.parametrize("server", [("lime",)], indirect=True)
+    def test_it_imports_ahead_of_the_first_job(self, server):
+        assert result("imports")[1] == "True\n"
 
 
 def test_it_can_be_switched_off(monkeypatch):

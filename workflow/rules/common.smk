@@ -17,7 +17,7 @@ try:
     from exparity.jobs.locks import hold
     from exparity.jobs.outcome import explain_failures, name_report
     from exparity.tools.data import fetch
-    from exparity.warm.start import start_server
+    from exparity.warm.start import ENGINE, start_server
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:
         raise WorkflowError(
@@ -91,7 +91,10 @@ onstart:
     cancel_leftovers()
     EXPERIMENT.write_grid()
     if not workflow.non_local_exec:
-        start_server()
+        serve(
+            (job.rule.name, job.wildcards_dict)
+            for job in workflow.dag.needrun_jobs()
+        )
     limiter = workflow.scheduler.job_rate_limiter
     # With Snakemake's own limit, of 100 jobs a second, every round of scheduling ends in another one a
     # second later, and every job that ends begins such a chain: after some hundred jobs the rounds take
@@ -124,13 +127,19 @@ def look_for_outdated():
         mark_outdated(EXPERIMENT, workflow.dag.forcefiles)
 
 
+def serve(jobs):
+    """Have a server fork the jobs that this process starts."""
+    running = [job for job in jobs if runs_model(*job)]
+    start_server(ahead=ENGINE if len(running) > 1 else ())
+
+
 @cache
 def serve_group():
     """Serve the jobs that a submission to a cluster runs one after the other."""
     # What runs them is known only now, and such a Snakemake calls no handler.
-    several = len(workflow.dag_settings.target_jobs) > 1
-    if workflow.remote_exec and workflow.local_exec and several:
-        start_server()
+    targets = workflow.dag_settings.target_jobs
+    if workflow.remote_exec and workflow.local_exec and len(targets) > 1:
+        serve((target.rulename, target.wildcards_dict) for target in targets)
 
 
 def get_data_files(wildcards):

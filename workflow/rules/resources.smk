@@ -18,3 +18,11 @@ def explain_cost(wildcards):
 
 def evaluate_cost(wildcards):
     return EXPERIMENT.evaluate_cost(wildcards.metric)
+
+
+def runs_model(rule, wildcards):
+    """Whether a job imports torch; an analysis that does is a job among many."""
+    stage = rule.removesuffix("_shard")
+    if stage == "evaluate":
+        return EXPERIMENT.runs_model(wildcards["metric"])
+    return stage in ("finetune", "explain")

@@ -14,7 +14,7 @@ import signal
 import socket
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -90,12 +90,16 @@ class Server:
     _open: bool = True
     _identity: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(identity())))
 
-    def run(self) -> None:
-        """Serve until the run has ended and the last worker as well."""
+    def run(self, ahead: Sequence[str] = ()) -> None:
+        """Serve until the run has ended and the last worker as well.
+
+        Args:
+            ahead: modules to import before the first job.
+        """
         gc.disable()
         self._watch(self.listener, self._accept)
         self._watch(sys.stdin.fileno(), self._close)
-        self._learn([])
+        self._learn(ahead)
         while self._open or self._jobs:
             for key, _ in self._events.select():
                 key.data()
@@ -188,7 +192,7 @@ class Server:
         if self._open:
             self._learn(names)
 
-    def _learn(self, names: list[str]) -> None:
+    def _learn(self, names: Sequence[str]) -> None:
         """Import what a worker had to import."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -274,7 +278,7 @@ def _state(path: str) -> tuple[int, int] | None:
     return facts.st_mtime_ns, facts.st_size
 
 
-def main(listener: int, job: str) -> None:
+def main(listener: int, job: str, *ahead: str) -> None:
     """Serve on a socket until standard input ends, and remove the socket's folder."""
     logging.basicConfig(format="exparity: %(message)s")
     for number in (signal.SIGINT, signal.SIGHUP):
@@ -283,11 +287,11 @@ def main(listener: int, job: str) -> None:
     with socket.socket(fileno=listener) as opened:
         folder = Path(opened.getsockname()).parent
         try:
-            Server(opened, getattr(importlib.import_module(module), function)).run()
+            Server(opened, getattr(importlib.import_module(module), function)).run(ahead)
         finally:
             shutil.rmtree(folder, ignore_errors=True)
 
 
 if __name__ == "__main__":
     sys.path[0] = str(Path(sys.executable).parent)  # as where the command exparity begins
-    main(int(sys.argv[1]), sys.argv[2])
+    main(int(sys.argv[1]), *sys.argv[2:])

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import psutil
@@ -17,6 +18,8 @@ from exparity.warm.accounting import count_workers
 
 _PREFIX = "exparity-"
 SWITCH = "EXPARITY_WARM"
+ENGINE = ("exparity.engine.classifier", "exparity.models.auto")
+"""What every job imports that runs a model, torch and transformers above all."""
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",
@@ -28,7 +31,9 @@ THREAD_VARIABLES = (
 )
 
 
-def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | None:
+def start_server(
+    job: str = "exparity.cli:run", ahead: Sequence[str] = ()
+) -> subprocess.Popen[bytes] | None:
     """Start a server for the jobs that this process is going to start; it ends with the process.
 
     Its socket is named to jobs in the environment; ``EXPARITY_WARM=0`` there starts none. Where
@@ -36,6 +41,7 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
 
     Args:
         job: ``module:function`` that does what the command line of a job says.
+        ahead: modules that it imports before the first job; afterwards, what jobs had to import.
 
     Returns:
         The server, or None.
@@ -54,7 +60,7 @@ def start_server(job: str = "exparity.cli:run") -> subprocess.Popen[bytes] | Non
             listener.bind(os.environ[SWITCH])
             listener.listen(128)
             server = subprocess.Popen(
-                [sys.executable, "-m", "exparity.warm.server", str(listener.fileno()), job],
+                [sys.executable, "-m", "exparity.warm.server", str(listener.fileno()), job, *ahead],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],

@@ -30,7 +30,7 @@ demo: $(STAMP)  ## run the default experiment on embedded data; names the report
 	@echo
 	@echo "Done. Open the report: $(CURDIR)/results/report/index.html"
 
-test: $(STAMP)  ## run the tests, in ten minutes on two cores
+test: $(STAMP)  ## run the tests, of each sweep a part
 	$(BIN)/python -m pytest $(WORKERS)
 
 test-all: $(STAMP)  ## run them with every sweep in full

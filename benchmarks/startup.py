@@ -149,9 +149,7 @@ def start_of(checkout: Path, words: list[str], address: str, output: Path) -> fl
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     spent = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    facts = read_artefact(
-        output, {"explain": "explanations", "evaluate": "scores"}.get(words[0], "tests")
-    )[1]
+    facts = read_artefact(output, ARTEFACTS[words[0]])[1]
     if address != "0":
         spent += facts["cpu_seconds"]  # the worker is no child of ours
     return float(spent - facts.get("work_seconds", 0))

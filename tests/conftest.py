@@ -70,9 +70,8 @@ def pytest_collection_modifyitems(config, items):
     # Whole workflows take longest: begun last, they would leave the other workers without work.
     items.sort(key=_urgency)
     if not config.getoption("--exhaustive"):
-        left_out = [item for item in items if _is_exhaustive(item)]
-        config.hook.pytest_deselected(items=left_out)
-        items[:] = [item for item in items if item not in set(left_out)]
+        config.hook.pytest_deselected(items=[item for item in items if _is_exhaustive(item)])
+        items[:] = [item for item in items if not _is_exhaustive(item)]
 
 
 def _is_exhaustive(item) -> bool:

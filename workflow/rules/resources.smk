@@ -21,7 +21,7 @@ def evaluate_cost(wildcards):
 
 
 def runs_model(rule, wildcards):
-    """Whether a job imports torch; an analysis that does is a job among many."""
+    """Whether a job of the grid runs a model; analyses, of which there are few, are not asked."""
     stage = rule.removesuffix("_shard")
     if stage == "evaluate":
         return EXPERIMENT.runs_model(wildcards["metric"])

@@ -66,7 +66,7 @@ def matrix_product(classifier: Classifier) -> tuple[Callable[[], object], int]:
     """
     import torch
 
-    size = _PRODUCT.get(classifier.device.type, 1536)
+    size = _PRODUCT.get(classifier.device.type, _PRODUCT["cpu"])
     # Numbers of their own: a card draws less power, and is faster, where all are alike.
     a = torch.rand(size, size, device=classifier.device).to(classifier.model.dtype)
     return lambda: torch.mm(a, a), 2 * size**3

@@ -2,10 +2,13 @@
 
 Usage: python benchmarks/peer.py --peer-python PATH --checkpoint FOLDER
        (--sentences FILE | --data-dir DIR) [--examples N] [--threads T] [--repeats R]
+       [--workflow]
        [--output results/bench/peer.parquet]
 
 PATH is the Python of an environment that has ferret-xai; exparity runs in this one. Sentences are
-JSON lines with ``text`` and ``target``, or GECO's test sentences from DIR, evenly spaced.
+JSON lines with ``text`` and ``target``, or GECO's test sentences from DIR, evenly spaced. With
+--workflow, two more variants are runs of the workflow on T cores, whose total is the wall time of
+all of ``snakemake``.
 
 The variants take turns, so that a machine whose speed drifts slows all of them, and each time is
 the shortest of R repeats. Ratios count; absolute times are those of this machine at this moment.
@@ -23,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from peer_workflow import run_workflow
 
 WORKER = Path(__file__).with_name("peer_worker.py")
 VARIANTS = (
@@ -31,6 +35,8 @@ VARIANTS = (
     ("exparity", "bf16"),
     ("exparity", "fp32+"),
     ("exparity", "bf16+"),
+    ("workflow", "fp32"),
+    ("workflow", "bf16"),
 )
 # Their scores cannot be compared number by number.
 INCOMPARABLE = {"lime": "own draws", "integrated_gradients": "noise"}
@@ -45,10 +51,16 @@ def main() -> None:
         runs, scores = [], {}
         for repeat in range(arguments.repeats):
             for library, precision in arguments.variants:
-                kept = Path(folder) / f"{library}-{precision}.json"
-                run = run_worker(arguments, sentences, library, precision, kept)
+                if library == "workflow":
+                    run = run_workflow(
+                        *(arguments.checkpoint, sentences, precision),
+                        *(arguments.threads, arguments.methods),
+                    )
+                else:
+                    kept = Path(folder) / f"{library}-{precision}.json"
+                    run = run_worker(arguments, sentences, library, precision, kept)
+                    scores[library, precision] = json.loads(kept.read_text(encoding="utf-8"))
                 runs.append({"repeat": repeat, **run})
-                scores[library, precision] = json.loads(kept.read_text(encoding="utf-8"))
                 print(f"{library} {precision}: {run['total']:.1f} s", file=sys.stderr)
     differences = compare(scores)
     write(arguments.output, runs, differences)
@@ -68,10 +80,14 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--methods", nargs="+", help="only these methods")
     parser.add_argument("--no-bf16", action="store_true", help="leave out the bf16 variant")
+    parser.add_argument("--workflow", action="store_true", help="time the workflow as well")
     parser.add_argument("--output", type=Path, default=Path("results/bench/peer.parquet"))
     arguments = parser.parse_args()
     arguments.variants = [
-        v for v in VARIANTS if not (arguments.no_bf16 and v[1].startswith("bf16"))
+        (library, precision)
+        for library, precision in VARIANTS
+        if not (arguments.no_bf16 and precision.startswith("bf16"))
+        and (arguments.workflow or library != "workflow")
     ]
     if arguments.examples < 1 or arguments.repeats < 1:
         parser.error("--examples and --repeats must be at least 1")
@@ -166,7 +182,7 @@ def write(
     context = ("library", "precision", "device", "threads", "examples", "repeat", "load")
     rows = [
         {
-            **{name: run[name] for name in context},
+            **{name: run.get(name) for name in context},
             "versions": json.dumps(run["versions"]),
             **dict(zip(("stage", "method", "metric"), key, strict=True)),
             "seconds": seconds,
@@ -187,9 +203,9 @@ def markdown(runs: list[dict[str, Any]], differences: dict[tuple[str, str, str],
         for key, seconds in cells(run).items():
             times[key] = min(seconds, times.get(key, np.inf))
     peer = best["ferret", "fp32"]
-    own = {precision: times for (library, precision), times in best.items() if library != "ferret"}
-    head = ["work", "ferret s", *(f"exparity {p} s" for p in own)]
-    head += [*(f"ratio {p}" for p in own), "difference fp32"]
+    own = {" ".join(name): times for name, times in best.items() if name[0] != "ferret"}
+    head = ["work", "ferret s", *(f"{name} s" for name in own)]
+    head += [*(f"ratio {name}" for name in own), "difference fp32"]
     lines = [f"| {' | '.join(head)} |", f"|---|{'---:|' * (len(head) - 1)}"]
     for key in peer:
         stage, method, metric = key

@@ -117,7 +117,7 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
     _write(path, "bias", [vars(row) for row in found], ids)
     controls = [
         {
-            "method": method, "metric": metric, "scheme": "across_rows", "test": "mann_whitney",
+            "method": method, "metric": metric, "scheme": "within_sets", "test": "mann_whitney",
             "group_a": "male", "group_b": "female", "n_permutations": 100, "n_significant": 5,
             "rate": 0.05, "flags": [],
         }

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
 from exparity.stats import adjust, benjamini_hochberg, holm
+from exparity.stats.informative import UNINFORMATIVE
 
 P = st.one_of(
     st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.025, 0.05, 1.0]), st.just(math.nan)
@@ -165,6 +166,25 @@ class TestFamilies:
         for alpha, expected in ((0.039, False), (0.04, True)):
             assert adjust(rows, alpha=alpha)[0]["significant_holm"] is expected
             assert adjust(rows, alpha=alpha)[0]["significant_bh"] is expected
+
+    def test_signed_ranks_are_corrected_as_well(self):
+        rows = [row(0.5, wilcoxon_p=p) for p in (0.01, 0.04, math.nan)]
+        adjusted = adjust(rows)
+        for name, expected in (
+            ("wilcoxon_p_holm", [0.02, 0.04, math.nan]),
+            ("wilcoxon_p_bh", [0.02, 0.04, math.nan]),
+            ("p_holm", [1.0] * 3),
+        ):
+            assert [r[name] for r in adjusted] == pytest.approx(expected, nan_ok=True)
+
+    @pytest.mark.parametrize("flag", UNINFORMATIVE)
+    def test_what_says_nothing_is_in_no_family(self, flag):
+        rows = [row(0.02), row(0.001, flags=["undefined_values", flag]), row(0.03, flags=["x"])]
+        adjusted = adjust(rows)
+        expected = [0.04, math.nan, 0.04]
+        assert [r["p_holm"] for r in adjusted] == pytest.approx(expected, nan_ok=True)
+        assert [r["significant_bh"] for r in adjusted] == [True, False, True]
+        assert adjusted[1]["p"] == 0.001
 
     def test_no_rows(self):
         assert adjust([]) == []

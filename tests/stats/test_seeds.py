@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.stats import combine_p, summarise_seeds
+from exparity.stats.informative import UNINFORMATIVE
 
 
 def row(p, d, alpha=0.05, **more):
@@ -41,6 +43,13 @@ class TestSummary:
         assert (two.n_seeds, two.n_tested) == (3, 2)
         assert (one.mean_d, one.sd_d, one.same_sign) == (two.mean_d, two.sd_d, two.same_sign)
         assert one.combined_p == two.combined_p
+
+    @pytest.mark.parametrize("flag", UNINFORMATIVE)
+    def test_seeds_that_say_nothing_are_left_out(self, flag):
+        rows = [row(0.01, 0.4), row(0.5, 0.1)]
+        one, two = (summarise_seeds(r) for r in (rows, [*rows, row(0.001, -9.0, flags=[flag])]))
+        assert (two.n_seeds, two.n_tested) == (3, 2)
+        assert replace(two, n_seeds=2) == one
 
     def test_nothing_significant(self):
         found = summarise_seeds([row(0.5, 0.9), row(0.6, -0.9)])

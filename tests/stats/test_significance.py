@@ -7,34 +7,40 @@ import math
 import pytest
 from scipy.stats import binomtest
 
+from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.significance import HEADLINE, control_rates, count_significant, headline_shares
 
 NAN = math.nan
 
 
-def row(p, *, considerable=False, holm=False, bh=False, wilcoxon_p=NAN):
+def row(p, *, considerable=False, holm=NAN, bh=NAN, wilcoxon_p=NAN, flags=()):
     return {
         "p": p,
         "considerable": considerable,
-        "significant_holm": holm,
-        "significant_bh": bh,
+        "p_holm": holm,
+        "p_bh": bh,
         "wilcoxon_p": wilcoxon_p,
+        "wilcoxon_p_holm": 2 * wilcoxon_p,
+        "wilcoxon_p_bh": wilcoxon_p,
+        "flags": list(flags),
     }
 
 
 # of five tests with a p-value: 3 significant, of them 1 considerable, 1 by Holm and 2 by BH
 ROWS = [
-    row(0.001, considerable=True, holm=True, bh=True, wilcoxon_p=0.05),
-    row(0.02, bh=True, wilcoxon_p=0.051),
-    row(0.05, wilcoxon_p=0.2),
-    row(0.0501, considerable=True),
-    row(0.9),
+    row(0.001, considerable=True, holm=0.005, bh=0.005, wilcoxon_p=0.05),
+    row(0.02, holm=0.08, bh=0.05, wilcoxon_p=0.051),
+    row(0.05, holm=0.15, bh=0.08, wilcoxon_p=0.2, flags=["undefined_values"]),
+    row(0.0501, considerable=True, holm=0.15, bh=0.08),
+    row(0.9, holm=0.9, bh=0.9),
     row(NAN, considerable=True),
+    *(row(0.001, wilcoxon_p=0.001, flags=[flag]) for flag in UNINFORMATIVE),
 ]
 
 
-def control(scheme, test, n, significant):
-    return {"scheme": scheme, "test": test, "n_permutations": n, "n_significant": significant}
+def control(scheme, test, n, significant, flags=()):
+    counts = {"n_permutations": n, "n_significant": significant}
+    return {"scheme": scheme, "test": test, **counts, "flags": list(flags)}
 
 
 def test_counts_by_hand():
@@ -45,6 +51,8 @@ def test_counts_by_hand():
         "holm": (1, 5),
         "bh": (2, 5),
         "paired": (1, 3),
+        "paired_holm": (0, 3),
+        "paired_bh": (1, 3),
     }
     assert list(shares) == list(HEADLINE)
     assert shares["plain"].share == 0.6
@@ -62,11 +70,12 @@ def test_each_stands_beside_its_own_control():
         [
             control("across_rows", "mann_whitney", 100, 5),
             control("within_sets", "mann_whitney", 100, 9),
+            control("within_sets", "mann_whitney", 100, 100, ["rounding_noise"]),
             control("within_sets", "wilcoxon", 0, 0),
         ]
     )
     shares = headline_shares(ROWS, alpha=0.05, controls=rates)
-    assert shares["plain"].control.rate == 0.05
+    assert shares["plain"].control.rate == 0.09
     assert {name for name, share in shares.items() if share.control is not None} == {"plain"}
 
 

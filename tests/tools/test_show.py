@@ -36,6 +36,8 @@ def results(tmp_path_factory):
             **row,
             "significant_holm": row["significant"] and i % 3 == 0,
             "significant_bh": row["significant"] and i % 3 < 2,
+            "p_holm": row["p"] if i % 3 == 0 else 1.0,
+            "p_bh": row["p"] if i % 3 < 2 else 1.0,
         }
         for i, row in enumerate(gather(folder, options).rows)
     ]
@@ -107,6 +109,8 @@ class TestPlainText:
             "  by Holm": tests["significant_holm"],
             "  by Benjamini–Hochberg": tests["significant_bh"],
             "Signed rank, matched sets": tests["wilcoxon_p"] <= 0.05,
+            "Signed rank by Holm": tests["wilcoxon_p_holm"] <= 0.05,
+            "Signed rank by Benjamini–Hochberg": tests["wilcoxon_p_bh"] <= 0.05,
         }
         for name, hits in counts.items():
             (line,) = [x for x in lines if x.startswith(f"{name}  ")]

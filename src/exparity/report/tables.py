@@ -185,6 +185,8 @@ def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
         "holm": "…after correction by Holm",
         "bh": "…after correction by Benjamini and Hochberg",
         "paired": f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}",
+        "paired_holm": "Signed-rank, after correction by Holm",
+        "paired_bh": "Signed-rank, after correction by Benjamini and Hochberg",
     }
     shares = headline_shares(study.rows, alpha=alpha, controls=study.controls.get("", ()))
     return {names[counted]: share_columns(share) for counted, share in shares.items()}

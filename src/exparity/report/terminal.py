@@ -31,6 +31,8 @@ _COUNTED = {
     "holm": "  by Holm",
     "bh": "  by Benjamini–Hochberg",
     "paired": "Signed rank, matched sets",
+    "paired_holm": "Signed rank by Holm",
+    "paired_bh": "Signed rank by Benjamini–Hochberg",
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.interface import FloatArray, IntArray
+from exparity.stats.informative import is_informative
 
 FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
 
@@ -72,15 +73,19 @@ def _checked(p: Sequence[float] | FloatArray) -> tuple[FloatArray, IntArray]:
 def adjust(
     rows: Sequence[Mapping[str, Any]], family: Sequence[str] = ("dataset",), *, alpha: float = 0.05
 ) -> list[dict[str, Any]]:
-    """Correct the p-values of tests within families.
+    """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
+
+    Tests that are not :func:`~exparity.stats.informative.is_informative` are in no family.
 
     Args:
-        rows: tests, with ``p`` and the ids that ``family`` names.
+        rows: tests, with ``p`` and the ids that ``family`` names; ``wilcoxon_p`` and ``flags``
+            where there are any.
         family: rows that agree in these ids are one family; all rows are if it is empty.
         alpha: largest adjusted p-value that is significant.
 
     Returns:
-        The rows with ``p_holm``, ``p_bh``, ``significant_holm`` and ``significant_bh``.
+        The rows with ``p_holm``, ``p_bh``, ``significant_holm``, ``significant_bh``,
+        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``.
 
     Raises:
         InputError: ``family`` names something else than an id.
@@ -92,19 +97,18 @@ def adjust(
             )
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
-        members[tuple(row[name] for name in family)].append(i)
-    p = np.array([row["p"] for row in rows], dtype=np.float64)
-    p_holm, p_bh = np.empty(len(p)), np.empty(len(p))
-    for indices in members.values():
-        p_holm[indices] = holm(p[indices])
-        p_bh[indices] = benjamini_hochberg(p[indices])
-    return [
-        {
-            **row,
-            "p_holm": by_holm,
-            "p_bh": by_bh,
-            "significant_holm": by_holm <= alpha,
-            "significant_bh": by_bh <= alpha,
-        }
-        for row, by_holm, by_bh in zip(rows, p_holm.tolist(), p_bh.tolist(), strict=True)
-    ]
+        if is_informative(row):
+            members[tuple(row[name] for name in family)].append(i)
+    adjusted = [dict(row) for row in rows]
+    for column in ("p", "wilcoxon_p"):
+        p = np.array([row.get(column, np.nan) for row in rows], dtype=np.float64)
+        for name, correct in (("holm", holm), ("bh", benjamini_hochberg)):
+            corrected = np.full(len(p), np.nan)
+            for indices in members.values():
+                corrected[indices] = correct(p[indices])
+            for row, value in zip(adjusted, corrected.tolist(), strict=True):
+                row[f"{column}_{name}"] = value
+    for row in adjusted:
+        row["significant_holm"] = row["p_holm"] <= alpha
+        row["significant_bh"] = row["p_bh"] <= alpha
+    return adjusted

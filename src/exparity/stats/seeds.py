@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from exparity.interface import FloatArray
+from exparity.stats.informative import informative
 
 # A single p of 1 would outweigh any number of small ones.
 _LARGEST_P = 0.99
@@ -51,9 +52,12 @@ def majority(significant: int, total: int) -> bool:
 class SeedSummary:
     """The tests of one (dataset, model, method, metric) and pair of groups over all seeds.
 
+    Tests that are not :func:`~exparity.stats.informative.is_informative` are in none of it but
+    ``n_seeds``.
+
     Attributes:
         n_seeds: seeds of the cell.
-        n_tested: seeds with a p-value.
+        n_tested: seeds with a p-value that counts.
         n_significant: seeds with a significant difference.
         mean_d: mean Cohen's d over all seeds where it is defined.
         sd_d: its standard deviation over them, dividing by n − 1; NaN below two.
@@ -110,11 +114,12 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2
         rows: rows of the tests artefact that differ in the seed only.
         threshold: |d| from which an effect is considerable.
     """
-    significant = [row for row in rows if row["significant"]]
-    p = np.array([row["p"] for row in rows], dtype=np.float64)
-    d = _effects(rows)
+    counted = informative(rows)
+    significant = [row for row in counted if row["significant"]]
+    p = np.array([row["p"] for row in counted], dtype=np.float64)
+    d = _effects(counted)
     mean_d_significant = _mean(_effects(significant))
-    ups, downs = (sum(row["direction"] == sign for row in rows) for sign in (1, -1))
+    ups, downs = (sum(row["direction"] == sign for row in counted) for sign in (1, -1))
     return SeedSummary(
         n_seeds=len(rows),
         n_tested=int((~np.isnan(p)).sum()),

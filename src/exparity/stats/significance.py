@@ -1,7 +1,7 @@
 """How many tests are significant: the one count behind the page, the terminal and the figures.
 
-Beside it stands how often a test finds a difference between permuted groups: is its error rate what
-it says?
+Beside it stands how often a test finds a difference between groups permuted within matched sets: is
+its error rate what it says?
 """
 
 from __future__ import annotations
@@ -11,20 +11,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.stats.informative import informative
+
 Rows = Sequence[Mapping[str, Any]]
 NAN = float("nan")
 
-P_VALUES = {"mann_whitney": "p", "wilcoxon": "wilcoxon_p"}
-"""Column of the p-value of each test."""
 HEADLINE = {
-    "plain": ("mann_whitney", ""),
-    "considerable": ("mann_whitney", "considerable"),
-    "holm": ("mann_whitney", "significant_holm"),
-    "bh": ("mann_whitney", "significant_bh"),
-    "paired": ("wilcoxon", ""),
+    "plain": ("p", ""),
+    "considerable": ("p", "considerable"),
+    "holm": ("p_holm", ""),
+    "bh": ("p_bh", ""),
+    "paired": ("wilcoxon_p", ""),
+    "paired_holm": ("wilcoxon_p_holm", ""),
+    "paired_bh": ("wilcoxon_p_bh", ""),
 }
-"""What a headline counts, in its order: a test, and a column that must hold too."""
-_COMPARED_WITH = {"plain": ("mann_whitney", "across_rows"), "paired": ("wilcoxon", "within_sets")}
+"""What a headline counts, in its order: a column of p-values, and one that must hold too."""
+_PERMUTED = {"plain": "mann_whitney", "paired": "wilcoxon"}
+"""The test whose permutations within matched sets a count stands beside. Over all rows they are no
+control: there any test of any scores finds α."""
 
 
 def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -85,14 +89,15 @@ def control_rates(rows: Rows, *, confidence: float = 0.95) -> list[ControlRate]:
     and Pearson (1934). It is wider than needed where results differ in their rates, never narrower.
 
     Args:
-        rows: rows of the controls artefact, all or some of them.
+        rows: rows of the controls artefact, all or some of them. Those that are not
+            :func:`~exparity.stats.informative.is_informative` are left out.
         confidence: coverage of the interval, in (0, 1).
 
     Returns:
         One rate per scheme and test, sorted by both.
     """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
+    for row in informative(rows):
         grouped[row["scheme"], row["test"]].append(row)
     rates = []
     for scheme, test in sorted(grouped):
@@ -113,7 +118,8 @@ class SignificantShare:
     Attributes:
         hits: significant tests.
         n: tests with a p-value.
-        control: the same share where groups were dealt at random; None if that was not done.
+        control: the same share with groups dealt at random within matched sets; None if that was
+            not done.
     """
 
     hits: int
@@ -137,7 +143,10 @@ def count_significant(
     counted: str = "plain",
     controls: Sequence[ControlRate] = (),
 ) -> SignificantShare:
-    """Count the significant ones among tests; those without a p-value are not counted.
+    """Count the significant ones among tests.
+
+    Those without a p-value are not counted, nor those that are not
+    :func:`~exparity.stats.informative.is_informative`.
 
     Args:
         rows: rows of the tests or disparity artefact.
@@ -145,11 +154,10 @@ def count_significant(
         counted: what counts, of :data:`HEADLINE`.
         controls: rates of the permutation control of these tests.
     """
-    test, column = HEADLINE[counted]
-    p = P_VALUES[test]
-    tested = [row for row in rows if row[p] == row[p]]
+    p, column = HEADLINE[counted]
+    tested = [row for row in informative(rows) if row[p] == row[p]]
     hits = sum(bool(row[p] <= alpha and (not column or row[column])) for row in tested)
-    key = _COMPARED_WITH.get(counted)
+    key = _PERMUTED.get(counted), "within_sets"
     control = next((c for c in controls if (c.test, c.scheme) == key and c.n_permutations), None)
     return SignificantShare(hits, len(tested), control)
 
@@ -166,7 +174,7 @@ def headline_shares(
     """
     shares = {
         counted: count_significant(rows, alpha=alpha, counted=counted, controls=controls)
-        for counted, (_, column) in HEADLINE.items()
-        if rows and (not column or column in rows[0])
+        for counted, (p, _) in HEADLINE.items()
+        if rows and p in rows[0]
     }
     return {counted: share for counted, share in shares.items() if share.n}

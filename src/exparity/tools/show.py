@@ -22,8 +22,11 @@ CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "signifi
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "flags")
 _COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
-_OF_REPORT = ("metric_direction", "significant_holm", "significant_bh")
-_OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant")
+_OF_REPORT = (
+    *("metric_direction", "significant_holm", "significant_bh"),
+    *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh"),
+)
+_OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant", "flags")
 
 
 def show(

@@ -1,0 +1,22 @@
+"""Which tests say something about explanations, so that they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+Row = TypeVar("Row", bound=Mapping[str, Any])
+
+UNINFORMATIVE = ("collapsed", "constant", "rounding_noise")
+"""Flags of tests that say nothing of the explanations of a working classifier: it predicts one
+class, all scores are equal, or the attributions are zero but for rounding errors."""
+
+
+def is_informative(row: Mapping[str, Any]) -> bool:
+    """Return whether a test has none of the flags :data:`UNINFORMATIVE`."""
+    return not any(flag in UNINFORMATIVE for flag in row.get("flags", ()))
+
+
+def informative(rows: Iterable[Row]) -> list[Row]:
+    """Return the tests that count: in headlines, families, controls and over seeds."""
+    return [row for row in rows if is_informative(row)]

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import random
 import resource
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
+
+from exparity.interface import Example
 
 
 def need(present: bool, what: str) -> None:
@@ -50,6 +53,12 @@ def rotten(path: Path, flips: int) -> Iterator[str]:
         path.write_bytes(content)
         yield f"{path.name}: bit {bit} of {bits.stop}"
     path.write_bytes(whole)
+
+
+def digest_of(examples: Iterable[Example]) -> str:
+    """SHA-256 over all that is said of examples."""
+    facts = [sorted(vars(example).items()) for example in examples]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
 def marked(text: str) -> tuple[int, ...]:

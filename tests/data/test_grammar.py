@@ -10,10 +10,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support import digest_of
 
 from exparity.core.errors import InputError
 from exparity.data import _grammar, load_dataset
@@ -145,7 +147,7 @@ def test_every_template_gives_enough_for_the_largest_corpus() -> None:
                 continue
             # A mixture holds at least its commonest list; less 3 for entries used by other slots.
             name = Counter(MIXED[key.name]).most_common(1)[0][0] if key.name in MIXED else key.name
-            capacity *= max(1, len(set(_grammar._entries(name))) - 3)
+            capacity *= max(1, len(set(_grammar.ENTRIES[name])) - 3)
         assert capacity >= 2 * largest_demand, template.id
 
 
@@ -240,7 +242,7 @@ def test_pronoun_cases_by_hand(protagonist: int, words: str) -> None:
         "P:name": ("Omar", "Ingrid"),
         "thing": ("clock", "clock"),
     }
-    assert " ".join(_grammar._render(template, filling, protagonist, {"O": 1})) == words
+    assert " ".join(_grammar.words_of(template, filling, protagonist, {"O": 1})) == words
 
 
 # Corpus
@@ -298,9 +300,9 @@ def test_smallest_test_split_covers_both_kinds(seed: int) -> None:
 
 
 def test_slots_of_one_list_get_different_entries() -> None:
-    dealer = _grammar._Dealer(_grammar._stream(0, "test"))
+    dealer = _grammar.Dealer(_grammar.stream(0, "test"))
     for template in TEMPLATES * 40:
-        filling = _grammar._deal_filling(template, dealer)
+        filling = _grammar.deal_filling(template, dealer)
         last_words = [
             ("person" if slot.person else slot.name, filling[slot.key][0].split()[-1])
             for slot in {slot.key: slot for slot in template.slots()}.values()
@@ -361,6 +363,24 @@ def test_article_by_hand(following: str, article: str) -> None:
 
 
 # Seeds and arguments
+
+
+@pytest.mark.parametrize(
+    ("variant", "options", "digest"),
+    [
+        ("all", {}, "a4ecb192bdeeb14d1b1bdefee43aaaa1d09014c1440107b7793a2d1ec5426ba6"),
+        (
+            "all",
+            {"n_pairs": 1200, "test_share": 0.08},
+            "03089fc33803b09aa12a556d2a1cad329a2caf73a6a4a7ca8a15872f601c1c0f",
+        ),
+        ("subj", {}, "8fcdd69f81d4eb8b259f5f36e1610266ba4df285b8a9e5e1aeddb8694f542bed"),
+    ],
+)
+def test_sentences_stay_the_same_byte_for_byte(
+    variant: str, options: dict[str, Any], digest: str
+) -> None:
+    assert digest_of(generate_pairs(variant, **options)) == digest
 
 
 def test_same_seed_in_other_processes_gives_the_same() -> None:

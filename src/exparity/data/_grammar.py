@@ -11,9 +11,9 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from exparity.core.strict import read_yaml
@@ -24,6 +24,8 @@ from exparity.interface import Example
 Split = Literal["train", "test"]
 _MIN_TEST_TEMPLATES = 2
 GenderedEntry = tuple[str, str]
+Entries = tuple[GenderedEntry, ...]
+Filling = dict[str, GenderedEntry]
 # A change of the words changes this file, and so the workflow runs again what they made.
 DIGESTS = {
     "lexicon.yaml": "5a566db7388c39e2ada44039931686bca3a17d8330019491c07b964d3dc72f23",
@@ -85,34 +87,58 @@ def parse(text: str) -> tuple[str | Slot, ...]:
     )
 
 
-def _pairs(text: str) -> tuple[GenderedEntry, ...]:
+def partners(text: str) -> Entries:
     """Part ``male female, male female`` into entries."""
     pairs = (pair.split() for pair in text.split(","))
     return tuple((male, female) for male, female in pairs)
 
 
-def _items(text: str) -> tuple[str, ...]:
+def items(text: str) -> tuple[str, ...]:
+    """Part ``one; other`` into entries."""
     return tuple(item.strip() for item in text.split(";"))
 
 
-def _gendered(lexicon: Mapping[str, Any]) -> dict[str, tuple[GenderedEntry, ...]]:
-    titles = {_pairs(pair)[0]: weight for pair, weight in lexicon["titles"].items()}
-    elders, roles = _pairs(lexicon["elders"]), _pairs(lexicon["roles"])
+def _gendered(lexicon: Mapping[str, Any]) -> dict[str, Entries]:
+    titles = {partners(pair)[0]: weight for pair, weight in lexicon["titles"].items()}
+    elders, roles = partners(lexicon["elders"]), partners(lexicon["roles"])
     return {
-        "name": _pairs(lexicon["names"]),
+        "name": partners(lexicon["names"]),
         "role": tuple((f"the {male}", f"the {female}") for male, female in roles),
         "title": tuple(
-            (f"{male} {surname}", f"{female} {surname}")
-            for (male, female), weight in titles.items()
-            for surname in _items(lexicon["surnames"])
+            entry
+            for title, weight in titles.items()
+            for entry in titled([title], items(lexicon["surnames"]))
             for _ in range(weight)
         ),
-        "kin": elders + _pairs(lexicon["younger_kin"]),
+        "kin": elders + partners(lexicon["younger_kin"]),
         "elder": elders,
-        "child": _pairs(lexicon["children"]),
-        "wed": _pairs(lexicon["weds"]),
-        "spouse": _pairs(lexicon["spouses"]),
+        "child": partners(lexicon["children"]),
+        "wed": partners(lexicon["weds"]),
+        "spouse": partners(lexicon["spouses"]),
     }
+
+
+def read_templates(path: Path) -> tuple[Template, ...]:
+    """Read templates, by kind and id."""
+    return tuple(
+        Template(slug, kind, parse(text))
+        for kind, texts in read_yaml(path).items()
+        for slug, text in texts.items()
+    )
+
+
+def titled(titles: Iterable[GenderedEntry], surnames: Iterable[str]) -> Entries:
+    """Put every title before every surname."""
+    return tuple(
+        (f"{male} {surname}", f"{female} {surname}")
+        for male, female in titles
+        for surname in surnames
+    )
+
+
+def alike(entries: Iterable[str]) -> Entries:
+    """Return words that stay, whoever is meant."""
+    return tuple((entry, entry) for entry in entries)
 
 
 _FOLDER = shipped("gender_pairs", DIGESTS)
@@ -124,21 +150,23 @@ MIXED: dict[str, tuple[str, ...]] = {
     for name, weights in _LEXICON["mixed"].items()
 }
 PRONOUNS: dict[str, GenderedEntry] = {
-    form: _pairs(entry)[0] for form, entry in _LEXICON["pronouns"].items()
+    form: partners(entry)[0] for form, entry in _LEXICON["pronouns"].items()
 }
 VERB_FORMS: tuple[str, ...] = tuple(_LEXICON["verb_forms"].split())
 VERBS: Mapping[str, Sequence[str]] = _LEXICON["verbs"]
 NEUTRAL: dict[str, tuple[str, ...]] = {
-    name: _items(fillers) for name, fillers in _LEXICON["neutral"].items()
+    name: items(fillers) for name, fillers in _LEXICON["neutral"].items()
 }
-TEMPLATES: tuple[Template, ...] = tuple(
-    Template(slug, kind, parse(text))
-    for kind, texts in read_yaml(_FOLDER / "templates.yaml").items()
-    for slug, text in texts.items()
-)
+SURNAMES = items(_LEXICON["surnames"])
+ENTRIES: Mapping[str, Entries] = {
+    **GENDERED,
+    **{name: alike(verbs) for name, verbs in VERBS.items()},
+    **{name: alike(fillers) for name, fillers in NEUTRAL.items()},
+}
+TEMPLATES = read_templates(_FOLDER / "templates.yaml")
 
 
-class _Dealer:
+class Dealer:
     """Deals list indices like cards, so that every entry comes up before any comes up again.
 
     Plain draws with replacement would leave some names out of a small training split by chance.
@@ -182,18 +210,18 @@ def generate_pairs(
         gendered word of the test split occurs in training.
     """
     schedule = _schedule(n_pairs, test_share, seed)
-    dealers = {split: _Dealer(_stream(seed, "fill", split)) for split in ("train", "test")}
-    genders = {split: _Dealer(_stream(seed, "others", split)) for split in ("train", "test")}
+    dealers = {split: Dealer(stream(seed, "fill", split)) for split in ("train", "test")}
+    genders = {split: Dealer(stream(seed, "others", split)) for split in ("train", "test")}
     sentences: list[Example] = []
     seen: set[tuple[str, ...]] = set()
     for pair, (template, split) in enumerate(schedule):
-        filling = _new_filling(template, dealers[split], seen)
+        filling = new_filling(template, dealers[split], seen)
         others = [person for person in template.persons() if person != PROTAGONIST]
         fixed = {person: genders[split].deal(person, len(GROUPS), set()) for person in others}
         readings = [
-            _render(template, filling, gender, dict.fromkeys(fixed, gender))
+            words_of(template, filling, gender, dict.fromkeys(fixed, gender))
             if variant == "all"
-            else _render(template, filling, gender, fixed)
+            else words_of(template, filling, gender, fixed)
             for gender in range(len(GROUPS))
         ]
         rationale = tuple(int(one != other) for one, other in zip(*readings, strict=True))
@@ -213,56 +241,64 @@ def generate_pairs(
     return sentences
 
 
-def _stream(seed: int, *purpose: str) -> random.Random:
+def stream(seed: int, *purpose: str) -> random.Random:
     """Return a generator of its own for one purpose; text seeds are hashed by SHA-512."""
     return random.Random(":".join(("exparity-grammar", str(seed), *purpose)))
 
 
-def _split_templates(test_share: float, seed: int) -> tuple[list[Template], list[Template]]:
-    """Part the templates into training and test; test has no gendered form training lacks."""
-    templates = list(TEMPLATES)
-    _stream(seed, "split").shuffle(templates)
-    wanted = max(_MIN_TEST_TEMPLATES, round(test_share * len(templates)))
-    supply = Counter(feature for t in templates for feature in t.features())
-    # One template of each kind goes first, so that the smallest test split covers both.
-    leaders = [next(t for t in templates if t.kind == kind) for kind in ("subject", "object")]
+def split_templates(
+    templates: Sequence[Template], test_share: float, rng: random.Random
+) -> tuple[list[Template], list[Template]]:
+    """Part templates into training and test; test has no gendered form training lacks."""
+    kinds = dict.fromkeys(template.kind for template in templates)
+    shuffled = list(templates)
+    rng.shuffle(shuffled)
+    wanted = max(_MIN_TEST_TEMPLATES, round(test_share * len(shuffled)))
+    supply = Counter(feature for t in shuffled for feature in t.features())
+    # One template of each kind goes first, so that the smallest test split covers all.
+    leaders = [next(t for t in shuffled if t.kind == kind) for kind in kinds]
     test: list[Template] = []
-    for template in [*leaders, *(t for t in templates if t not in leaders)]:
+    for template in [*leaders, *(t for t in shuffled if t not in leaders)]:
         spare = all(supply[feature] > 1 for feature in template.features())
         if spare and len(test) < wanted:
             test.append(template)
             supply.subtract(template.features())
-    return [t for t in templates if t not in test], test
+    return [t for t in shuffled if t not in test], test
 
 
 def _schedule(n_pairs: int, test_share: float, seed: int) -> list[tuple[Template, Split]]:
     """Give every pair its template and split; of a split, each template is used equally often."""
-    train, test = _split_templates(test_share, seed)
+    train, test = split_templates(TEMPLATES, test_share, stream(seed, "split"))
     n_test = min(max(1, round(test_share * n_pairs)), n_pairs - 1)
     plan: list[tuple[Template, Split]] = [(test[i % len(test)], "test") for i in range(n_test)]
     plan += [(train[i % len(train)], "train") for i in range(n_pairs - n_test)]
-    _stream(seed, "order").shuffle(plan)
+    stream(seed, "order").shuffle(plan)
     return plan
 
 
-def _new_filling(
-    template: Template, dealer: _Dealer, seen: set[tuple[str, ...]]
-) -> dict[str, GenderedEntry]:
+def new_filling(
+    template: Template,
+    dealer: Dealer,
+    seen: set[tuple[str, ...]],
+    lists: Mapping[str, Entries] = ENTRIES,
+) -> Filling:
     """Deal fillings until one is new.
 
     The all-male reading stands for every other one: the lexicon pairs words one to one.
     """
     while True:
-        filling = _deal_filling(template, dealer)
-        reading = tuple(_render(template, filling, 0, dict.fromkeys(template.persons(), 0)))
+        filling = deal_filling(template, dealer, lists)
+        reading = tuple(words_of(template, filling, 0, dict.fromkeys(template.persons(), 0)))
         if reading not in seen:
             seen.add(reading)
             return filling
 
 
-def _deal_filling(template: Template, dealer: _Dealer) -> dict[str, GenderedEntry]:
+def deal_filling(
+    template: Template, dealer: Dealer, lists: Mapping[str, Entries] = ENTRIES
+) -> Filling:
     """Choose an entry for each slot; slots that draw on one list get different entries."""
-    filling: dict[str, GenderedEntry] = {}
+    filling: Filling = {}
     taken: dict[str, set[int]] = {}
     for slot in template.slots():
         if slot.key in filling or slot.name == "a":
@@ -273,7 +309,7 @@ def _deal_filling(template: Template, dealer: _Dealer) -> dict[str, GenderedEntr
         name = slot.name
         if name in MIXED:
             name = MIXED[name][dealer.deal(name, len(MIXED[name]), set())]
-        entries = _entries(name)
+        entries = lists[name]
         used = taken.setdefault(name, set())
         index = dealer.deal(name, len(entries), used)
         # Entries with the same last word: repeated ones, and titles before the same surname.
@@ -283,33 +319,36 @@ def _deal_filling(template: Template, dealer: _Dealer) -> dict[str, GenderedEntr
     return filling
 
 
-@cache
-def _entries(name: str) -> tuple[GenderedEntry, ...]:
-    if name in GENDERED:
-        return GENDERED[name]
-    return tuple((entry, entry) for entry in (NEUTRAL[name] if name in NEUTRAL else VERBS[name]))
-
-
-def _render(
-    template: Template,
-    filling: Mapping[str, GenderedEntry],
-    protagonist: int,
-    others: Mapping[str, int],
+def words_of(
+    template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
 ) -> list[str]:
     """Write the words of one reading; genders are indices into ``GROUPS``."""
+    return [word for word, _ in spelled(template, filling, protagonist, others)]
+
+
+def spelled(
+    template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
+) -> list[tuple[str, Slot | None]]:
+    """Do as :func:`words_of`, and say of each word which slot it fills, if any."""
     genders = {**others, PROTAGONIST: protagonist, NOBODY: protagonist}
     words: list[str] = []
+    slots: list[Slot | None] = []
     for part in template.parts:
         if isinstance(part, str):
-            words.append(part)
+            chosen = [part]
         elif part.name == "a":
-            words.append("{a}")
+            chosen = ["{a}"]
         else:
-            text = filling[part.key][genders[part.person]]
-            chosen = text if part.form is None else text.split()[VERB_FORMS.index(part.form)]
-            words.extend(chosen.split())
+            chosen = filling[part.key][genders[part.person]].split()
+            if part.form is not None:
+                chosen = [chosen[VERB_FORMS.index(part.form)]]
+        words += chosen
+        slots += [None if isinstance(part, str) else part] * len(chosen)
     resolved = [_article(words, i) if word == "{a}" else word for i, word in enumerate(words)]
-    return [resolved[0][0].upper() + resolved[0][1:], *resolved[1:]]
+    starts = [0] + [i for i in range(1, len(words)) if words[i - 1] == "."]
+    for i in starts:
+        resolved[i] = resolved[i][0].upper() + resolved[i][1:]
+    return list(zip(resolved, slots, strict=True))
 
 
 def _article(words: Sequence[str], place: int) -> str:

@@ -1,0 +1,198 @@
+"""Generator of biographies whose causal truth is known: the grammar of the pairs, with own words.
+
+Occupation words carry the label. The gender shows in titles and pronouns alone, and no other word
+depends on it: the other version of a biography is what it would be of a person of the other gender.
+How far occupation and town go along with the gender is set (``imbalance``, ``proxy``).
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from exparity.core.strict import read_yaml
+from exparity.data._genders import GROUPS
+from exparity.data._grammar import (
+    ENTRIES,
+    PROTAGONIST,
+    SURNAMES,
+    Dealer,
+    Entries,
+    Split,
+    Template,
+    alike,
+    items,
+    new_filling,
+    partners,
+    read_templates,
+    spelled,
+    split_templates,
+    stream,
+    titled,
+)
+from exparity.data.files import shipped
+from exparity.interface import Example
+
+OTHER = "O"
+# A change of the words changes this file, and so the workflow runs again what they made.
+DIGESTS = {
+    "lexicon.yaml": "0ee9cc1f4c52b12306eb28ad07de8352670d54c01e2fa2930a92c35ffb3d9dc8",
+    "templates.yaml": "253bb4c064344080ee3c6e17aeaf0163b1e5b75e003b8d83e85da92931417368",
+}
+_FOLDER = shipped("bios", DIGESTS)
+_LEXICON = read_yaml(_FOLDER / "lexicon.yaml")
+
+OCCUPATIONS: tuple[str, ...] = tuple(_LEXICON["occupations"])
+TEMPLATES = read_templates(_FOLDER / "templates.yaml")
+OCCUPATION_WORDS: Mapping[str, Entries] = {
+    f"{occupation} {name}": alike(items(entries) if isinstance(entries, str) else entries)
+    for occupation, lists in _LEXICON["occupations"].items()
+    for name, entries in lists.items()
+}
+HOMES: Mapping[str, Entries] = {
+    f"home {gender}": alike(items(towns)) for gender, towns in _LEXICON["homes"].items()
+}
+WORDS: Mapping[str, Entries] = {
+    **ENTRIES,
+    **OCCUPATION_WORDS,
+    **HOMES,
+    "title": titled(partners(_LEXICON["title"]), SURNAMES),
+}
+
+
+@dataclass(frozen=True)
+class _Person:
+    """Whom a biography is of.
+
+    Attributes:
+        split: where it goes.
+        template: its wording.
+        occupation: index of its label.
+        gender: index into ``GROUPS``; in pairs, of one of the versions.
+        home: index of the gender whose list its town is from.
+    """
+
+    split: Split
+    template: Template
+    occupation: int
+    gender: int
+    home: int
+
+
+def generate_biographies(
+    n: int, *, paired: bool, imbalance: float, proxy: float, test_share: float, seed: int
+) -> list[Example]:
+    """Generate biographies of equally many people of each occupation.
+
+    Args:
+        n: number of biographies, ``bios.MIN_BIOGRAPHIES`` to ``bios.MAX_BIOGRAPHIES``.
+        paired: each one in both genders; otherwise in one.
+        imbalance: without pairs, the share of the larger gender within an occupation: of men where
+            the occupation's index is even, else of women.
+        proxy: P(town of one's own list) − P(town of the other list), without pairs.
+        test_share: share of biographies, and about the share of templates, in the test split; each
+            split gets one of every occupation at least.
+        seed: seed of every draw; the same on every machine, process and Python build.
+
+    Returns:
+        Biographies in random order; of pairs, male before female. The rationale marks what the
+        protagonist's occupation is told by. No text occurs twice.
+    """
+    train, test = split_templates(TEMPLATES, test_share, stream(seed, "bios", "split"))
+    n_test = min(max(len(OCCUPATIONS), round(test_share * n)), n - len(OCCUPATIONS))
+    people = _people("train", train, n - n_test, imbalance, proxy, seed)
+    people += _people("test", test, n_test, imbalance, proxy, seed)
+    stream(seed, "bios", "order").shuffle(people)
+    dealers = {split: Dealer(stream(seed, "bios", "fill", split)) for split in ("train", "test")}
+    seen: set[tuple[str, ...]] = set()
+    examples: list[Example] = []
+    for number, person in enumerate(people):
+        versions = _versions(f"{number:04d}", person, dealers[person.split], seen)
+        examples += versions if paired else [_alone(versions, person.gender)]
+    return examples
+
+
+def _people(
+    split: Split,
+    templates: Sequence[Template],
+    size: int,
+    imbalance: float,
+    proxy: float,
+    seed: int,
+) -> list[_Person]:
+    """Draw who is in a split; occupations take turns, and with each turn templates do."""
+    rng = stream(seed, "bios", "people", split)
+    people = []
+    for place, gender in enumerate(_genders(size, imbalance, rng)):
+        turn, occupation = divmod(place, len(OCCUPATIONS))
+        home = gender if rng.random() < (1 + proxy) / 2 else 1 - gender
+        people.append(_Person(split, templates[turn % len(templates)], occupation, gender, home))
+    return people
+
+
+def _genders(size: int, imbalance: float, rng: random.Random) -> list[int]:
+    """Return the genders of people whose occupations take turns.
+
+    The larger gender of an occupation gets its share to the nearest person, not by chance.
+    """
+    genders = [0] * size
+    for occupation in range(len(OCCUPATIONS)):
+        places = range(occupation, size, len(OCCUPATIONS))
+        larger = occupation % len(GROUPS)
+        n_larger = int(imbalance * len(places) + 0.5)
+        dealt = [larger] * n_larger + [1 - larger] * (len(places) - n_larger)
+        rng.shuffle(dealt)
+        for place, gender in zip(places, dealt, strict=True):
+            genders[place] = gender
+    return genders
+
+
+def _versions(
+    number: str, person: _Person, dealer: Dealer, seen: set[tuple[str, ...]]
+) -> list[Example]:
+    """Write a biography in each gender."""
+    occupation = OCCUPATIONS[person.occupation]
+    others = [other for other in OCCUPATIONS if other != occupation]
+    other = others[dealer.deal(f"beside {occupation}", len(others), set())]
+    template = _cast(person.template, occupation, other, GROUPS[person.home])
+    filling = new_filling(template, dealer, seen, WORDS)
+    versions = []
+    for gender, group in enumerate(GROUPS):
+        spelling = spelled(template, filling, gender, {OTHER: gender})
+        rationale = tuple(
+            int(slot is not None and slot.person == PROTAGONIST and slot.name in OCCUPATION_WORDS)
+            for _, slot in spelling
+        )
+        versions.append(
+            Example(
+                example_id=f"{number}-{group}",
+                words=tuple(word for word, _ in spelling),
+                label=person.occupation,
+                group=group,
+                split=person.split,
+                match_id=number,
+                rationale=rationale,
+                attributes={"template": template.id, "home": GROUPS[person.home]},
+            )
+        )
+    return versions
+
+
+def _alone(versions: Sequence[Example], gender: int) -> Example:
+    """Return one version without its set; its counterfactual is the text of the other one."""
+    attributes = {**versions[gender].attributes, "counterfactual": versions[1 - gender].text}
+    return replace(versions[gender], match_id=None, attributes=attributes)
+
+
+def _cast(template: Template, occupation: str, other: str, home: str) -> Template:
+    """Return a template whose slots name the lists of these occupations and this home."""
+    names = {"home": f"home {home}"}
+    for person, work in ((PROTAGONIST, occupation), (OTHER, other)):
+        for name in _LEXICON["occupations"][work]:
+            names[f"{person}:{name}"] = f"{work} {name}"
+    parts = (
+        part if isinstance(part, str) else replace(part, name=names.get(part.key, part.name))
+        for part in template.parts
+    )
+    return replace(template, parts=tuple(parts))

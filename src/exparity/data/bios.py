@@ -1,0 +1,73 @@
+"""Generated biographies: the label is an occupation, the group a gender, independent by default."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from exparity.core.errors import InputError
+from exparity.data import dataset
+from exparity.data._genders import facts_of
+from exparity.data.files import DataSource
+from exparity.interface import Example, Range, Share
+
+LABELS = ("baker", "gardener", "journalist", "pharmacist")
+# With the fewest, both splits have a biography of every class; with the most, every template still
+# gives far more distinct ones than its share (see the tests).
+MIN_BIOGRAPHIES = 2 * len(LABELS)
+MAX_BIOGRAPHIES = 10_000
+
+
+@dataset(
+    "bios",
+    labels=LABELS,
+    licence="MIT",
+    reference="exparity's own grammar, after the task of De-Arteaga et al. 2019",
+    display="Bios",
+    **facts_of(),
+)
+def bios(
+    source: DataSource,
+    *,
+    n_biographies: Annotated[int, Range(at_least=MIN_BIOGRAPHIES, at_most=MAX_BIOGRAPHIES)] = 800,
+    paired: bool = True,
+    imbalance: Annotated[float, Range(at_least=0.5, at_most=1)] = 0.5,
+    proxy: Annotated[float, Range(at_least=0, at_most=1)] = 0.0,
+    test_share: Share = 0.15,
+    generator_seed: int = 0,
+) -> list[Example]:
+    """Short biographies of men and women in four occupations that none of them names.
+
+    Args:
+        source: not used; the sentences come from a grammar.
+        n_biographies: biographies in both splits together.
+        paired: every biography in two versions, of a man and of a woman; otherwise in one.
+        imbalance: share of the larger gender within each class: men in the first and third class,
+            women in the others.
+        proxy: share of people whose town is from their own gender's list, less that of people
+            whose town is from the other one's.
+        test_share: share of the biographies in the test split, in (0, 1).
+        generator_seed: seed of the grammar; another one gives other biographies.
+
+    Returns:
+        Two examples per biography if paired; else one, with the text of its other version among its
+        attributes, as ``counterfactual``. No template occurs in both splits.
+
+    Raises:
+        InputError: an option is out of range, or pairs are to differ in what both versions share.
+    """
+    from exparity.data._biographies import generate_biographies
+
+    for option, value, neutral in (("imbalance", imbalance, 0.5), ("proxy", proxy, 0.0)):
+        if paired and value != neutral:
+            raise InputError(
+                f"dataset bios.{option}: {value} has no effect on pairs, whose two versions share "
+                "occupation and town; set paired: false as well"
+            )
+    return generate_biographies(
+        n_biographies,
+        paired=paired,
+        imbalance=imbalance,
+        proxy=proxy,
+        test_share=test_share,
+        seed=generator_seed,
+    )

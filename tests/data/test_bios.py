@@ -1,0 +1,343 @@
+"""Biographies: known causal truth, populations as asked for, wording, splits and refusals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from support import digest_of
+
+from exparity.core.errors import InputError
+from exparity.data import load_dataset
+from exparity.data._biographies import HOMES, OCCUPATION_WORDS, OCCUPATIONS, TEMPLATES, WORDS
+from exparity.data._grammar import PRONOUNS
+from exparity.data.bios import LABELS, MAX_BIOGRAPHIES, MIN_BIOGRAPHIES
+from exparity.data.files import DataSource
+
+NOWHERE = DataSource(Path("nowhere"), download=False)
+# Written apart from the data: all words that tell a gender, by what they are for a man.
+SWAPS = {"mr.": "ms.", "he": "she", "his": "her", "him": "her", "himself": "herself"}
+GENDERED = {*SWAPS, *SWAPS.values()}
+LARGER = {"baker": "male", "gardener": "female", "journalist": "male", "pharmacist": "female"}
+SEEDS = st.integers(-(10**9), 10**9)
+SHARES = st.floats(0, 1, exclude_min=True, exclude_max=True)
+
+
+def bios(**options):
+    return load_dataset("bios", NOWHERE, options)
+
+
+def observed(**options):
+    return bios(paired=False, **options)
+
+
+@pytest.fixture(scope="module")
+def default():
+    return bios()
+
+
+def by_set(examples):
+    """(male, female) of each biography."""
+    members = defaultdict(dict)
+    for example in examples:
+        members[example.match_id][example.group] = example
+    return [(versions["male"], versions["female"]) for versions in members.values()]
+
+
+def assert_versions(male, female):
+    """Two texts are one biography: they differ in gendered words, each in its partner."""
+    for he, she in zip(male, female, strict=True):
+        if he.lower() in GENDERED:
+            assert she.lower() == SWAPS[he.lower()]
+            assert he[0].isupper() == she[0].isupper()
+        else:
+            assert he == she
+    assert male != female
+
+
+def words_of(occupation, *kinds):
+    return {entry for kind in kinds for entry, _ in OCCUPATION_WORDS[f"{occupation} {kind}"]}
+
+
+# Words and templates
+
+
+def test_labels_are_the_occupations_of_the_lexicon():
+    assert LABELS == OCCUPATIONS
+    assert set(LARGER) == set(LABELS)
+
+
+def test_only_tasks_stand_under_two_occupations():
+    phrases = [words_of(occupation, "goods", "site", "craft") for occupation in OCCUPATIONS]
+    assert len(set().union(*phrases)) == sum(map(len, phrases))
+    for occupation in OCCUPATIONS:
+        tasks = words_of(occupation, "task")
+        assert all(len(task.split()) == 5 for task in tasks)
+        others = set().union(*(words_of(o, "task") for o in OCCUPATIONS if o != occupation))
+        assert 2 * len(tasks - others) > len(tasks)
+
+
+def test_occupations_have_equally_many_words_of_each_kind():
+    for kind in ("goods", "site", "craft", "task"):
+        assert len({len(words_of(occupation, kind)) for occupation in OCCUPATIONS}) == 1
+    assert len({len(towns) for towns in HOMES.values()}) == 1
+    assert not set(HOMES["home male"]) & set(HOMES["home female"])
+
+
+def test_no_own_word_is_gendered_or_names_an_occupation():
+    entries = [entry for words in (OCCUPATION_WORDS, HOMES) for e in words.values() for entry in e]
+    literals = {part for t in TEMPLATES for part in t.parts if isinstance(part, str)}
+    words = {word.lower() for male, _ in entries for word in male.split()} | {
+        word.lower() for word in literals
+    }
+    assert not words & GENDERED
+    assert not words & {name + ending for name in OCCUPATIONS for ending in ("", "s")}
+    assert all(male == female for male, female in entries)
+
+
+def test_templates_name_one_home_a_gender_and_what_tells_the_occupation():
+    assert len({template.id for template in TEMPLATES}) == len(TEMPLATES) >= 30
+    assert len({template.parts for template in TEMPLATES}) == len(TEMPLATES)
+    for template in TEMPLATES:
+        slots = list(template.slots())
+        assert [slot.name for slot in slots].count("home") == 1, template.id
+        assert any(slot.name in {*PRONOUNS, "title"} for slot in slots), template.id
+        work = [(s.person, s.name) for s in slots if f"baker {s.name}" in OCCUPATION_WORDS]
+        persons = Counter(person for person, _ in work)
+        assert persons["P"] >= 2 > persons["O"] == (template.kind == "aside"), template.id
+        assert {("P", "goods"), ("P", "site"), ("P", "craft")} & set(work), template.id
+
+
+def test_every_template_gives_enough_for_the_largest_corpus():
+    # Of one occupation and list of towns, where all templates share the work. Splits in which few
+    # templates have more to do are generated below.
+    demand = MAX_BIOGRAPHIES / len(TEMPLATES) / len(OCCUPATIONS) / 2
+    for template in TEMPLATES:
+        for occupation in OCCUPATIONS:
+            capacity = 1
+            for slot in {slot.key: slot for slot in template.slots()}.values():
+                own = f"{occupation} {slot.name}"
+                if slot.name == "home":
+                    capacity *= len(HOMES["home male"])
+                elif own in OCCUPATION_WORDS:
+                    capacity *= len(OCCUPATION_WORDS[own])
+                elif slot.name not in PRONOUNS:
+                    capacity *= len(WORDS[slot.name])
+            assert capacity >= 2 * demand, (template.id, occupation)
+
+
+# Pairs
+
+
+def test_the_default_has_every_class_and_gender_equally_often(default):
+    assert Counter((e.split, e.group, e.label) for e in default) == {
+        (split, group, label): size
+        for split, size in (("train", 170), ("test", 30))
+        for group in ("male", "female")
+        for label in range(4)
+    }
+
+
+@pytest.mark.property
+@settings(max_examples=40)
+@given(n=st.integers(MIN_BIOGRAPHIES, 150), share=SHARES, seed=SEEDS)
+def test_versions_differ_in_gendered_words_and_agree_in_all_else(n, share, seed):
+    pairs = by_set(bios(n_biographies=n, test_share=share, generator_seed=seed))
+    assert len(pairs) == n
+    for male, female in pairs:
+        assert_versions(male.words, female.words)
+        assert (male.label, male.split, male.rationale, male.attributes) == (
+            female.label,
+            female.split,
+            female.rationale,
+            female.attributes,
+        )
+
+
+def test_rationale_marks_the_own_occupation_and_nothing_else(default):
+    kinds = ("goods", "site", "craft")
+    owner = {phrase: o for o in OCCUPATIONS for phrase in words_of(o, *kinds)}
+    tasks = {
+        o: {form for task in words_of(o, "task") for form in task.split()} for o in OCCUPATIONS
+    }
+    asides = 0
+    for example in default:
+        own = LABELS[example.label]
+        expected = [int(word in tasks[own]) for word in example.words]
+        for i in range(len(example.words)):
+            for size in (1, 2):
+                occupation = owner.get(" ".join(example.words[i : i + size]))
+                if occupation:
+                    expected[i : i + size] = [int(occupation == own)] * size
+                    asides += occupation != own
+        assert list(example.rationale) == expected, example
+    assert asides >= len(default) / 8
+
+
+def test_words_tell_the_occupation(default):
+    """Most of the test labels can be learned from words alone, and the gender is no help."""
+    texts = {
+        split: [(" ".join(e.words), e.label) for e in default if e.split == split]
+        for split in ("train", "test")
+    }
+    model = make_pipeline(CountVectorizer(), LogisticRegression(max_iter=1000))
+    model.fit(*zip(*texts["train"], strict=True))
+    assert model.score(*zip(*texts["test"], strict=True)) >= 0.9
+
+
+# Populations
+
+
+@pytest.mark.property
+@settings(max_examples=40)
+@given(n=st.integers(MIN_BIOGRAPHIES, 300), imbalance=st.floats(0.5, 1), share=SHARES, seed=SEEDS)
+def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
+    people = observed(n_biographies=n, imbalance=imbalance, test_share=share, generator_seed=seed)
+    assert len(people) == n
+    counts = Counter((e.split, LABELS[e.label], e.group) for e in people)
+    sizes = Counter((e.split, LABELS[e.label]) for e in people)
+    assert len(sizes) == 2 * len(LABELS)
+    for (split, occupation), size in sizes.items():
+        larger = counts[split, occupation, LARGER[occupation]]
+        assert abs(larger - imbalance * size) <= 0.5 + 1e-9
+
+
+@pytest.mark.property
+@settings(max_examples=15)
+@given(proxy=st.floats(0, 1), imbalance=st.floats(0.5, 1), seed=SEEDS)
+def test_proxy_is_met_within_sampling_error(proxy, imbalance, seed):
+    n = 1000
+    people = observed(n_biographies=n, proxy=proxy, imbalance=imbalance, generator_seed=seed)
+    own = sum(e.attributes["home"] == e.group for e in people) / n
+    assert abs(2 * own - 1 - proxy) <= 5 * ((1 - proxy**2) / n) ** 0.5 + 1e-9
+    for example in people:
+        towns = {town for town, _ in HOMES[f"home {example.attributes['home']}"]}
+        assert len(towns & set(example.words)) == 1
+
+
+def test_home_and_occupation_are_independent_in_pairs_and_where_genders_are_balanced():
+    for people in (bios(n_biographies=2000), observed(n_biographies=2000, proxy=1.0)):
+        for label in range(len(LABELS)):
+            homes = Counter(e.attributes["home"] for e in people if e.label == label)
+            assert abs(homes["male"] - homes["female"]) <= 5 * sum(homes.values()) ** 0.5
+
+
+@pytest.mark.property
+@settings(max_examples=25)
+@given(n=st.integers(MIN_BIOGRAPHIES, 150), proxy=st.floats(0, 1), seed=SEEDS)
+def test_the_counterfactual_is_the_other_version_with_the_same_town(n, proxy, seed):
+    for person in observed(n_biographies=n, proxy=proxy, generator_seed=seed):
+        versions = [person.words, tuple(person.attributes["counterfactual"].split())]
+        assert_versions(*(versions if person.group == "male" else versions[::-1]))
+        assert person.match_id is None
+
+
+# Corpus
+
+
+@pytest.mark.property
+@settings(max_examples=40)
+@given(
+    n=st.integers(MIN_BIOGRAPHIES, 150),
+    paired=st.booleans(),
+    imbalance=st.floats(0.5, 1),
+    share=SHARES,
+    seed=SEEDS,
+)
+def test_any_allowed_arguments(n, paired, imbalance, share, seed):
+    options = {"n_biographies": n, "test_share": share, "generator_seed": seed, "paired": paired}
+    if not paired:
+        options["imbalance"] = imbalance
+    examples = bios(**options)
+    assert examples == bios(**options)
+    assert len({e.words for e in examples}) == len(examples) == (2 * n if paired else n)
+    splits = defaultdict(set)
+    for example in examples:
+        splits[example.attributes["template"]].add(example.split)
+    assert all(len(used) == 1 for used in splits.values())
+    for split in ("train", "test"):
+        assert {e.group for e in examples if e.split == split} == {"male", "female"}
+        assert {e.label for e in examples if e.split == split} == set(range(len(LABELS)))
+
+
+@pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
+def test_the_largest_corpus_can_be_given(share):
+    people = observed(n_biographies=MAX_BIOGRAPHIES, test_share=share)
+    assert len({e.words for e in people}) == MAX_BIOGRAPHIES
+
+
+def test_seeds_differ(default):
+    other = bios(generator_seed=1)
+    assert len({e.words for e in default} & {e.words for e in other}) < len(default) / 10
+    templates = [
+        {e.attributes["template"] for e in examples if e.split == "test"}
+        for examples in (default, other)
+    ]
+    assert templates[0] != templates[1]
+    assert all(4 <= len(held_out) <= len(TEMPLATES) / 4 for held_out in templates)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_occupation_words_towns_and_gendered_words_of_test_are_in_train(seed):
+    phrases = [words_of(occupation, "goods", "site", "craft") for occupation in OCCUPATIONS]
+    told = {word for phrase in set().union(*phrases) for word in phrase.split()} | GENDERED
+    told |= {town.lower() for towns in HOMES.values() for town, _ in towns}
+    words = defaultdict(set)
+    for example in bios(generator_seed=seed):
+        words[example.split].update(told & set(map(str.lower, example.words)))
+    assert words["test"] <= words["train"] == told
+
+
+def test_texts_are_written_properly(default):
+    for example in default:
+        assert example.words[-1] == "."
+        assert 1 <= example.words.count(".") <= 2
+        for before, word in pairwise((".", *example.words)):
+            assert before != "." or word[0].isupper(), example
+            assert before != word
+        assert not re.search(r"[{}]", example.text)
+        assert 8 <= len(example.words) <= 32
+
+
+@pytest.mark.parametrize(
+    ("options", "digest"),
+    [
+        ({}, "9cd3e14a11d9ca14dbc65c3f0765d21f3c29f81e3e882c65556d426362e6cbb8"),
+        (
+            {"paired": False, "imbalance": 0.8, "proxy": 0.8},
+            "5eba2874aab1ff85fd5dda7e4b9959dfc14527c4b061bec75926742777d9dd37",
+        ),
+    ],
+)
+def test_texts_stay_the_same_byte_for_byte(options, digest):
+    assert digest_of(bios(**options)) == digest
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"imbalance": 0.8},
+            "bios.imbalance: 0.8 has no effect on pairs, whose two versions share",
+        ),
+        ({"proxy": 0.5}, "bios.proxy: 0.5 has no effect on pairs, whose two versions share"),
+        ({"imbalance": 0.4}, "bios.imbalance: 0.4 is out of range (at least 0.5 and at most 1)"),
+        ({"proxy": -0.1}, "bios.proxy: -0.1 is out of range (at least 0 and at most 1)"),
+        ({"proxy": 1.1}, "bios.proxy: 1.1 is out of range (at least 0 and at most 1)"),
+        ({"n_biographies": 7}, "bios.n_biographies: 7 is out of range (at least 8"),
+        ({"n_biographies": 10_001}, "10001 is out of range (at least 8 and at most 10000)"),
+        ({"test_share": 1.0}, "bios.test_share: 1.0 is out of range (above 0 and below 1)"),
+    ],
+)
+def test_options_without_effect_or_out_of_range_are_refused(options, message):
+    with pytest.raises(InputError, match=re.escape(message)) as caught:
+        bios(**options)
+    assert "\n" not in str(caught.value)

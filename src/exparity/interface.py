@@ -6,7 +6,7 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeVar
@@ -259,6 +259,9 @@ class MetricFacts(Facts):
         stochastic: True if it draws random numbers.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_gradient: True if it differentiates the model itself, which is done in float32.
+        bounds_where: bounds under an option, by the name of one that is true or false.
+        normalise_over: default of the option of that name, which metrics of normalised attributions
+            have.
     """
 
     direction: Direction
@@ -269,6 +272,13 @@ class MetricFacts(Facts):
     stochastic: bool
     passes: int = 1
     needs_gradient: bool = False
+    bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    normalise_over: Literal["sequence", "content"] = "sequence"
+
+    def bounds_with(self, options: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the smallest and largest possible value under some options."""
+        named = (bounds for option, bounds in self.bounds_where.items() if options.get(option))
+        return next(named, self.bounds)
 
     @property
     def runs_model(self) -> bool:
@@ -291,6 +301,8 @@ class MethodFacts(Facts):
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_training: True if it works with the training split.
+        caution: receives all options and a transformers model type; returns what a plan has to
+            warn of, or None.
     """
 
     signed: bool
@@ -302,6 +314,7 @@ class MethodFacts(Facts):
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
     needs_training: bool = False
+    caution: Callable[[Mapping[str, Any], str], str | None] | None = None
 
     @property
     def model_free(self) -> bool:

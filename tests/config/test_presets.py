@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import copy
 import dataclasses
-import itertools
 import json
 import re
 from pathlib import Path
@@ -124,7 +124,8 @@ class TestText:
 
     def test_metrics_and_statistics(self):
         found = experiment(study="text")
-        assert metric_of(found, "compr")["params"]["based_on"] == "threshold"
+        steps = metric_of(found, "compr")["params"]
+        assert (steps["based_on"], steps["average_over"]) == ("threshold", "all")
         assert metric_of(found, "sparse")["params"]["tau"] == 0.1
         assert metric_of(found, "gini")["params"]["epsilon"] == 0
         assert metric_of(found, "sensitivity")["use"] == "sensitivity"
@@ -147,7 +148,8 @@ class TestCode:
 
     def test_metrics_and_statistics(self):
         found = experiment(study="code")
-        assert metric_of(found, "compr")["params"]["based_on"] == "fraction"
+        steps = metric_of(found, "compr")["params"]
+        assert (steps["based_on"], steps["average_over"]) == ("fraction", "distinct")
         assert metric_of(found, "sparse")["params"]["tau"] == 0.01
         assert metric_of(found, "gini")["params"]["epsilon"] == 1e-12
         assert found.config["statistics"]["ddof"] == 0
@@ -183,6 +185,20 @@ class TestCode:
         assert metric_of(found, "sensitivity")["params"]["max_tokens"] == 2
         assert metric_of(found, "sensitivity")["max_examples"] == 6
         assert found.shards(model="gpt2", metric="sensitivity") == 2
+
+
+@pytest.mark.parametrize("study", STUDIES)
+def test_what_both_studies_took_from_ferret(study):
+    methods = {"ig": {"use": "integrated_gradients"}}
+    found, default = experiment(study=study, methods=methods), experiment(methods=methods)
+
+    def taken(found):
+        explained = json.loads(found.explain_options("first", "gpt2", 0, "ig"))
+        scored = json.loads(found.evaluate_options("first", "gpt2", 0, "ig", "sparse"))
+        return explained["params"]["pooling"], scored["params"]["normalise_over"]
+
+    assert taken(found) == ("sum", "sequence")
+    assert taken(default) == ("l2", "content")
 
 
 class TestGecobench:
@@ -372,13 +388,13 @@ def test_the_docs_table_says_what_the_files_say(study):
         match = override["match"]
         names = match.get("model", match["dataset"])
         expected["training.epochs", *names] = override["training"]["epochs"]
-    by_option = itertools.groupby(
-        [(key, value, id) for id, o in chosen["metrics"].items() for key, value in o.items()],
-        key=lambda found: found[:2],
-    )
-    for (key, value), found in by_option:
-        ids = tuple(id for _, _, id in found)
-        expected[ids if key == "use" else (*ids, key)] = value
+    instances = {**chosen["methods"], **chosen["metrics"]}
+    ids_by_option = collections.defaultdict(list)
+    for id, options in instances.items():
+        for key, value in options.items():
+            ids_by_option[key, value].append(id)
+    for (key, value), ids in ids_by_option.items():
+        expected[tuple(ids) if key == "use" else (*ids, key)] = value
     documented = dict(table_of_the_docs()[study])
     if study == "text":
         assert documented.pop(("sensitivity",)) == "sensitivity"
@@ -410,6 +426,8 @@ def test_the_docs_table_has_the_defaults():
             expected = statistics[first.partition(".")[2]]["default"]
         elif first.startswith("training."):
             expected = getattr(training, first.partition(".")[2])
+        elif first in METHODS.ids():
+            expected = METHODS.get(first).options[rest[-1]].default
         elif rest:
             expected = metric_options(METRICS.get(first))[rest[-1]].default
         else:

@@ -70,10 +70,16 @@ def test_integrated_gradients_equal_a_naive_sum(classifier):
     for node, weight in zip(nodes, weights, strict=True):
         point = base + (node + 1) / 2 * (rows - base)
         mean += weight / 2 * numeric_gradient(logit, point)
-    plain = exparity.explain(
-        classifier, [text], [target], method="integrated_gradients", n_steps=n_steps
-    )
-    np.testing.assert_allclose(plain[0].scores, mean.sum(1), rtol=2e-4, atol=1e-6)
+    for pooling, expected in (("l2", np.sqrt((mean**2).sum(1))), ("sum", mean.sum(1))):
+        plain = exparity.explain(
+            classifier,
+            [text],
+            [target],
+            method="integrated_gradients",
+            n_steps=n_steps,
+            pooling=pooling,
+        )
+        np.testing.assert_allclose(plain[0].scores, expected, rtol=2e-4, atol=1e-6)
     times = exparity.explain(
         classifier, [text], [target], method="integrated_gradients_x_input", n_steps=n_steps
     )
@@ -81,13 +87,20 @@ def test_integrated_gradients_equal_a_naive_sum(classifier):
     np.testing.assert_allclose(times[0].scores, expected, rtol=2e-4, atol=1e-6)
 
 
-@pytest.mark.parametrize("times_input", [False, True])
-def test_integrated_gradients_equal_captum(classifiers, times_input):
+@pytest.mark.parametrize(
+    ("method", "options", "pool"),
+    [
+        ("integrated_gradients", {}, lambda mean: mean.norm(dim=-1)),
+        ("integrated_gradients", {"pooling": "sum"}, lambda mean: mean.sum(-1)),
+        ("integrated_gradients_x_input", {}, lambda mean: mean.sum(-1)),
+    ],
+)
+def test_integrated_gradients_equal_captum(classifiers, method, options, pool):
     from captum.attr import IntegratedGradients
 
     classifier = classifiers["bert"]
-    method = "integrated_gradients" + ("_x_input" if times_input else "")
-    found = exparity.explain(classifier, TEXTS, [0, 1], method=method)
+    times_input = method.endswith("_x_input")
+    found = exparity.explain(classifier, TEXTS, [0, 1], method=method, **options)
     peer = IntegratedGradients(
         lambda e: classifier.model(inputs_embeds=e).logits, multiply_by_inputs=times_input
     )
@@ -97,7 +110,7 @@ def test_integrated_gradients_equal_captum(classifiers, times_input):
         attribution = peer.attribute(
             classifier.embed(ids)[None], classifier.embed(base)[None], target=explanation.target
         )
-        expected = attribution[0].sum(-1).detach().numpy()
+        expected = pool(attribution[0]).detach().numpy()
         np.testing.assert_allclose(explanation.scores, expected, rtol=1e-4, atol=1e-5)
 
 
@@ -128,13 +141,14 @@ def test_sums_that_vanish_in_theory_are_flagged(classifier):
 
     encodings = classifier.encode(TEXTS)
     targets = np.array([0, 1])
-    for method, expected in (
-        ("integrated_gradients", {"rounding_noise"}),
-        ("integrated_gradients_x_input", set()),
-        ("gradient_x_input", set()),
+    for method, options, expected in (
+        ("integrated_gradients", {"pooling": "sum"}, {"rounding_noise"}),
+        ("integrated_gradients", {}, set()),
+        ("integrated_gradients_x_input", {}, set()),
+        ("gradient_x_input", {}, set()),
     ):
         flags: set[str] = set()
-        found = explain_encodings(classifier, encodings, targets, TEXTS, method, 0, {}, flags)
+        found = explain_encodings(classifier, encodings, targets, TEXTS, method, 0, options, flags)
         assert flags == expected, method
         if flags:  # nothing but rounding: in double precision the sum is smaller by far
             size = exparity.explain(classifier, TEXTS, targets, method="gradient")
@@ -143,5 +157,8 @@ def test_sums_that_vanish_in_theory_are_flagged(classifier):
 
 
 def test_flagged_scores_are_announced(classifiers, caplog):
-    exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="integrated_gradients")
+    options = {"method": "integrated_gradients", "n_steps": 2}
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], **options)
+    assert not caplog.text
+    exparity.explain(classifiers["bert"], TEXTS, [0, 1], **options, pooling="sum")
     assert "flagged rounding_noise" in caplog.text

@@ -143,8 +143,11 @@ def concentrated(encoding, index):
 
 
 def spread(encoding, index):
-    # Even over a handful of tokens, so that each is above sparsity's threshold.
-    return np.where(encoding.special_mask, 0.0, 1.0)
+    # Even over a handful of tokens, so that each is above sparsity's threshold; but for one, as the
+    # retained share of equal scores is undefined.
+    scores = np.where(encoding.special_mask, 0.0, 1.0)
+    scores[np.flatnonzero(~encoding.special_mask)[0]] = 1 - 1e-6
+    return scores
 
 
 def on_rationale(encoding, index):
@@ -241,6 +244,9 @@ def test_every_metric_has_the_options_of_its_kind(metric):
             {"metric": "soft_comprehensiveness", "num_samples": -1},
             "num_samples: -1 is out",
         ),
+        ({"metric": "soft_sufficiency", "retained_share": 1.0}, "above 0 and below 1"),
+        ({"metric": "soft_comprehensiveness", "retained_share": 0.0}, "above 0 and below 1"),
+        ({"metric": "comprehensiveness", "average_over": "some"}, "is not one of"),
         ({"metric": "flip_sensitivity", "max_tokens": 0}, "max_tokens: 0 is out of range"),
         ({"metric": "flip_sensitivity", "max_radius": 0.0}, "max_radius: 0.0 is out of range"),
         ({"metric": "flip_sensitivity", "steps": 0}, "steps: 0 is out of range"),

@@ -133,7 +133,7 @@ def test_only_stochastic_metrics_depend_on_the_seed(classifiers, metric):
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("metric", ["gini", "sparsity"])
+@pytest.mark.parametrize("metric", ["gini", "sparsity", "soft_retained_share"])
 @settings(max_examples=40)
 @given(data=st.data())
 def test_order_of_tokens_does_not_matter(metric, data):
@@ -186,7 +186,7 @@ def test_constant_attributions(classifiers):
         if METRICS.get(metric).facts.needs != "explainer"
     }
     undefined = {metric for metric, value in found.items() if np.isnan(value)}
-    assert undefined == {"soft_comprehensiveness", "soft_sufficiency"}
+    assert undefined == {"soft_comprehensiveness", "soft_sufficiency", "soft_retained_share"}
     assert found["gini"] == pytest.approx(0, abs=1e-12)
     assert found["sparsity"] == 1
     owners = encoding.word_ids[~encoding.special_mask]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 
 import numpy as np
 import pytest
@@ -12,7 +13,8 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import Explanation, InputError
-from exparity.metrics.removal import TENTHS, mean_drop, top_sets
+from exparity.metrics import evaluate_keyed
+from exparity.metrics.removal import LEAST_SPAN, TENTHS, mean_drop, top_sets
 
 pytestmark = pytest.mark.reference
 SCORES = st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=1, max_size=15)
@@ -119,17 +121,17 @@ def test_sparsity_equals_the_loop(scores, tau):
 def test_special_tokens_share_the_norm_but_are_not_scored():
     special = [True, False, False, True]
     one = explanation([6, 1, 2, 1], special_mask=special)
-    # over the sequence: 0.1 and 0.2; over the content: 1/3 and 2/3
-    assert exparity.evaluate(None, [one], "sparsity", tau=0.15)[0] == 0.5
-    found = exparity.evaluate(None, [one], "sparsity", tau=0.15, normalise_over="content")
-    assert found[0] == 1.0
+    # over the content: 1/3 and 2/3; over the sequence: 0.1 and 0.2
+    assert exparity.evaluate(None, [one], "sparsity", tau=0.15)[0] == 1.0
+    found = exparity.evaluate(None, [one], "sparsity", tau=0.15, normalise_over="sequence")
+    assert found[0] == 0.5
     assert exparity.evaluate(None, [one], "gini")[0] == pytest.approx(naive_gini([1, 2]))
 
 
 # Removal curve
 
 
-def naive_sets(scores, special, based_on, thresholds, only_positive):
+def naive_sets(scores, special, based_on, thresholds, only_positive, average_over="distinct"):
     """Token sets per step, with lists and sorting by (score, position)."""
     content = [i for i, s in enumerate(special) if not s]
     ranked = sorted(content, key=lambda i: (scores[i], i), reverse=True)
@@ -141,7 +143,7 @@ def naive_sets(scores, special, based_on, thresholds, only_positive):
             step = [i for i in ranked if scores[i] > t]
         if only_positive:
             step = [i for i in step if scores[i] > 0]
-        if step and (not sets or set(step) != sets[-1]):
+        if average_over == "all" or (step and (not sets or set(step) != sets[-1])):
             sets.append(set(step))
     return sets
 
@@ -154,18 +156,21 @@ def test_top_sets_by_hand():
     assert [np.flatnonzero(s).tolist() for s in found] == [[3], [3, 4], [1, 3, 4]]
     found = top_sets(scores, content, "threshold", (0.2, 0.4, 0.6), True)
     assert [np.flatnonzero(s).tolist() for s in found] == [[1, 3, 4], [3]]
+    found = top_sets(scores, content, "threshold", (0.2, 0.25, 0.4, 0.6), True, "all")
+    assert [np.flatnonzero(s).tolist() for s in found] == [[1, 3, 4], [1, 3, 4], [3], []]
 
 
 @given(
     st.lists(st.sampled_from([-0.4, -0.1, 0.0, 0.05, 0.1, 0.3, 0.6]), min_size=1, max_size=30),
     st.sampled_from(["fraction", "threshold"]),
     st.booleans(),
+    st.sampled_from(["distinct", "all"]),
     st.data(),
 )
-def test_top_sets_equal_the_loop(scores, based_on, only_positive, data):
+def test_top_sets_equal_the_loop(scores, based_on, only_positive, average_over, data):
     special = data.draw(st.lists(st.booleans(), min_size=len(scores), max_size=len(scores)))
     special[0] = False
-    arguments = based_on, TENTHS, only_positive
+    arguments = based_on, TENTHS, only_positive, average_over
     found = top_sets(np.array(scores), ~np.array(special), *arguments)
     expected = naive_sets(scores, special, *arguments)
     assert [set(np.flatnonzero(s).tolist()) for s in found] == expected
@@ -187,8 +192,8 @@ def test_mean_drop_by_hand():
     assert np.isnan(found[1])
 
 
-def naive_curve(classifier, one, keep):
-    """One text at a time, through the plain model in float64."""
+def naive_curve(classifier, one, keep, based_on="fraction", average_over="distinct", least=None):
+    """One text at a time, through the plain model in float64; normalised if there is a least."""
     model = classifier.model.double()
     try:
 
@@ -203,33 +208,69 @@ def naive_curve(classifier, one, keep):
         total = math.fsum(abs(s) for s in one.scores)
         scores = [s / total for s in one.scores]
         drops = []
-        for step in naive_sets(scores, special, "fraction", TENTHS, True):
+        for step in naive_sets(scores, special, based_on, TENTHS, True, average_over):
             left = [
                 i for p, i in enumerate(ids) if (special[p] or p in step if keep else p not in step)
             ]
             drops.append(probability(ids) - probability(left))
-        return math.fsum(drops) / len(drops) if drops else float(keep)
+        mean = math.fsum(drops) / len(drops) if drops else float(keep)
+        span = probability(ids) - probability([i for p, i in enumerate(ids) if special[p]])
+        if least is None:
+            return mean
+        if abs(span) < least:
+            return math.nan
+        return mean / span if drops else float(keep)
     finally:
         classifier.model.float()
 
 
-@pytest.mark.parametrize(("metric", "keep"), [("comprehensiveness", False), ("sufficiency", True)])
-def test_faithfulness_equals_the_loop(classifier, sentences, metric, keep):
-    texts = sentences[:6]
+@pytest.fixture
+def explanations(classifier, sentences):
+    """Of six texts; in the last no token speaks for the target, so that no step takes one."""
     rng = np.random.default_rng(0)
-    explanations = [
+    scores = [rng.normal(size=len(e)) for e in classifier.encode(sentences[:6])]
+    scores[-1] = -np.abs(scores[-1])
+    return [
         Explanation(
             text=e.text,
             target=i % 2,
             token_ids=e.token_ids,
             tokens=e.tokens,
-            scores=rng.normal(size=len(e)),
+            scores=scores[i],
             special_mask=e.special_mask,
         )
-        for i, e in enumerate(classifier.encode(texts))
+        for i, e in enumerate(classifier.encode(sentences[:6]))
     ]
-    found = exparity.evaluate(classifier, explanations, metric)
-    expected = [naive_curve(classifier, one, keep) for one in explanations]
+
+
+@pytest.mark.parametrize(("metric", "keep"), [("comprehensiveness", False), ("sufficiency", True)])
+def test_normalised_faithfulness_equals_the_loop(classifier, explanations, metric, keep):
+    """Where the empty text is as likely it is undefined, and the note counts it."""
+    notes, keys = Counter(), [one.text for one in explanations]
+    found = evaluate_keyed(classifier, explanations, keys, metric, 0, {"normalised": True}, notes)
+    expected = [naive_curve(classifier, one, keep, least=LEAST_SPAN) for one in explanations]
+    np.testing.assert_allclose(found, expected, rtol=1e-3)
+    assert notes["alike_when_empty"] == np.isnan(expected).sum()
+
+
+@pytest.mark.parametrize("least", [0.0, math.inf])
+def test_the_least_fall_to_the_empty_text_decides(classifier, explanations, monkeypatch, least):
+    monkeypatch.setattr("exparity.metrics.removal.LEAST_SPAN", least)
+    found = exparity.evaluate(classifier, explanations, "sufficiency", normalised=True)
+    assert np.isnan(found).tolist() == [least > 0] * len(explanations)
+    assert least > 0 or found[-1] == 1.0  # nothing is kept, which is the empty text
+
+
+@pytest.mark.parametrize(("metric", "keep"), [("comprehensiveness", False), ("sufficiency", True)])
+@pytest.mark.parametrize(
+    ("based_on", "average_over"), [("fraction", "distinct"), ("threshold", "all")]
+)
+def test_faithfulness_equals_the_loop(
+    classifier, explanations, metric, keep, based_on, average_over
+):
+    options = {"based_on": based_on, "average_over": average_over}
+    found = exparity.evaluate(classifier, explanations, metric, **options)
+    expected = [naive_curve(classifier, one, keep, **options) for one in explanations]
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -246,6 +287,29 @@ def test_no_step_has_the_published_convention(classifier, metric, expected, base
         special_mask=encoding.special_mask,
     )
     assert exparity.evaluate(classifier, [one], metric, based_on=based_on)[0] == expected
+
+
+def test_an_empty_step_counts_among_all(classifiers):
+    """By hand: of shares 0.3 and 0.7 two tenths let both pass (0.1, 0.2), four one, four none."""
+    classifier = classifiers["bert"]
+    ids = classifier.encode(["The girl sings ."])[0].token_ids[[0, 1, 2, -1]]
+    one = Explanation(
+        text="",
+        target=1,
+        token_ids=ids,
+        tokens=["t"] * 4,
+        scores=[0.0, 0.3, 0.7, 0.0],
+        special_mask=[True, False, False, True],
+    )
+    without, alone, frame, full = (
+        float(p)
+        for p in classifier.probabilities([ids[[0, 1, 3]], ids[[0, 2, 3]], ids[[0, 3]], ids])[:, 1]
+    )
+    options = {"based_on": "threshold", "average_over": "all"}
+    found = exparity.evaluate(classifier, [one], "comprehensiveness", **options)[0]
+    assert found == pytest.approx((2 * (full - frame) + 4 * (full - without) + 4 * 0) / 10)
+    found = exparity.evaluate(classifier, [one], "sufficiency", **options)[0]
+    assert found == pytest.approx((2 * 0 + 4 * (full - alone) + 4 * (full - frame)) / 10)
 
 
 def test_removing_every_token_leaves_the_frame(classifiers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -32,7 +33,7 @@ def make(classifier, texts, scores=None):
     ]
 
 
-def naive(exact, one, metric, num_samples, seed):
+def naive(exact, one, metric, num_samples, seed, retained_share=None):
     """Element by element; the draws are those of (seed, metric, text, number of the draw)."""
     rows = exact.rows(one.token_ids)
     content = [p for p, special in enumerate(one.special_mask) if not special]
@@ -40,12 +41,18 @@ def naive(exact, one, metric, num_samples, seed):
     low, high = min(sizes), max(sizes)
     whole = exact.probability(rows, one.target)
     values = []
+    kept = [(size - low) / (high - low) for size in sizes]
+    if metric == "soft_comprehensiveness":
+        kept = [1 - k for k in kept]
+    mean = math.fsum(kept) / len(kept)
+    if retained_share is not None and retained_share < mean:
+        kept = [k * retained_share / mean for k in kept]
+    elif retained_share is not None:
+        kept = [1 - (1 - k) * (1 - retained_share) / (1 - mean) for k in kept]
     for draw in range(num_samples):
         drawn = generator(seed, "evaluate", metric, one.text, draw).random(tuple(rows.shape))
         moved = rows.clone()
-        for p, size in zip(content, sizes, strict=True):
-            importance = (size - low) / (high - low)
-            keep = importance if metric == "soft_sufficiency" else 1 - importance
+        for p, keep in zip(content, kept, strict=True):
             for h in range(rows.shape[1]):
                 if drawn[p, h] >= keep:
                     moved[p, h] = 0.0
@@ -56,11 +63,13 @@ def naive(exact, one, metric, num_samples, seed):
 
 @pytest.mark.reference
 @pytest.mark.parametrize("metric", METRICS)
-def test_soft_metrics_equal_the_loop(classifier, sentences, metric):
+@pytest.mark.parametrize("share", [None, 0.2, 0.7])
+def test_soft_metrics_equal_the_loop(classifier, sentences, metric, share):
     explanations = make(classifier, sentences[:4])
-    found = exparity.evaluate(classifier, explanations, metric, seed=3, num_samples=4)
+    options = {"num_samples": 4, "retained_share": share}
+    found = exparity.evaluate(classifier, explanations, metric, seed=3, **options)
     exact = ExactModel(classifier)
-    expected = [naive(exact, one, metric, 4, 3) for one in explanations]
+    expected = [naive(exact, one, metric, seed=3, **options) for one in explanations]
     np.testing.assert_allclose(found, expected, atol=1e-5)
     assert np.ptp(expected) > 1e-3
 
@@ -72,6 +81,50 @@ def test_keep_probabilities_by_hand():
     # |s| = 3, 1, 2 on the content: scaled 1, 0, 1/2
     np.testing.assert_allclose(keep_probabilities(scores, content, True), [1, 1, 0, 0.5, 1])
     np.testing.assert_allclose(keep_probabilities(scores, content, False), [1, 0, 1, 0.5, 1])
+
+
+@pytest.mark.reference
+def test_retained_share_by_hand():
+    frame = {"tokens": ["t"] * 4, "special_mask": [True, False, False, True]}
+    one = Explanation(text="x", target=0, scores=[9.0, -3.0, 1.0, 9.0], **frame)
+    two = replace(one, scores=[9.0, 1.0, 1.0, 9.0])
+    # |s| = 3, 1 on the content: scaled 1, 0; of equal scores nothing is known
+    np.testing.assert_array_equal(
+        exparity.evaluate(None, [one, two], "soft_retained_share"), [0.5, np.nan]
+    )
+
+
+@pytest.mark.reference
+def test_a_fixed_share_by_hand():
+    content = np.ones(4, dtype=bool)
+    scores = np.array([0.0, 4.0, 1.0, 1.0])  # scaled 0, 1, 1/4, 1/4: mean 3/8
+    # less: all in proportion, by 2/3; more: what is lost in proportion, by (1/4) / (5/8)
+    found = keep_probabilities(scores, content, True, 0.25)
+    np.testing.assert_allclose(found, [0, 2 / 3, 1 / 6, 1 / 6])
+    found = keep_probabilities(scores, content, True, 0.75)
+    np.testing.assert_allclose(found, [0.6, 1, 0.7, 0.7])
+
+
+@pytest.mark.property
+@given(
+    st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=2, max_size=9),
+    st.floats(0.01, 0.99),
+    st.booleans(),
+)
+def test_a_fixed_share_is_kept_in_either_condition(scores, share, keep):
+    """The mean is the share, the order of tokens stays, and what one keeps the other removes."""
+    content = np.ones(len(scores), bool)
+    free = keep_probabilities(np.array(scores), content, keep)
+    fixed = keep_probabilities(np.array(scores), content, keep, share)
+    if np.isnan(free).any():
+        assert np.isnan(fixed).all()
+        return
+    assert fixed.mean() == pytest.approx(share)
+    assert fixed.min() >= 0
+    assert fixed.max() <= 1
+    assert (np.diff(fixed[np.argsort(free)]) >= -1e-12).all()
+    other = keep_probabilities(np.array(scores), content, not keep, 1 - share)
+    np.testing.assert_allclose(other, 1 - fixed, atol=1e-9)
 
 
 @pytest.mark.property

@@ -14,7 +14,9 @@ import pytest
 from exparity.core.errors import InputError
 from exparity.data import DATASETS
 from exparity.methods import METHODS
+from exparity.methods.integrated_gradients import MEAN_CENTRED
 from exparity.metrics import METRICS
+from exparity.models.catalogue import known_models
 from exparity.published.study import load_study
 from exparity.resources import resource
 
@@ -228,6 +230,26 @@ class TestTotals:
         claims = {r["claim_id"]: r["value"] for r in read("dhaini2025_claims.csv")}
         assert claims["total_significant"] == "3647"
         assert claims["total_combinations"] == "5040"
+
+
+class TestIntegratedGradients:
+    """What docs/published.md says of a sixth of the grid."""
+
+    def test_a_sixth_of_the_runs_is_of_gradients_that_are_not_multiplied(self, rows):
+        sums, runs = Counter(), Counter()
+        for r in rows:
+            if r["method"] == "integrated_gradients":
+                sums[r["table"]] += int(r["significant_runs"])
+                runs[r["table"]] += int(r["total_runs"])
+        assert {t: (sums[t], runs[t]) for t in "345"} == {
+            "3": (252, 350), "4": (156, 350), "5": (115, 140)
+        }  # fmt: skip
+        assert (sum(sums[t] for t in "345"), 6 * sum(runs[t] for t in "345")) == (523, 5040)
+        assert 3515 - 523 == 2992
+
+    def test_every_model_of_the_study_has_a_sum_of_zero(self, rows):
+        models = {r["model"] for r in rows}
+        assert {known_models()[model].architecture for model in models} <= set(MEAN_CENTRED)
 
 
 def test_an_unknown_study_is_refused():

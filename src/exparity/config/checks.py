@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups
+from exparity.models.catalogue import known_type
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -113,6 +115,20 @@ def check_cells(experiment: Experiment) -> None:
             experiment.evaluate_options(**key)
             del key["metric"]
             experiment.explain_options(**key)
+
+
+def cautions(experiment: Experiment) -> list[str]:
+    """Return what a plan has to warn of: methods whose scores say nothing of some models."""
+    messages: dict[str, None] = {}
+    for dataset, model in experiment.pairs:
+        model_type = known_type(experiment.model_spec(model))
+        for id, method in experiment.methods.items():
+            caution = method.entry.facts.caution
+            for seed in experiment.seeds if caution and model_type else ():
+                resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
+                if message := caution(resolved["params"], model_type):
+                    messages[f"methods.{id}, models.{model}: {message}"] = None
+    return list(messages)
 
 
 def _require(value: Any, known: list[Any], where: str) -> None:

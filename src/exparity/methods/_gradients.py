@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from exparity.methods import MethodBatch
 
 Pooling = Literal["l1", "times_input"]
-PathPooling = Literal["sum", "times_input"]
+PathPooling = Literal["l2", "sum", "times_input"]
 _POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
 ROUNDING_NOISE = "rounding_noise"
@@ -97,8 +97,8 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
 
     Args:
         batch: the texts.
-        pooling: ``sum`` of the mean gradient over the embedding dimension, or its sum
-            ``times_input`` difference.
+        pooling: ``l2`` norm or ``sum`` of the mean gradient over the embedding dimension, or its
+            sum ``times_input`` difference.
         n_steps: nodes of the Gauss–Legendre rule.
     """
     key = ("path", n_steps)
@@ -112,7 +112,7 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
 
 
 def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
-    """Return both poolings of the path's mean gradient, and whether the plain sum is noise.
+    """Return all poolings of the path's mean gradient, and whether the plain sum is noise.
 
     Steps of all texts share batches; a text's gradients are summed as they come.
     """
@@ -127,10 +127,11 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
         sums[row].add_(gradient.double(), alpha=float(weights[step]))
 
     gradients_between(batch, lambda row, _: starts[row], [nodes] * len(batch), consume)
-    pooled_sums: dict[str, Any] = {"sum": [], "times_input": []}
+    pooled_sums: dict[str, Any] = {"l2": [], "sum": [], "times_input": []}
     ratios = []
     for mean, start, end in zip(sums, starts, ends, strict=True):
         plain = mean.sum(-1)
+        pooled_sums["l2"].append(mean.norm(dim=-1).cpu().numpy())
         pooled_sums["sum"].append(plain.cpu().numpy())
         pooled_sums["times_input"].append((mean * (end - start).double()).sum(-1).cpu().numpy())
         size = float(mean.abs().sum(-1).max())

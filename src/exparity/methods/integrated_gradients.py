@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
+from typing import Any, Literal
 
 from exparity.interface import Count, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
+
+MEAN_CENTRED = (
+    *("albert", "bert", "bloom", "camembert", "convbert", "deberta", "deberta-v2", "distilbert"),
+    *("electra", "ernie", "falcon", "gpt2", "gpt_neo", "gpt_neox", "gptj", "modernbert", "mpnet"),
+    *("opt", "phi", "roberta", "roformer", "xlm-roberta"),
+)
+"""Model types whose embeddings pass a LayerNorm, which subtracts their mean, before every use."""
+
+
+def _vanishing_sum(options: Mapping[str, Any], model_type: str) -> str | None:
+    if options["pooling"] == "sum" and model_type in MEAN_CENTRED:
+        return f"pooling: sum is rounding noise for models of type {model_type}; take pooling: l2"
+    return None
+
 
 _path_method = partial(
     method,
@@ -23,25 +39,29 @@ _path_method = partial(
     "integrated_gradients",
     reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1 without the factor (x − x′)",
     display="Integrated gradients",
+    caution=_vanishing_sum,
 )
-def integrated_gradients(batch: MethodBatch, *, n_steps: Count = 50) -> list[FloatArray]:
-    r"""Mean gradient of the target logit on the line from the baseline to the input.
+def integrated_gradients(
+    batch: MethodBatch, *, n_steps: Count = 50, pooling: Literal["l2", "sum"] = "l2"
+) -> list[FloatArray]:
+    r"""Size of the target logit's mean gradient on the line from the baseline to the input.
 
-    :math:`s_i = \sum_h \int_0^1 \partial f_y(x' + \alpha (x - x')) / \partial e_{ih}\, d\alpha`.
+    :math:`s_i = \lVert g_i \rVert_2` with :math:`g_{ih} = \int_0^1 \partial
+    f_y(x' + \alpha (x - x')) / \partial e_{ih}\, d\alpha`; the factor (x − x′) is left out.
 
-    The factor (x − x′) is left out, as the reference implementation of the reproduced study does.
-    Then the sum over the embedding dimension is zero for every model that normalises its
-    embeddings (BERT, RoBERTa, GPT-2), and what is left is rounding error: such scores are flagged
-    ``rounding_noise``. Use ``integrated_gradients_x_input`` for explanations that mean something.
+    The ``sum`` is what the reference implementation of the reproduced study takes. It is zero for
+    every model that subtracts the mean of its embeddings (BERT, RoBERTa, GPT-2), and what is left
+    is rounding error: such scores are flagged ``rounding_noise``.
 
     Args:
         batch: the texts.
         n_steps: nodes of the Gauss–Legendre rule.
+        pooling: ``l2`` norm of the mean gradient over the embedding dimension, or its ``sum``.
 
     Returns:
-        (t,) signed scores for each text, in logits per unit of embedding.
+        (t,) scores for each text, in logits per unit of embedding: not negative (``l2``) or signed.
     """
-    return path_attributions(batch, "sum", n_steps)
+    return path_attributions(batch, pooling, n_steps)
 
 
 @_path_method(

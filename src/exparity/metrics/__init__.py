@@ -217,8 +217,11 @@ def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
     """Return all options of a metric: its own, and those that all of its kind share."""
     if entry.facts.needs == "explainer":
         return entry.options  # it compares raw attributions
-    shared = _of_words if entry.facts.needs == "rationale" else _of_tokens
-    return {**options_of(shared), **entry.options}
+    if entry.facts.needs == "rationale":
+        return {**options_of(_of_words), **entry.options}
+    shared = options_of(_of_tokens)["normalise_over"]
+    default = entry.facts.normalise_over
+    return {shared.name: replace(shared, default=default), **entry.options}
 
 
 @checked
@@ -241,7 +244,8 @@ def evaluate(
         rationales: for each explanation a 0 or 1 per word of its text, or None where unknown, for
             metrics that compare with them; those of the explanations if None.
         **params: the metric's options and those of its kind. ``normalise_over``: ``sequence``
-            divides by the L1 norm over all tokens, ``content`` leaves special tokens out. With a
+            divides by the L1 norm over all tokens, ``content`` leaves special tokens out, as
+            ``sparsity`` does by default. With a
             rationale, ``attribution``: ``absolute`` values of tokens count, or their ``positive``
             part.
 
@@ -356,17 +360,19 @@ def evaluate_keyed(
         values = np.asarray(entry.function(*inputs, **options))
     if notes is not None and isinstance(inputs[0], MetricBatch):
         notes.update(inputs[0].notes)
-    return _as_declared(entry, values, len(explanations))
+    return _as_declared(entry, values, len(explanations), options)
 
 
-def _as_declared(entry: Entry[MetricFacts], values: NDArray[Any], size: int) -> FloatArray:
+def _as_declared(
+    entry: Entry[MetricFacts], values: NDArray[Any], size: int, options: Mapping[str, Any]
+) -> FloatArray:
     """Hold what a metric returned to what it declares."""
     if values.shape != (size,) or values.dtype.kind not in "biuf":
         raise ExparityError(f"metric {entry.id}: must return one value per explanation, a number")
     values = values.astype(np.float64)
-    stray = first_stray(values, entry.facts.bounds)
+    bounds = low, high = entry.facts.bounds_with(options)
+    stray = first_stray(values, bounds)
     if stray is not None:
-        low, high = entry.facts.bounds
         raise ExparityError(
             f"metric {entry.id}: gives {values[stray]:.9g}, and says bounds=({low:g}, {high:g}); "
             "undefined values are NaN"

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, Literal
+from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
@@ -16,8 +16,20 @@ from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
 
 BasedOn = Literal["fraction", "threshold"]
+AverageOver = Literal["distinct", "all"]
 Threshold = Annotated[float, Range(above=0, at_most=1)]
 TENTHS = tuple(j / 10 for j in range(1, 11))
+LEAST_SPAN = 0.01
+"""Smallest |f(x) − f(∅)| that a fall is divided by."""
+
+
+class Steps(NamedTuple):
+    """The steps of a removal curve; see :func:`top_sets`."""
+
+    based_on: BasedOn
+    thresholds: Sequence[float]
+    only_positive: bool
+    average_over: AverageOver
 
 
 def top_sets(
@@ -26,12 +38,12 @@ def top_sets(
     based_on: BasedOn,
     thresholds: Sequence[float],
     only_positive: bool,
+    average_over: AverageOver = "distinct",
 ) -> list[BoolArray]:
-    """Return the distinct token sets that the steps of a removal curve take.
+    """Return the token sets that the steps of a removal curve take.
 
     A step takes the ⌊threshold · n⌋ highest of the ``n`` content tokens (``fraction``), or those
-    with a score above the threshold. Of equal scores the later token comes first. A step that
-    takes no token, or the same ones as the step before, is left out.
+    with a score above the threshold. Of equal scores the later token comes first.
 
     Args:
         scores: (t,) normalised attributions.
@@ -39,6 +51,8 @@ def top_sets(
         based_on: what thresholds mean.
         thresholds: one per step, in order.
         only_positive: leave tokens with a score of 0 or less alone.
+        average_over: ``distinct`` steps, without those that take no token or the same ones as the
+            step before; or ``all``.
     """
     ranked = descending(scores, content_mask)
     positive = int((scores[ranked] > 0).sum()) if only_positive else len(ranked)
@@ -50,7 +64,7 @@ def top_sets(
             size = min(int(threshold * len(ranked) + 1e-9), positive)
         else:
             size = min(int((scores[ranked] > threshold).sum()), positive)
-        if size and size != previous:
+        if average_over == "all" or (size and size != previous):
             taken = np.zeros(len(scores), dtype=bool)
             taken[ranked[:size]] = True
             steps.append(taken)
@@ -79,34 +93,49 @@ def mean_drop(full: FloatArray, changed: FloatArray, step_mask: BoolArray) -> Fl
 def removal_curve(
     batch: MetricBatch,
     keep: bool,
-    based_on: BasedOn,
-    thresholds: Sequence[float],
-    only_positive: bool,
+    steps: Steps,
+    normalised: bool,
 ) -> FloatArray:
     """Mean fall in target probability when top tokens are removed, or with ``keep`` only they kept.
 
-    Of a text from which no step takes a token nothing is removed, or everything. Steps are those of
-    :func:`top_sets`.
+    A text without a step of :func:`top_sets` has 0, or with ``keep`` 1. If it is ``normalised``,
+    the fall is divided by that of the text without any content token.
 
     Returns:
-        (n,) in [−1, 1], in probability; NaN where an attribution is not finite.
+        (n,) in [−1, 1], in probability; NaN where an attribution is not finite. Normalised, a share
+        within ±1/:data:`LEAST_SPAN`; NaN also where the divisor is smaller than that.
     """
     n = len(batch)
     sequences, owners, columns = list(batch.token_ids), list(range(n)), [-1] * n
     finite = np.array([not np.isnan(scores).any() for scores in batch.scores])
     for index in np.flatnonzero(finite):
         scores, mask = batch.scores[index], batch.content_masks[index]
-        for column, taken in enumerate(top_sets(scores, mask, based_on, thresholds, only_positive)):
+        for column, taken in enumerate(top_sets(scores, mask, *steps)):
             sequences.append(batch.token_ids[index][taken | ~mask if keep else ~taken])
             owners.append(int(index))
             columns.append(column)
+    if normalised:
+        sequences += [ids[~m] for ids, m in zip(batch.token_ids, batch.content_masks, strict=True)]
+        owners += range(n)
     probabilities = batch.target_probabilities(sequences, owners)
-    changed = np.zeros((n, len(thresholds)))
-    step_mask = np.zeros((n, len(thresholds)), dtype=bool)
-    changed[owners[n:], columns[n:]] = probabilities[n:]
-    step_mask[owners[n:], columns[n:]] = True
-    values = mean_drop(probabilities[:n], changed, step_mask)
-    return np.where(finite & ~step_mask.any(1), float(keep), values)
+    of_steps = slice(n, len(columns))
+    changed = np.zeros((n, len(steps.thresholds)))
+    step_mask = np.zeros((n, len(steps.thresholds)), dtype=bool)
+    changed[owners[of_steps], columns[of_steps]] = probabilities[of_steps]
+    step_mask[owners[of_steps], columns[of_steps]] = True
+    values, spans = mean_drop(probabilities[:n], changed, step_mask), np.ones(n)
+    if normalised:
+        spans = _spans(batch, probabilities[:n], probabilities[len(columns) :])
+    stepless = finite & ~step_mask.any(1) & ~np.isnan(spans)
+    return np.where(stepless, float(keep), values / spans)
+
+
+def _spans(batch: MetricBatch, full: FloatArray, empty: FloatArray) -> FloatArray:
+    """Return (n,) the fall from each text to none; NaN where that is too small to divide by."""
+    spans = full - empty
+    alike = np.abs(spans) < LEAST_SPAN
+    batch.notes["alike_when_empty"] += int(alike.sum())
+    return np.where(alike, np.nan, spans)
 
 
 _removal_metric = partial(
@@ -118,6 +147,7 @@ _removal_metric = partial(
     stochastic=False,
     reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408, section 4.2",
     passes=20,
+    bounds_where={"normalised": (-1 / LEAST_SPAN, 1 / LEAST_SPAN)},
 )
 
 
@@ -128,6 +158,8 @@ def comprehensiveness(
     based_on: BasedOn = "fraction",
     thresholds: tuple[Threshold, ...] = TENTHS,
     only_positive: bool = True,
+    average_over: AverageOver = "distinct",
+    normalised: bool = False,
 ) -> FloatArray:
     r"""Mean fall in target probability when the highest-scored tokens are removed.
 
@@ -138,11 +170,17 @@ def comprehensiveness(
         based_on: ``fraction`` of content tokens, or score ``threshold``.
         thresholds: steps of the curve, each in (0, 1].
         only_positive: never remove tokens with a score of 0 or less.
+        average_over: ``distinct`` steps: of steps that remove the same tokens one counts, and none
+            that removes nothing; or ``all`` steps, of which one that removes nothing adds 0.
+        normalised: divide by the fall from the whole text to one without any content token,
+            :math:`f_y(x) - f_y(\emptyset)`.
 
     Returns:
-        (n,) in [−1, 1], higher is better; 0 where no step removes a token.
+        (n,) in [−1, 1], higher is better; 0 where no step removes a token. Normalised, a share in
+        [−100, 100]; NaN where that fall is less than 0.01 either way.
     """
-    return removal_curve(batch, False, based_on, thresholds, only_positive)
+    steps = Steps(based_on, thresholds, only_positive, average_over)
+    return removal_curve(batch, False, steps, normalised)
 
 
 @_removal_metric("sufficiency", direction="lower", display="Sufficiency")
@@ -152,6 +190,8 @@ def sufficiency(
     based_on: BasedOn = "fraction",
     thresholds: tuple[Threshold, ...] = TENTHS,
     only_positive: bool = True,
+    average_over: AverageOver = "distinct",
+    normalised: bool = False,
 ) -> FloatArray:
     r"""Mean fall in target probability when only the highest-scored tokens are kept.
 
@@ -162,8 +202,15 @@ def sufficiency(
         based_on: ``fraction`` of content tokens, or score ``threshold``.
         thresholds: steps of the curve, each in (0, 1].
         only_positive: never keep tokens with a score of 0 or less.
+        average_over: ``distinct`` steps: of steps that keep the same tokens one counts, and none
+            that keeps nothing; or ``all`` steps, of which one that keeps nothing leaves the special
+            tokens.
+        normalised: divide by the fall from the whole text to one without any content token,
+            :math:`f_y(x) - f_y(\emptyset)`.
 
     Returns:
-        (n,) in [−1, 1], lower is better; 1 where no step keeps a token.
+        (n,) in [−1, 1], lower is better; 1 where there is no step. Normalised, a share in
+        [−100, 100]; NaN where that fall is less than 0.01 either way.
     """
-    return removal_curve(batch, True, based_on, thresholds, only_positive)
+    steps = Steps(based_on, thresholds, only_positive, average_over)
+    return removal_curve(batch, True, steps, normalised)

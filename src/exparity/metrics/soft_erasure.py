@@ -1,31 +1,37 @@
-"""Soft comprehensiveness and soft sufficiency: one core, keeping or removing.
+"""Soft comprehensiveness, soft sufficiency and the share that they retain: one core.
 
-Follows Zhao and Aletras 2023 without normalising by the sufficiency of an empty text.
+Follows Zhao and Aletras 2023 without normalising by the sufficiency of an empty text. A fixed share
+follows the idea of Huang and Chan 2026.
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray
+from exparity.interface import BoolArray, Count, FloatArray, Range
 from exparity.metrics import MetricBatch, metric
 
 if TYPE_CHECKING:
     import torch
 
+RetainedShare = Annotated[float, Range(above=0, below=1)] | None
+
 _WHOLE = -1  # the draw that keeps everything
 
 
-def keep_probabilities(scores: FloatArray, content_mask: BoolArray, keep: bool) -> FloatArray:
+def keep_probabilities(
+    scores: FloatArray, content_mask: BoolArray, keep: bool, retained_share: float | None = None
+) -> FloatArray:
     """Return the probability with which each embedding element of a token stays.
 
     Args:
         scores: (t,) attributions.
         content_mask: (t,) True for tokens that may lose elements.
         keep: keep elements in proportion to the token's score instead of removing them.
+        retained_share: mean of the result over content tokens; whatever the scores give if None.
 
     Returns:
         (t,) in [0, 1]: absolute scores scaled to it from their smallest to their largest, or 1
@@ -36,19 +42,36 @@ def keep_probabilities(scores: FloatArray, content_mask: BoolArray, keep: bool) 
     if not (np.isfinite(scores).all() and span > 0):
         return np.full(len(scores), np.nan)
     scaled = (size - size.min()) / span
+    kept = scaled if keep else 1 - scaled
     result = np.ones(len(scores))
-    result[content_mask] = scaled if keep else 1 - scaled
+    result[content_mask] = kept if retained_share is None else with_mean(kept, retained_share)
     return result
 
 
-def mean_soft_drop(batch: MetricBatch, *, keep: bool, num_samples: int) -> FloatArray:
+def with_mean(kept: FloatArray, share: float) -> FloatArray:
+    """Scale probabilities of keeping, or those of losing, so that their mean is ``share``.
+
+    Args:
+        kept: (t,) in [0, 1], neither all 0 nor all 1.
+        share: in (0, 1). What is kept shrinks in proportion if it is less than the mean, and what
+            is lost if it is more, so that the result stays in [0, 1] and in the same order.
+    """
+    mean = kept.mean()
+    if share <= mean:
+        return np.asarray(kept * (share / mean))
+    return np.asarray(1 - (1 - kept) * ((1 - share) / (1 - mean)))
+
+
+def mean_soft_drop(
+    batch: MetricBatch, *, keep: bool, num_samples: int, retained_share: float | None
+) -> FloatArray:
     """Mean fall in target probability, not below 0, when elements of embeddings are set to 0.
 
     Draws are made batch by batch, each from a generator of its own, so that memory stays bounded
     and batches do not matter. NaN where :func:`keep_probabilities` is.
     """
     chances = [
-        keep_probabilities(scores, mask, keep)
+        keep_probabilities(scores, mask, keep, retained_share)
         for scores, mask in zip(batch.scores, batch.content_masks, strict=True)
     ]
     defined = np.array([i for i, q in enumerate(chances) if not np.isnan(q).any()], dtype=np.int64)
@@ -93,7 +116,9 @@ _soft_metric = partial(
 
 
 @_soft_metric("soft_comprehensiveness", display="Soft comprehensiveness")
-def soft_comprehensiveness(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArray:
+def soft_comprehensiveness(
+    batch: MetricBatch, *, num_samples: Count = 10, retained_share: RetainedShare = None
+) -> FloatArray:
     r"""Mean fall in target probability when high-scored tokens lose most of their embedding.
 
     :math:`\frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of the
@@ -103,16 +128,20 @@ def soft_comprehensiveness(batch: MetricBatch, *, num_samples: Count = 10) -> Fl
     Args:
         batch: the explanations.
         num_samples: S, draws per text.
+        retained_share: mean probability of keeping an element of the content tokens, the same for
+            all texts; by the scores if None.
 
     Returns:
         (n,) in [0, 1], higher is better; NaN where absolute attributions of the content tokens are
         all equal (so where there is one token), or one is not finite.
     """
-    return mean_soft_drop(batch, keep=False, num_samples=num_samples)
+    return mean_soft_drop(batch, keep=False, num_samples=num_samples, retained_share=retained_share)
 
 
 @_soft_metric("soft_sufficiency", display="Soft sufficiency")
-def soft_sufficiency(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArray:
+def soft_sufficiency(
+    batch: MetricBatch, *, num_samples: Count = 10, retained_share: RetainedShare = None
+) -> FloatArray:
     r"""How well the target's probability holds when low-scored tokens lose most of their embedding.
 
     :math:`1 - \frac1S \sum_d \max(0, p_y(x) - p_y(x_d))`, where :math:`x_d` keeps each element of
@@ -122,9 +151,42 @@ def soft_sufficiency(batch: MetricBatch, *, num_samples: Count = 10) -> FloatArr
     Args:
         batch: the explanations.
         num_samples: S, draws per text.
+        retained_share: mean probability of keeping an element of the content tokens, the same for
+            all texts; by the scores if None.
 
     Returns:
         (n,) in [0, 1], higher is better; NaN where absolute attributions of the content tokens are
         all equal (so where there is one token), or one is not finite.
     """
-    return 1 - mean_soft_drop(batch, keep=True, num_samples=num_samples)
+    return 1 - mean_soft_drop(
+        batch, keep=True, num_samples=num_samples, retained_share=retained_share
+    )
+
+
+@metric(
+    "soft_retained_share",
+    direction="lower",
+    bounds=(0.0, 1.0),
+    unit="share",
+    kind="complexity",
+    needs="attributions",
+    stochastic=False,
+    reference="Huang and Chan 2026, arXiv:2601.03089",
+    display="Soft retained share",
+)
+def soft_retained_share(scores: FloatArray, content_mask: BoolArray) -> FloatArray:
+    r"""Share of embedding elements that soft sufficiency keeps and soft comprehensiveness removes.
+
+    :math:`\frac1n \sum_i s_i`, where :math:`s_i` is a token's absolute attribution scaled to [0, 1]
+    over the content tokens. Groups that differ in it may differ in the soft metrics for no other
+    reason.
+
+    Args:
+        scores: (n, t) attributions.
+        content_mask: (n, t) True for tokens that count.
+
+    Returns:
+        (n,) in [0, 1], lower is a shorter explanation; NaN where soft sufficiency is undefined.
+    """
+    kept = [keep_probabilities(*row, True) for row in zip(scores, content_mask, strict=True)]
+    return np.array([q[mask].mean() for q, mask in zip(kept, content_mask, strict=True)])

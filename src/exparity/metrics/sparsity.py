@@ -20,6 +20,8 @@ from exparity.metrics import metric
     stochastic=False,
     reference="Dai et al. 2022, doi:10.1145/3514094.3534159, section 3",
     display="Sparsity",
+    # Over the sequence it would measure how much [CLS] and [SEP] hold.
+    normalise_over="content",
 )
 def sparsity(
     scores: FloatArray,

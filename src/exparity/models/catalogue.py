@@ -7,9 +7,11 @@ GECOBench (Wilming et al. 2024). An entry of a config starts from the model that
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
@@ -133,6 +135,18 @@ def resolve_model(
         return {**known.kind, "architecture": known.architecture, **own, "size": size}
     revision = {"revision": known.revision} if known.revision else {}
     return {**known.kind, "checkpoint": known.checkpoint, **revision, **own}
+
+
+def known_type(spec: ModelSpec) -> str | None:
+    """Return a model's transformers type, as far as it is known without asking the Hub."""
+    if spec.architecture:
+        return spec.architecture
+    settings = Path(str(spec.checkpoint)) / "config.json"
+    if settings.is_file():
+        model_type = json.loads(settings.read_text(encoding="utf-8")).get("model_type")
+        return model_type if isinstance(model_type, str) else None
+    models = known_models().values()
+    return next((m.architecture for m in models if m.checkpoint == spec.checkpoint), None)
 
 
 def known_spec(id: str) -> ModelSpec:

@@ -1,0 +1,232 @@
+"""Count the tests that another definition of a metric or a method decides otherwise.
+
+Usage: python benchmarks/definitions.py RESULTS [--only TEXT]
+
+Scores the explanations below RESULTS with both definitions, tests both, and prints a line for each
+change: of how many cells, how many are significant before and after (Mann–Whitney), how many are
+decided otherwise (Mann–Whitney, and the signed rank where there are pairs), in how many the mean
+difference changes sign while both are significant, and the mean absolute difference. Cells whose
+scores are rounding noise are left out. RESULTS needs data, models and explanations, and for the
+pooling of integrated gradients one instance of each. The output of a model in `logit` is its logit.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from exparity import Classifier, Explanation, GroupComparison, compare_groups, load_classifier
+from exparity import evaluate as score
+from exparity.artefacts import layout
+from exparity.artefacts.files import read_artefact
+from exparity.data.table import PreparedData, read_prepared
+from exparity.interface import SPECIAL_WORD, Example, FloatArray
+from exparity.methods._gradients import ROUNDING_NOISE
+from exparity.metrics import MetricBatch
+from exparity.metrics.soft_erasure import mean_soft_drop
+from exparity.tools.bench import markdown
+
+ALPHA = 0.05
+SOFT = ("soft_comprehensiveness", "soft_sufficiency")
+OF_ATTRIBUTIONS = (*SOFT, "comprehensiveness", "sufficiency", "gini", "sparsity")
+Options = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """The explanations of one classifier by one method."""
+
+    method: str
+    options: Options
+    noise: bool
+    classifier: Classifier
+    examples: list[Example]
+    explanations: list[Explanation]
+    order: tuple[str, str]
+
+    def test(self, values: FloatArray) -> GroupComparison:
+        """Compare the groups, without an interval."""
+        groups = [example.group for example in self.examples]
+        pairs = [example.match_id for example in self.examples]
+        return compare_groups(values, groups, self.order, pairs, resamples=0)
+
+    def values(self, metric: str, options: Options) -> FloatArray:
+        """Score the explanations."""
+        return score(self.classifier, self.explanations, metric, **options)
+
+
+Values = Callable[[Cell], FloatArray]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("results", type=Path)
+    parser.add_argument("--only", default="", help="changes whose name has this in it")
+    arguments = parser.parse_args()
+    torch.set_num_threads(1)
+    cells = list(read_cells(arguments.results))
+    real = [cell for cell in cells if not cell.noise]
+    rows = [
+        line(name, [(cell.test(before(cell)), cell.test(after(cell))) for cell in real])
+        for name, before, after in changes(mean_rationale(real))
+        if arguments.only in name
+    ]
+    if arguments.only in "integrated_gradients: sum, l2":
+        rows += list(poolings(cells))
+    print(markdown(rows))
+
+
+def changes(rationale: int) -> Iterator[tuple[str, Values, Values]]:
+    """Yield what changes, and how values are computed before and after."""
+    by_threshold = {"based_on": "threshold"}
+    for metric in ("comprehensiveness", "sufficiency"):
+        distinct, text = (
+            using(metric, by_threshold),
+            using(metric, {**by_threshold, "average_over": "all"}),
+        )
+        yield f"{metric} by threshold: distinct, all", distinct, text
+        yield f"{metric}: default, study text", using(metric), text
+    sequence, content = ({"normalise_over": over} for over in ("sequence", "content"))
+    yield "sparsity: sequence, content", using("sparsity", sequence), using("sparsity", content)
+    for metric in SOFT:
+        yield f"{metric}: probability, logit", using(metric), of_logits(metric)
+        yield (
+            f"{metric}: free, retained_share 0.5",
+            using(metric),
+            using(metric, {"retained_share": 0.5}),
+        )
+    share = using("soft_retained_share")
+    yield "soft_retained_share", share, share
+    if rationale:
+        for metric in ("rationale_token_f1", "rationale_iou"):
+            after = {"top_k": rationale, "attribution": "positive"}
+            yield f"{metric}: 5 absolute, {rationale} positive", using(metric), using(metric, after)
+
+
+def using(metric: str, options: Options | None = None) -> Values:
+    return lambda cell: cell.values(metric, options or {})
+
+
+def of_logits(metric: str) -> Values:
+    """Return a soft metric whose p is the target's logit; without bounds."""
+
+    def values(cell: Cell) -> FloatArray:
+        keep = metric == "soft_sufficiency"
+        drop = mean_soft_drop(
+            MetricBatch(
+                classifier=Logits(cell.classifier),  # type: ignore[arg-type]
+                explanations=tuple(cell.explanations),
+                scores=tuple(e.scores for e in cell.explanations),
+                keys=tuple(e.text for e in cell.explanations),
+                seed=0,
+                metric=metric,
+            ),
+            keep=keep,
+            num_samples=10,
+            retained_share=None,
+        )
+        return 1 - drop if keep else drop
+
+    return values
+
+
+class Logits:
+    """A classifier whose probabilities are its logits, as far as soft erasure asks for them."""
+
+    def __init__(self, classifier: Classifier) -> None:
+        self.classifier = classifier
+        self.embed = classifier.embed
+
+    def forward(self, lengths: Sequence[int], build: Any) -> FloatArray:
+        """Return (n, c) logits; inputs of one length that follow each other are a batch."""
+        logits = []
+        for length, run in groupby(range(len(lengths)), lambda place: lengths[place]):
+            places = list(run)
+            with torch.inference_mode():
+                rows = build(places, length)
+                logits.append(self.classifier.logits(rows, [length] * len(places)).numpy())
+        return np.concatenate(logits).astype(np.float64)
+
+
+def poolings(cells: Sequence[Cell]) -> Iterator[dict[str, Any]]:
+    """Compare instances of integrated gradients that differ in their pooling, metric by metric."""
+    of = [cell for cell in cells if cell.method == "integrated_gradients"]
+    summed = [cell for cell in of if cell.options.get("pooling", "sum") == "sum"]
+    normed = [cell for cell in of if cell.options.get("pooling") == "l2"]
+    for metric in OF_ATTRIBUTIONS if summed and normed else ():
+        before, after = (
+            [cell.test(cell.values(metric, {})) for cell in part] for part in (summed, normed)
+        )
+        yield line(
+            f"{metric} of integrated_gradients: sum, l2", list(zip(before, after, strict=True))
+        )
+
+
+def line(name: str, tests: Sequence[tuple[GroupComparison, GroupComparison]]) -> dict[str, Any]:
+    """Return the line of one change."""
+    significant = np.array([[test.p <= ALPHA for test in both] for both in tests])
+    paired = np.array([[test.wilcoxon_p <= ALPHA for test in both] for both in tests])
+    gaps = np.array([[test.mean_difference for test in both] for both in tests])
+    turned = significant.all(1) & (np.sign(gaps[:, 0]) != np.sign(gaps[:, 1]))
+    return {
+        "change": name,
+        "cells": len(tests),
+        "significant": f"{significant[:, 0].sum()} → {significant[:, 1].sum()}",
+        "decided_otherwise": int((significant[:, 0] != significant[:, 1]).sum()),
+        "…signed_rank": int((paired[:, 0] != paired[:, 1]).sum()),
+        "other_sign": int(turned.sum()),
+        "mean_difference": " → ".join(f"{gap:.3f}" for gap in np.nanmean(np.abs(gaps), axis=0)),
+    }
+
+
+def mean_rationale(cells: Sequence[Cell]) -> int:
+    """Return the mean length of the rationales in words, to the next whole number; 0 if none."""
+    marks = [e.rationale for cell in cells for e in cell.explanations if e.rationale is not None]
+    return round(float(np.mean([m.sum() for m in marks if m.any()]))) if marks else 0
+
+
+def read_cells(results: Path) -> Iterator[Cell]:
+    data: dict[str, PreparedData] = {}
+    for ids, path in layout.files(results, "explanations"):
+        dataset, model, seed, _ = ids
+        if dataset not in data:
+            data[dataset] = read_prepared(results / "data" / f"{dataset}.parquet", "test")
+        table, metadata = read_artefact(path, "explanations")
+        by_id = {example.example_id: example for example in data[dataset].examples}
+        examples = [by_id[id] for id in table.column("example_id").to_pylist()]
+        call = metadata["parameters"]
+        yield Cell(
+            method=call["use"],
+            options=call["params"],
+            noise=ROUNDING_NOISE in metadata.get("flags", []),
+            classifier=load_classifier(results / "models" / dataset / model / seed, shortcuts=True),
+            examples=examples,
+            explanations=[
+                explanation_of(example, row)
+                for example, row in zip(examples, table.to_pylist(), strict=True)
+            ],
+            order=data[dataset].groups[:2],  # type: ignore[arg-type]
+        )
+
+
+def explanation_of(example: Example, row: dict[str, Any]) -> Explanation:
+    words = np.array(row["word_ids"])
+    columns = {key: row[key] for key in ("target", "token_ids", "tokens", "scores")}
+    return Explanation(
+        text=example.text,
+        special_mask=words == SPECIAL_WORD,
+        word_ids=words,
+        rationale=example.rationale,
+        **columns,
+    )
+
+
+if __name__ == "__main__":
+    main()

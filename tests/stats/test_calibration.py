@@ -19,7 +19,6 @@ from exparity.stats import (
     holm,
     permutation_control,
 )
-from exparity.stats.bootstrap import interval_of_d
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 
 pytestmark = pytest.mark.property
@@ -206,40 +205,3 @@ class TestControl:
             if key[0] == "across_rows" or key[1] in ("wilcoxon", "friedman"):
                 assert result.rate == pytest.approx(ALPHA, abs=0.013), key
         assert len(found) == 6
-
-
-class TestInterval:
-    @pytest.mark.parametrize("d", [0.0, 0.5])
-    @pytest.mark.parametrize("shared", [None, 0.0, 0.8])
-    def test_holds_the_true_effect_as_often_as_it_says(self, d, shared):
-        # 600 simulations leave a standard error of 0.9 points.
-        rng = np.random.default_rng(13)
-        n = 100
-        first, sets = np.arange(2 * n) < n, np.tile(np.arange(n), 2)
-        a, b = pairs_of(rng, 600, n, shared or 0.0, d)
-        ends = np.array(
-            [
-                interval_of_d(
-                    row, first, None if shared is None else sets,
-                    ddof=1, confidence=0.95, resamples=500, rng=rng,
-                )[:2]
-                for row in np.hstack([a, b])
-            ]
-        )  # fmt: skip
-        assert 0.92 <= ((ends[:, 0] <= d) & (d <= ends[:, 1])).mean() <= 0.97
-        for missed in (d < ends[:, 0], d > ends[:, 1]):  # on either side
-            assert 0.008 <= missed.mean() <= 0.05
-
-    @pytest.mark.parametrize(("usual", "other"), [(0.7, 0.7), (0.1, 0.7), (0.3, 0.2)])
-    @pytest.mark.parametrize("matched", [False, True])
-    def test_of_tied_scores_has_honest_ends(self, usual, other, matched):
-        # Every tenth resample has no spread: d is infinite or undefined there, and no rounding
-        # error may make a number of it.
-        values = np.array([usual] * 29 + [0.3333] + [other] * 29 + [0.4444])
-        low, high, how = interval_of_d(
-            values, np.arange(60) < 30, np.tile(np.arange(30), 2) if matched else None,
-            ddof=1, confidence=0.95, resamples=500, rng=np.random.default_rng(0),
-        )  # fmt: skip
-        assert how == ("interval_none",)
-        assert math.isnan(low)
-        assert math.isnan(high)

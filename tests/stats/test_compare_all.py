@@ -94,23 +94,6 @@ class TestPairs:
             same = {name: getattr(row, name) for name in AT_ONCE}
             assert dataclasses.replace(alone, **same) == row
 
-    def test_every_bootstrap_has_its_own_seed(self, sample):
-        _, values, groups, _ = sample
-        one, again, other = (
-            compare_all(values, groups, ORDER, resamples=99, seed=s) for s in (1, 1, 2)
-        )
-        assert one == again
-        assert [r.d_ci_low for r in one] != [r.d_ci_low for r in other]
-        # c and d have the values of a and b: only the draws differ
-        table = np.random.default_rng(1).normal(size=(20, 2))
-        copy = compare_all(
-            np.hstack([table, table]).ravel(), [*"abcd"] * 20, [*"abcd"], resamples=99
-        )
-        by = {(r.group_a, r.group_b): r for r in copy}
-        assert by["a", "b"].cohens_d == by["c", "d"].cohens_d
-        assert by["a", "b"].p == by["c", "d"].p
-        assert by["a", "b"].d_ci_low != by["c", "d"].d_ci_low
-
 
 class TestTwoGroups:
     def test_the_rest_is_left_empty(self, sample):
@@ -122,7 +105,7 @@ class TestTwoGroups:
         assert (row.n_groups, row.omnibus, row.n_sets) == (2, "", 0)
         for name in ("omnibus_statistic", "omnibus_p", "epsilon_squared", "friedman_p"):
             assert math.isnan(getattr(row, name))
-        assert row.d_ci_low < row.cohens_d < row.d_ci_high
+        assert row.flags == ["interval_none"]  # of twelve sets
 
 
 class TestDegenerate:

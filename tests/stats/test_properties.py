@@ -184,7 +184,7 @@ class TestDegenerate:
         assert found.n_pairs == 2
         assert found.d_z == pytest.approx(1.5 / math.sqrt(0.5))
 
-    def test_one_matched_set_cannot_be_resampled(self):
+    def test_one_matched_set_gives_no_interval(self):
         found = compare_groups(
             [1.0, 2.0, 3.0, 5.0], ["male"] * 2 + ["female"] * 2, pairs=["p"] * 4, resamples=99
         )
@@ -236,22 +236,8 @@ class TestInterval:
     PAIRS = tuple(f"{i:02d}" for i in range(30)) * 2
 
     def interval(self, values, **options):
-        found = compare_groups(values, self.GROUPS, **{"resamples": 200, **options})
+        found = compare_groups(values, self.GROUPS, **options)
         return np.array([found.d_ci_low, found.d_ci_high])
-
-    @pytest.mark.parametrize("shared", [0.0, 0.9])
-    def test_contains_the_true_effect_as_often_as_it_says(self, shared):
-        # 300 simulations at 95 %: a standard error of 1.3 points; bootstraps of 30 pairs run a
-        # few points low.
-        rng = np.random.default_rng(1)
-        inside = 0
-        for seed in range(300):
-            a, b = paired_sample(rng, 30, 0.5, shared)
-            low, high = self.interval(
-                np.concatenate([a, b]), pairs=self.PAIRS, resamples=199, seed=seed
-            )
-            inside += low <= 0.5 <= high
-        assert 0.89 <= inside / 300 <= 0.985
 
     def test_pairs_that_agree_give_a_narrower_interval_than_rows(self):
         a, b = paired_sample(np.random.default_rng(2), 30, 0.5, 0.95)
@@ -285,16 +271,9 @@ class TestInterval:
             values[order],
             [self.GROUPS[i] for i in order],
             pairs=[self.PAIRS[i] for i in order],
-            resamples=200,
         )
         expected = self.interval(values, pairs=self.PAIRS)
         np.testing.assert_allclose([found.d_ci_low, found.d_ci_high], expected, rtol=1e-6)
-
-    def test_the_seed_decides_it(self):
-        values = np.random.default_rng(7).normal(size=60)
-        one, again, other = (self.interval(values, seed=s) for s in (1, 1, 2))
-        np.testing.assert_array_equal(one, again)
-        assert not np.array_equal(one, other)
 
 
 class TestUnderTheNull:

@@ -10,7 +10,6 @@ import pytest
 import scipy.stats
 
 from exparity.stats import compare_groups
-from exparity.stats.bootstrap import cluster_sums, interval_of_d
 from exparity.stats.effect import cohens_d, d_z, rank_biserial
 
 pytestmark = pytest.mark.reference
@@ -133,19 +132,6 @@ class TestByHand:
         assert found.n_pairs == 2
         assert found.d_z == pytest.approx(1.5 / math.sqrt(0.5), rel=1e-15)
 
-    def test_cluster_sums(self):
-        # mean 3, population sd 2: centred and scaled (1, 3, 5, 3) is (−1, 0, 1, 0)
-        values = np.array([1.0, 3.0, 5.0, 3.0]) * math.sqrt(2) + (3 - 3 * math.sqrt(2))
-        first = np.array([True, True, False, False])
-        n_a, sum_a, square_a, n_b, sum_b, square_b = cluster_sums(values, first, [*"xyyx"])
-        assert n_a.tolist() == [1, 1]
-        assert n_b.tolist() == [1, 1]
-        scale = math.sqrt(2)
-        np.testing.assert_allclose(sum_a, [-scale, 0], atol=1e-12)
-        np.testing.assert_allclose(sum_b, [0, scale], atol=1e-12)
-        np.testing.assert_allclose(square_a, [2, 0], atol=1e-12)
-        np.testing.assert_allclose(square_b, [0, 2], atol=1e-12)
-
     def test_rank_biserial(self):
         assert [rank_biserial(u, 2, 4) for u in (0, 2, 4, 8)] == [-1.0, -0.5, 0.0, 1.0]
 
@@ -227,89 +213,6 @@ class TestScipy:
         assert found.wilcoxon_p == pytest.approx(scipy.stats.wilcoxon(a - b).pvalue, rel=1e-12)
         assert found.n_pairs == n
         assert found.d_z == pytest.approx((a - b).mean() / (a - b).std(ddof=1), rel=1e-12)
-
-    @pytest.mark.parametrize("ddof", [0, 1])
-    @pytest.mark.parametrize("n", [12, 40])  # of fewer, resamples repeat the sample: d ties with d
-    def test_resampling_pairs_is_scipys_paired_bootstrap(self, n, ddof):
-        # The same draws give the same resamples, so that only the arithmetic differs: sums of
-        # squares here, two passes there.
-        rng = np.random.default_rng(3)
-        base = rng.normal(size=n)
-        a, b = base + rng.normal(size=n) + 0.4, base + rng.normal(size=n)
-        pairs = [f"{i:03d}" for i in range(n)] * 2
-        found = compared(a, b, pairs=pairs, resamples=300, seed=11, ddof=ddof, confidence=0.9)
-        expected = scipy.stats.bootstrap(
-            (a, b), lambda x, y, axis: cohens_d(x, y, ddof=ddof, axis=axis), paired=True,
-            vectorized=True, n_resamples=300, batch=200, confidence_level=0.9, method="BCa",
-            rng=np.random.default_rng(11),
-        ).confidence_interval  # fmt: skip
-        assert found.d_ci_low == pytest.approx(expected.low, rel=1e-9)
-        assert found.d_ci_high == pytest.approx(expected.high, rel=1e-9)
-        assert found.d_ci_low < found.cohens_d < found.d_ci_high
-        assert found.flags == []
-
-    def test_resamples_that_repeat_the_sample_count_half(self):
-        # Of four sets every tenth resample is the sample in another order. Whole numbers make
-        # scipy's sums exact, so that it sees these ties too.
-        a, b = np.array([5.0, 1.0, 8.0, 3.0]), np.array([2.0, 4.0, 1.0, 1.0])
-        found = compared(a, b, pairs=[*"abcd"] * 2, resamples=400, seed=5, confidence=0.5)
-        with np.errstate(all="ignore"):  # where one set is drawn four times
-            expected = scipy.stats.bootstrap(
-                (a, b), lambda x, y, axis: cohens_d(x, y, axis=axis), paired=True,
-                vectorized=True, n_resamples=400, batch=200, confidence_level=0.5, method="BCa",
-                rng=np.random.default_rng(5),
-            ).confidence_interval  # fmt: skip
-        assert found.d_ci_low == pytest.approx(expected.low, rel=1e-9)
-        assert found.d_ci_high == pytest.approx(expected.high, rel=1e-9)
-
-    def test_resampling_rows_is_scipys_bootstrap_of_two_samples(self):
-        rng = np.random.default_rng(4)
-        a, b = rng.normal(size=15), rng.normal(size=25)
-        found = compared(a, b, resamples=300, seed=2)
-        expected = scipy.stats.bootstrap(
-            (a, b), lambda x, y, axis: cohens_d(x, y, axis=axis), vectorized=True,
-            n_resamples=300, batch=200, method="BCa", rng=np.random.default_rng(2),
-        ).confidence_interval  # fmt: skip
-        assert found.d_ci_low == pytest.approx(expected.low, rel=1e-9)
-        assert found.d_ci_high == pytest.approx(expected.high, rel=1e-9)
-
-    def test_sets_without_ids_resample_rows(self):
-        rng = np.random.default_rng(4)
-        a, b = rng.normal(size=15), rng.normal(size=25)
-        one, two = (compared(a, b, resamples=99, pairs=p) for p in (None, [None] * 40))
-        assert (one.d_ci_low, one.d_ci_high) == (two.d_ci_low, two.d_ci_high)
-        assert two.n_pairs == 0
-        assert math.isnan(two.wilcoxon_p)
-
-
-class TestBootstrapByLoops:
-    def test_percentile_interval_of_clusters(self):
-        # An interval made with loops and other random numbers lies close: 4,000 resamples leave
-        # a standard error of about 0.02 in each end of an interval 0.9 wide.
-        rng = np.random.default_rng(8)
-        n = 60
-        base = rng.normal(size=n)
-        a, b = base + 0.3 + rng.normal(size=n) * 0.5, base + rng.normal(size=n) * 0.5
-        draws = np.random.default_rng(99)
-        resampled = []
-        for _ in range(4000):
-            chosen = draws.integers(0, n, size=n)
-            resampled.append(naive_d(a[chosen].tolist(), b[chosen].tolist(), 1))
-        low, high = np.quantile(resampled, [0.025, 0.975])
-        found = compared(a, b, pairs=[str(i) for i in range(n)] * 2, resamples=4000)
-        assert found.d_ci_low == pytest.approx(low, abs=0.05)
-        assert found.d_ci_high == pytest.approx(high, abs=0.05)
-
-    def test_falls_back_to_percentiles_and_says_so(self):
-        # Leaving the only 1 out leaves no variance: the acceleration of BCa is undefined.
-        values = np.array([0.0] * 6 + [0.0] * 5 + [1.0])
-        first = np.arange(12) < 6
-        low, high, how = interval_of_d(
-            values, first, None, ddof=1, confidence=0.95, resamples=200,
-            rng=np.random.default_rng(0),
-        )  # fmt: skip
-        assert how in (("interval_percentile",), ("interval_none",))
-        assert (how == ("interval_none",)) == math.isnan(low) == math.isnan(high)
 
 
 class TestEdges:

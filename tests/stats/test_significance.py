@@ -8,7 +8,12 @@ import pytest
 from scipy.stats import binomtest
 
 from exparity.stats.informative import UNINFORMATIVE
-from exparity.stats.significance import HEADLINE, control_rates, count_significant, headline_shares
+from exparity.stats.significance import (
+    HEADLINE,
+    control_rates,
+    count_significant,
+    headline_shares,
+)
 
 NAN = math.nan
 
@@ -22,6 +27,9 @@ def row(p, *, considerable=False, holm=NAN, bh=NAN, wilcoxon_p=NAN, flags=()):
         "wilcoxon_p": wilcoxon_p,
         "wilcoxon_p_holm": 2 * wilcoxon_p,
         "wilcoxon_p_bh": wilcoxon_p,
+        **{f"excess_{name}": NAN for name in ("p", "p_holm", "p_bh", "wilcoxon_p_holm")},
+        "excess_wilcoxon_p": wilcoxon_p / 2,
+        "excess_wilcoxon_p_bh": wilcoxon_p,
         "flags": list(flags),
     }
 
@@ -53,8 +61,10 @@ def test_counts_by_hand():
         "paired": (1, 3),
         "paired_holm": (0, 3),
         "paired_bh": (1, 3),
+        "excess_paired": (2, 3),
+        "excess_paired_bh": (1, 3),
     }
-    assert list(shares) == list(HEADLINE)
+    assert list(shares) == [name for name in HEADLINE if name in shares]
     assert shares["plain"].share == 0.6
 
 
@@ -77,6 +87,16 @@ def test_each_stands_beside_its_own_control():
     shares = headline_shares(ROWS, alpha=0.05, controls=rates)
     assert shares["plain"].control.rate == 0.09
     assert {name for name, share in shares.items() if share.control is not None} == {"plain"}
+
+
+def test_random_explanations_stand_beside():
+    random_rows = [row(0.01, wilcoxon_p=0.9), row(0.2), row(0.001, flags=["constant"])]
+    shares = headline_shares(ROWS, alpha=0.05, random_rows=random_rows)
+    beside = {name: share.random for name, share in shares.items() if share.random}
+    assert {name: (share.hits, share.n) for name, share in beside.items()} == {
+        "plain": (1, 2),
+        "paired": (0, 1),
+    }
 
 
 def test_the_interval_is_exact():

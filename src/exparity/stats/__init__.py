@@ -1,13 +1,17 @@
 """Group statistics: is a metric's distribution the same for every group?"""
 
 from exparity.stats.compare import GroupComparison, compare_all, compare_groups
+from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
 from exparity.stats.permutation import PermutedTest, permutation_control
+from exparity.stats.power import minimal_detectable_effect, smallest_p
 from exparity.stats.seeds import SeedSummary, combine_p, summarise_seeds
 from exparity.stats.significance import ControlRate, control_rates
+from exparity.stats.verdicts import judge, verdict_of
 
 __all__ = [
     "ControlRate",
+    "CrossedTest",
     "GroupComparison",
     "PermutedTest",
     "SeedSummary",
@@ -17,7 +21,12 @@ __all__ = [
     "compare_all",
     "compare_groups",
     "control_rates",
+    "crossed_tests",
     "holm",
+    "judge",
+    "minimal_detectable_effect",
     "permutation_control",
+    "smallest_p",
     "summarise_seeds",
+    "verdict_of",
 ]

@@ -13,10 +13,10 @@ import numpy as np
 from exparity.core.calls import checked, shown
 from exparity.core.errors import InputError
 from exparity.core.markup import notebook_html
-from exparity.core.seeding import derive_seed
 from exparity.interface import FloatArray, IntArray
-from exparity.stats.bootstrap import interval_of_d
+from exparity.stats.bootstrap import Interval
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
+from exparity.stats.jackknife import interval_of_d
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
     TwoGroups,
@@ -46,7 +46,7 @@ class GroupComparison:
         p: its two-sided p-value.
         significant: p at most α.
         cohens_d: standardised mean difference.
-        d_ci_low, d_ci_high: ends of its bootstrap interval.
+        d_ci_low, d_ci_high: ends of its interval; NaN where none covers.
         considerable: |d| at least the threshold.
         rank_biserial: rank-biserial correlation, in [−1, 1].
         direction: sign of the mean difference: 1, −1 or 0.
@@ -126,14 +126,14 @@ def compare_groups(
         groups: (n,) group of each example.
         order: first and second group; fixes the sign.
         pairs: (n,) matched set of each example, None (or NaN, as data frames have it) for
-            examples without one; without any the paired statistics are NaN and the bootstrap
-            resamples rows.
+            examples without one; without any the paired statistics are NaN and the interval
+            takes rows as independent.
         alpha: largest p-value that is significant.
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
-        resamples: bootstrap resamples; 0 leaves the interval out.
-        seed: seed of the bootstrap.
+        resamples: 0 leaves the interval of d out; else without effect on it.
+        seed: without effect; the interval of d has no random draws.
 
     Returns:
         The comparison. Degenerate input (no or one value in a group, constant values) gives a row
@@ -161,15 +161,10 @@ def compare_groups(
     d = float(cohens_d(a, b, ddof=ddof))
     flags += ["constant"] if np.ptp(scores) == 0 else []
     flags += ["no_variance"] if np.isinf(d) else []
-    low, high, how_found = interval_of_d(
-        scores,
-        codes == 0,
-        sets,
-        ddof=ddof,
-        confidence=confidence,
-        resamples=resamples if np.isfinite(d) else 0,
-        rng=np.random.default_rng(seed),
-    )
+    interval: Interval = (NAN, NAN, ())
+    if resamples and np.isfinite(d):
+        interval = interval_of_d(scores, codes == 0, sets, ddof=ddof, confidence=confidence)
+    low, high, how_found = interval
     return replace(
         base,
         U=u,
@@ -210,8 +205,8 @@ def compare_all(
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
-        resamples: bootstrap resamples; 0 leaves the interval out.
-        seed: seed that every pair's bootstrap derives its own from.
+        resamples: see :func:`compare_groups`.
+        seed: see :func:`compare_groups`.
 
     Returns:
         One comparison per pair of groups, in the order of ``order``. Each carries the tests over
@@ -239,7 +234,7 @@ def compare_all(
             ddof=ddof,
             confidence=confidence,
             resamples=resamples,
-            seed=derive_seed(seed, *pair),
+            seed=seed,
         )
         comparisons.append(replace(comparison, **at_once))
     return comparisons

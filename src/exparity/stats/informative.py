@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
 from typing import Any, TypeVar
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
@@ -20,3 +20,19 @@ def is_informative(row: Mapping[str, Any]) -> bool:
 def informative(rows: Iterable[Row]) -> list[Row]:
     """Return the tests that count: in headlines, families, controls and over seeds."""
     return [row for row in rows if is_informative(row)]
+
+
+def flagged(
+    random_rows: Iterable[Mapping[str, Any]], collapsed: Container[tuple[Any, ...]]
+) -> list[dict[str, Any]]:
+    """Return tests of random explanations, flagged where their classifier has collapsed.
+
+    Args:
+        random_rows: rows of the random_tests artefact.
+        collapsed: dataset, model and seed of the classifiers that predict one class.
+    """
+    rows = []
+    for row in random_rows:
+        said = ["collapsed"] * ((row["dataset"], row["model"], row["seed"]) in collapsed)
+        rows.append({**row, "flags": [*row["flags"], *said]})
+    return rows

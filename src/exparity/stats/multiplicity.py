@@ -70,22 +70,13 @@ def _checked(p: Sequence[float] | FloatArray) -> tuple[FloatArray, IntArray]:
     return values, np.flatnonzero(~np.isnan(values))
 
 
-def adjust(
-    rows: Sequence[Mapping[str, Any]], family: Sequence[str] = ("dataset",), *, alpha: float = 0.05
-) -> list[dict[str, Any]]:
-    """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
-
-    Tests that are not :func:`~exparity.stats.informative.is_informative` are in no family.
+def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[list[int]]:
+    """Return the positions of the rows of each family.
 
     Args:
-        rows: tests, with ``p`` and the ids that ``family`` names; ``wilcoxon_p`` and ``flags``
-            where there are any.
-        family: rows that agree in these ids are one family; all rows are if it is empty.
-        alpha: largest adjusted p-value that is significant.
-
-    Returns:
-        The rows with ``p_holm``, ``p_bh``, ``significant_holm``, ``significant_bh``,
-        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``.
+        rows: tests, with the ids that ``family`` names.
+        family: rows that agree in these ids are one family; all rows are if it is empty. Those that
+            are not :func:`~exparity.stats.informative.is_informative` are in none.
 
     Raises:
         InputError: ``family`` names something else than an id.
@@ -99,12 +90,37 @@ def adjust(
     for i, row in enumerate(rows):
         if is_informative(row):
             members[tuple(row[name] for name in family)].append(i)
+    return list(members.values())
+
+
+def adjust(
+    rows: Sequence[Mapping[str, Any]], family: Sequence[str] = ("dataset",), *, alpha: float = 0.05
+) -> list[dict[str, Any]]:
+    """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
+
+    So are those of the excess over random explanations, where rows have them.
+
+    Args:
+        rows: tests, with ``p`` and the ids that ``family`` names; ``wilcoxon_p`` and ``flags``
+            where there are any.
+        family: see :func:`families`.
+        alpha: largest adjusted p-value that is significant.
+
+    Returns:
+        The rows with ``p_holm``, ``p_bh``, ``significant_holm``, ``significant_bh``,
+        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``, and the like of ``excess_p``.
+
+    Raises:
+        InputError: as :func:`families`.
+    """
+    members = families(rows, family)
+    of_excess = ("excess_p", "excess_wilcoxon_p") if rows and "excess_p" in rows[0] else ()
     adjusted = [dict(row) for row in rows]
-    for column in ("p", "wilcoxon_p"):
+    for column in ("p", "wilcoxon_p", *of_excess):
         p = np.array([row.get(column, np.nan) for row in rows], dtype=np.float64)
         for name, correct in (("holm", holm), ("bh", benjamini_hochberg)):
             corrected = np.full(len(p), np.nan)
-            for indices in members.values():
+            for indices in members:
                 corrected[indices] = correct(p[indices])
             for row, value in zip(adjusted, corrected.tolist(), strict=True):
                 row[f"{column}_{name}"] = value

@@ -17,6 +17,7 @@ _MOST_RESAMPLES = 1_000_000
 _RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
     "alpha": (lambda value: 0 < value < 1, "between 0 and 1"),
     "confidence": (lambda value: 0 < value < 1, "between 0 and 1"),
+    "power": (lambda value: 0 < value < 1, "between 0 and 1"),
     "threshold": (lambda value: value >= 0, "0 or more"),
     "ddof": (lambda value: value in (0, 1), "0 or 1"),
     "resamples": (lambda value: 0 <= value <= _MOST_RESAMPLES, f"0 to {_MOST_RESAMPLES:,}"),
@@ -103,7 +104,7 @@ def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) 
     """Return the mean of each group's values in each matched set.
 
     Args:
-        values: (n,) scores.
+        values: (n,) scores, or (..., n).
         codes: (..., n) number of each value's group, below ``groups``.
         sets: (n,) number of each value's set, from 0.
         groups: how many groups there are.
@@ -112,11 +113,11 @@ def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) 
         (..., m, groups) means; NaN where a set has no value of a group.
     """
     m = int(sets.max()) + 1 if sets.size else 0
-    rows = codes.reshape(math.prod(codes.shape[:-1]), len(values))
+    rows = codes.reshape(math.prod(codes.shape[:-1]), codes.shape[-1])
     cells = (np.arange(len(rows))[:, None] * m + sets) * groups + rows
     size = len(rows) * m * groups
     counts = np.bincount(cells.ravel(), minlength=size)
-    weights = np.broadcast_to(values, rows.shape).ravel()
+    weights = np.broadcast_to(values, codes.shape).ravel()
     sums = np.bincount(cells.ravel(), weights=weights, minlength=size)
     with np.errstate(invalid="ignore"):
         means: FloatArray = sums / counts

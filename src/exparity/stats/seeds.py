@@ -38,6 +38,11 @@ class SeedCounts:
     flags: tuple[str, ...]
 
     @property
+    def starred(self) -> tuple[str, ...]:
+        """The flags that tables mark: all but that d has no interval."""
+        return tuple(flag for flag in self.flags if flag != "interval_none")
+
+    @property
     def in_most_seeds(self) -> bool:
         """Whether more than half of the seeds are significant."""
         return majority(self.significant, self.total)

@@ -24,6 +24,12 @@ HEADLINE = {
     "paired": ("wilcoxon_p", ""),
     "paired_holm": ("wilcoxon_p_holm", ""),
     "paired_bh": ("wilcoxon_p_bh", ""),
+    "excess": ("excess_p", ""),
+    "excess_holm": ("excess_p_holm", ""),
+    "excess_bh": ("excess_p_bh", ""),
+    "excess_paired": ("excess_wilcoxon_p", ""),
+    "excess_paired_holm": ("excess_wilcoxon_p_holm", ""),
+    "excess_paired_bh": ("excess_wilcoxon_p_bh", ""),
 }
 """What a headline counts, in its order: a column of p-values, and one that must hold too."""
 _PERMUTED = {"plain": "mann_whitney", "paired": "wilcoxon"}
@@ -120,11 +126,13 @@ class SignificantShare:
         n: tests with a p-value.
         control: the same share with groups dealt at random within matched sets; None if that was
             not done.
+        random: the same share of the scores of random explanations; None if there are none.
     """
 
     hits: int
     n: int
     control: ControlRate | None = None
+    random: SignificantShare | None = None
 
     @property
     def share(self) -> float:
@@ -142,6 +150,7 @@ def count_significant(
     alpha: float,
     counted: str = "plain",
     controls: Sequence[ControlRate] = (),
+    random_rows: Rows = (),
 ) -> SignificantShare:
     """Count the significant ones among tests.
 
@@ -153,17 +162,21 @@ def count_significant(
         alpha: largest p-value that is significant.
         counted: what counts, of :data:`HEADLINE`.
         controls: rates of the permutation control of these tests.
+        random_rows: rows of the random_tests artefact: of the same metrics and classifiers.
     """
     p, column = HEADLINE[counted]
     tested = [row for row in informative(rows) if row[p] == row[p]]
     hits = sum(bool(row[p] <= alpha and (not column or row[column])) for row in tested)
     key = _PERMUTED.get(counted), "within_sets"
     control = next((c for c in controls if (c.test, c.scheme) == key and c.n_permutations), None)
-    return SignificantShare(hits, len(tested), control)
+    random = None
+    if counted in _PERMUTED and random_rows:
+        random = count_significant(random_rows, alpha=alpha, counted=counted)
+    return SignificantShare(hits, len(tested), control, random)
 
 
 def headline_shares(
-    rows: Rows, *, alpha: float, controls: Sequence[ControlRate] = ()
+    rows: Rows, *, alpha: float, controls: Sequence[ControlRate] = (), random_rows: Rows = ()
 ) -> dict[str, SignificantShare]:
     """Count the significant tests by each way of :data:`HEADLINE` that applies to them.
 
@@ -171,9 +184,11 @@ def headline_shares(
         rows: rows of the tests or disparity artefact; without corrections these are left out.
         alpha: largest p-value that is significant.
         controls: rates of the permutation control of these tests.
+        random_rows: see :func:`count_significant`.
     """
+    beside: Mapping[str, Any] = {"controls": controls, "random_rows": random_rows}
     shares = {
-        counted: count_significant(rows, alpha=alpha, counted=counted, controls=controls)
+        counted: count_significant(rows, alpha=alpha, counted=counted, **beside)
         for counted, (p, _) in HEADLINE.items()
         if rows and p in rows[0]
     }

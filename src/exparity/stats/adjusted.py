@@ -1,0 +1,260 @@
+"""Gaps between two groups, adjusted for what groups may differ in beside being groups.
+
+An adjusted gap answers another question than the raw one and does not replace it. Class and
+length confound where groups were sampled with other classes or lengths. Confidence is a mediator:
+through it a classifier that treats groups unequally comes to explain them unequally, so that
+holding it equal removes a part of the gap itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exparity.core.calls import array_of
+from exparity.core.errors import InputError
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.samples import check_options, complete, samples, set_index, set_means
+
+NAN = float("nan")
+# Relative to unit columns, or to the largest value: what is smaller is rounding.
+_ROUNDING = 1e-9
+
+ADJUSTMENTS = {
+    "class": "within class",
+    "length": "at equal length",
+    "confidence": "given confidence (a mediator)",
+}
+"""Display name of each adjustment."""
+
+
+@dataclass(frozen=True)
+class AdjustedGap:
+    """The difference of two groups' means that is left at equal class, length or confidence.
+
+    Attributes:
+        group_a, group_b: first and second group.
+        adjustment: what is held equal, of :data:`ADJUSTMENTS`.
+        design: ``paired``, from differences within matched sets; ``clustered``, where there are
+            sets but none has both groups; ``rows``, without sets.
+        estimate: first minus second group, in the metric's unit; NaN if it cannot be estimated.
+        standard_error: its standard error.
+        p: two-sided p-value of the t-test that it is zero.
+        low, high: ends of its interval.
+        n: sets with both groups (``paired``) or values that it is estimated from.
+        flags: ``too_few`` of these; ``not_estimable`` where group and covariate cannot be told
+            apart, as where label = group; ``no_variance`` where nothing varies around the fit;
+            ``classes_left_out`` that have fewer than two values of a group.
+    """
+
+    group_a: str
+    group_b: str
+    adjustment: str
+    design: str = "rows"
+    estimate: float = NAN
+    standard_error: float = NAN
+    p: float = NAN
+    low: float = NAN
+    high: float = NAN
+    n: int = 0
+    flags: tuple[str, ...] = ()
+
+
+class _Sample(NamedTuple):
+    """Values to explain, and by what.
+
+    Attributes:
+        values: (n,) scores, or their differences within sets.
+        is_first: (n,) 1 for the first group and 0 for the second; 1 for every difference.
+        others: (n, q) the other regressors.
+        clusters: (n,) number of the cluster of each value.
+    """
+
+    values: FloatArray
+    is_first: FloatArray
+    others: FloatArray
+    clusters: IntArray
+
+
+class _Fit(NamedTuple):
+    """An estimate, its variance and degrees of freedom, and flags."""
+
+    estimate: float
+    variance: float
+    freedom: float
+    flags: tuple[str, ...] = ()
+
+
+def adjusted_gaps(
+    values: Sequence[float] | FloatArray,
+    groups: Sequence[str],
+    order: Sequence[str],
+    pairs: Sequence[str | None] | None = None,
+    *,
+    covariates: Mapping[str, Sequence[float] | FloatArray | IntArray],
+    confidence: float = 0.95,
+) -> list[AdjustedGap]:
+    """Estimate the gap between every two groups at equal class, length and confidence.
+
+    With matched sets the differences within them are regressed on those of the covariate,
+    D_i = α + γ′(z_ia − z_ib) + e_i, and α is the gap. Without sets it is the coefficient of the
+    group in y ~ group + z, and for ``class`` the mean over classes of the gap within each.
+    Regressions have the standard errors HC3 (MacKinnon and White 1985,
+    doi:10.1016/0304-4076(85)90158-7), whose terms are summed by set where no set has both groups.
+
+    Args:
+        values: (n,) one value per example; NaN where undefined.
+        groups: (n,) group of each example.
+        order: two or more groups; the order fixes the signs.
+        pairs: (n,) matched set of each example, None for one without.
+        covariates: (n,) each, by what it adjusts for: ``class`` in whole numbers, ``length`` in
+            words, ``confidence`` as the probability of the explained class.
+        confidence: coverage of the intervals, in (0, 1).
+
+    Returns:
+        One per pair of groups and covariate, in these orders.
+
+    Raises:
+        InputError: as :func:`~exparity.stats.compare_groups`, or a covariate is unknown, of another
+            length, or not finite.
+    """
+    check_options(confidence=confidence)
+    scores, codes, names = samples(values, groups, order, pairs)
+    columns = {name: _columns(name, column, len(scores)) for name, column in covariates.items()}
+    gaps = []
+    for a, b in combinations(range(len(order)), 2):
+        kept = ~np.isnan(scores) & ((codes == a) | (codes == b))
+        is_first, sets = codes[kept] == a, set_index(names, kept)
+        for name, others in columns.items():
+            gap = AdjustedGap(str(order[a]), str(order[b]), name)
+            gaps.append(_estimated(gap, scores[kept], is_first, sets, others[kept], confidence))
+    return gaps
+
+
+def _columns(name: str, covariate: Any, n: int) -> FloatArray:
+    """Return a covariate as (n, q) regressors; of a class, the indicators of all but the first."""
+    if name not in ADJUSTMENTS:
+        raise InputError(f"covariate '{name}' is not one of {', '.join(ADJUSTMENTS)}")
+    numbers = array_of(float, covariate, f"covariate '{name}'")
+    if len(numbers) != n:
+        raise InputError(f"{n} values but {len(numbers)} of covariate '{name}'")
+    if not np.isfinite(numbers).all():
+        position = int(np.flatnonzero(~np.isfinite(numbers))[0])
+        raise InputError(f"covariate '{name}' of value {position} is not a finite number")
+    if name != "class":
+        return numbers[:, None]
+    return np.asarray(numbers[:, None] == np.unique(numbers)[1:], dtype=np.float64)
+
+
+def _estimated(
+    gap: AdjustedGap,
+    values: FloatArray,
+    is_first: BoolArray,
+    sets: IntArray | None,
+    others: FloatArray,
+    confidence: float,
+) -> AdjustedGap:
+    """Fill in what is estimated from the defined values of two groups."""
+    differences = None if sets is None else _differences(values, is_first, sets, others)
+    if differences is not None and len(differences.values):
+        design, fit, n = "paired", _regressed(differences), len(differences.values)
+    elif sets is None and gap.adjustment == "class":
+        design, fit, n = "rows", _mean_within_classes(values, is_first, others), len(values)
+    else:
+        design, n = "rows" if sets is None else "clustered", len(values)
+        regressors = np.column_stack([np.ones(n), others])
+        clusters = np.arange(n) if sets is None else sets
+        fit = _regressed(_Sample(values, is_first.astype(np.float64), regressors, clusters))
+    gap = replace(gap, design=design, n=n, flags=fit.flags)
+    return gap if np.isnan(fit.estimate) else _tested(gap, fit, np.abs(values).max(), confidence)
+
+
+def _tested(gap: AdjustedGap, fit: _Fit, scale: float, confidence: float) -> AdjustedGap:
+    """Add the t-test and the interval; neither, where nothing but rounding errors varies."""
+    # Not scipy.stats, which takes a second to load.
+    from scipy.special import stdtr, stdtrit
+
+    estimate = fit.estimate if abs(fit.estimate) > _ROUNDING**1.5 * scale else 0.0
+    error = float(np.sqrt(fit.variance))
+    if not error > _ROUNDING * scale:
+        flags = (*gap.flags, "no_variance")
+        return replace(gap, estimate=estimate, standard_error=0.0, flags=flags)
+    reach = float(stdtrit(fit.freedom, (1 + confidence) / 2)) * error
+    return replace(
+        gap,
+        estimate=estimate,
+        standard_error=error,
+        p=float(2 * stdtr(fit.freedom, -abs(estimate) / error)),
+        low=estimate - reach,
+        high=estimate + reach,
+    )
+
+
+def _differences(
+    values: FloatArray, is_first: BoolArray, sets: IntArray, others: FloatArray
+) -> _Sample:
+    """Return the differences within the sets that have both groups, between their means."""
+    codes = (~is_first).astype(np.int64)
+    columns = [values, *others.T]
+    means = np.stack([set_means(column, codes, sets, 2) for column in columns])  # (1 + q, m, 2)
+    means = means[:, complete(means[0])]
+    first_minus_second = means[..., 0] - means[..., 1]
+    m = first_minus_second.shape[1]
+    return _Sample(first_minus_second[0], np.ones(m), first_minus_second[1:].T, np.arange(m))
+
+
+def _regressed(sample: _Sample) -> _Fit:
+    """Estimate the coefficient of the group by least squares, with HC3 by cluster."""
+    values, is_first, others, clusters = sample
+    regressors = np.column_stack([is_first, others])
+    lengths = np.linalg.norm(regressors, axis=0)
+    basis = _basis(regressors / np.where(lengths > 0, lengths, 1.0))
+    freedom = len(np.unique(clusters)) - basis.shape[1]
+    if freedom < 1:
+        return _Fit(NAN, NAN, NAN, ("too_few",))
+    lengths = lengths[1:]
+    rest = _basis(others / np.where(lengths > 0, lengths, 1.0))
+    # Frisch, Waugh and Lovell: what the others do not explain of the group has its coefficient.
+    own = is_first - rest @ (rest.T @ is_first)
+    square = float(own @ own)
+    if square <= _ROUNDING * float(is_first @ is_first):
+        return _Fit(NAN, NAN, NAN, ("not_estimable",))
+    residuals = values - basis @ (basis.T @ values)
+    free = 1 - (basis**2).sum(axis=1)  # 1 − leverage
+    # A value that the fit must pass through has no residual, and tells nothing of the spread.
+    left_out = np.divide(residuals, free, out=np.zeros_like(residuals), where=free > _ROUNDING)
+    terms = np.bincount(clusters, weights=own * left_out)
+    return _Fit(float(own @ values) / square, float(terms @ terms) / square**2, freedom)
+
+
+def _basis(columns: FloatArray) -> FloatArray:
+    """Return an orthonormal basis of the space of (n, q) columns of unit length: (n, rank)."""
+    u, spreads, _ = np.linalg.svd(columns, full_matrices=False)
+    kept = spreads > _ROUNDING
+    return np.asarray(u[:, kept])
+
+
+def _mean_within_classes(values: FloatArray, is_first: BoolArray, others: FloatArray) -> _Fit:
+    """Return the mean over classes of the gap in each, with the variance of Welch's test."""
+    classes = others @ np.arange(1, others.shape[1] + 1)
+    gaps, variances, freedoms, present = [], [], [], np.unique(classes)
+    for name in present:
+        parts = [values[(classes == name) & mask] for mask in (is_first, ~is_first)]
+        if min(map(len, parts)) < 2:
+            continue
+        gaps.append(parts[0].mean() - parts[1].mean())
+        for part in parts:
+            variances.append(part.var(ddof=1) / len(part))
+            freedoms.append(len(part) - 1)
+    if not gaps:
+        return _Fit(NAN, NAN, NAN, ("not_estimable" if len(values) > 1 else "too_few",))
+    spread = np.array(variances)
+    total = float(spread.sum())
+    squares = float((spread**2 / freedoms).sum())
+    flags = ("classes_left_out",) if len(gaps) < len(present) else ()
+    freedom = total**2 / squares if squares > 0 else NAN
+    return _Fit(float(np.mean(gaps)), total / len(gaps) ** 2, freedom, flags)

@@ -1,0 +1,80 @@
+"""How far label and group go together: where they do, no gap tells one from the other."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exparity.core.errors import InputError
+
+NAN = float("nan")
+
+
+@dataclass(frozen=True)
+class Dependence:
+    """Cramér's V of two nominal variables.
+
+    Attributes:
+        n: examples.
+        v: √(χ²/(n·(min(r, c) − 1))), from 0 (independent) to 1 (each tells the other); NaN where
+            either has one value only (Cramér 1946, §21.9).
+        p: p-value of Pearson's χ² test of independence, without correction for continuity.
+    """
+
+    n: int
+    v: float = NAN
+    p: float = NAN
+
+
+def cramers_v(labels: Sequence[Hashable], groups: Sequence[Hashable]) -> Dependence:
+    """Measure how far label and group depend on each other.
+
+    Args:
+        labels: (n,) label of each example.
+        groups: (n,) its group.
+
+    Raises:
+        InputError: lengths disagree.
+    """
+    # Not scipy.stats, which takes a second to load.
+    from scipy.special import chdtrc
+
+    if len(labels) != len(groups):
+        raise InputError(f"{len(labels)} labels but {len(groups)} groups")
+    rows, columns = (list(dict.fromkeys(values)) for values in (labels, groups))
+    n, smaller = len(labels), min(len(rows), len(columns))
+    if smaller < 2:
+        return Dependence(n)
+    counts = np.zeros((len(rows), len(columns)))
+    places = [{value: i for i, value in enumerate(values)} for values in (rows, columns)]
+    for label, group in zip(labels, groups, strict=True):
+        counts[places[0][label], places[1][group]] += 1
+    expected = counts.sum(axis=1, keepdims=True) * counts.sum(axis=0) / n
+    statistic = float(((counts - expected) ** 2 / expected).sum())
+    freedom = (len(rows) - 1) * (len(columns) - 1)
+    v = min(1.0, (statistic / (n * (smaller - 1))) ** 0.5)
+    return Dependence(n, v, float(chdtrc(freedom, statistic)))
+
+
+def dependence_by_split(
+    labels: Sequence[Hashable], groups: Sequence[Hashable], splits: Sequence[str]
+) -> dict[str, Dependence]:
+    """Measure the dependence of label and group in each split, in the order of their names.
+
+    Args:
+        labels: (n,) label of each example.
+        groups: (n,) its group.
+        splits: (n,) its split, such as ``train``.
+
+    Raises:
+        InputError: lengths disagree.
+    """
+    if not len(labels) == len(groups) == len(splits):
+        raise InputError(f"{len(labels)} labels, {len(groups)} groups and {len(splits)} splits")
+    dependences = {}
+    for split in sorted(set(splits)):
+        rows = [i for i, name in enumerate(splits) if name == split]
+        dependences[split] = cramers_v([labels[i] for i in rows], [groups[i] for i in rows])
+    return dependences

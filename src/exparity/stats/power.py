@@ -1,0 +1,95 @@
+"""What a sample can show at all: the smallest p-value and the smallest gap it can find."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from exparity.interface import FloatArray
+
+DETECTED = 0.8
+"""Power at which an effect counts as detectable (Cohen 1988, §2.4)."""
+ENOUGH_SEEDS = 5
+"""Trainings from which Satterthwaite's rule keeps the level; see ``docs/calibration.md``."""
+
+
+def smallest_p(n_a: int, n_b: int, n_sets: int = 0) -> float:
+    """Return the smallest two-sided p-value that a rank test can have on samples of these sizes.
+
+    Only one way in C(n_a + n_b, n_a) of dealing out the groups, and its mirror image, sets them
+    apart as far as can be; and one pattern of signs in 2ⁿ.
+
+    Args:
+        n_a: values of the first group.
+        n_b: values of the second.
+        n_sets: matched sets with both; where there are any, the signed-rank test counts.
+
+    Returns:
+        2^(1 − ``n_sets``) for the signed-rank test, else 2/C(n_a + n_b, n_a) for the Mann–Whitney
+        test; at most 1.
+    """
+    return min(1.0, 2.0 ** (1 - n_sets) if n_sets else 2 / math.comb(n_a + n_b, n_a))
+
+
+def minimal_detectable_effect(
+    standard_error: float | FloatArray,
+    dof: float | FloatArray,
+    *,
+    alpha: float = 0.05,
+    power: float = DETECTED,
+) -> FloatArray:
+    """Return the effect that a two-sided t-test finds with a given probability.
+
+    The noncentrality at which the noncentral t exceeds t_{1−α/2,ν} with that probability, times the
+    standard error; that the test could reject on the wrong side is left out. The sum of quantiles
+    t_{1−α/2,ν} + t_{power,ν} that is often used is too small by 10 % at ν = 4 and α = 0.05/42.
+
+    Args:
+        standard_error: of the effect, in the unit that is wanted of the result.
+        dof: degrees of freedom ν of the test.
+        alpha: level of the test; divide it by the number of tests for Holm's first step.
+        power: probability of finding the effect.
+
+    Returns:
+        An effect in the unit of the standard error; NaN where that or ν is.
+    """
+    from scipy.special import nctdtrinc, stdtrit
+
+    critical = stdtrit(dof, 1 - alpha / 2)
+    return np.asarray(nctdtrinc(dof, 1 - power, critical) * standard_error, dtype=np.float64)
+
+
+def planned_effect(
+    seeds: int,
+    sizes: tuple[int, int, int],
+    *,
+    seed_sd: float,
+    alpha: float = 0.05,
+    power: float = DETECTED,
+) -> float:
+    """Return the minimal detectable |d| of the crossed test before there are any scores.
+
+    Of the scores it is assumed that those of one set go together no more than others, and that all
+    that varies between texts stays from training to training: both make the gap harder to find.
+
+    Args:
+        seeds: trainings.
+        sizes: examples of each group, and the matched sets with both, 0 without matched sets.
+        seed_sd: standard deviation of the gap between trainings, in units of d.
+        alpha: level of the test.
+        power: probability of finding the effect.
+
+    Returns:
+        |d|; NaN for a single training, or fewer than two examples of a group.
+    """
+    n_a, n_b, n_sets = sizes
+    texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
+    components = [(seed_sd**2 / seeds, seeds - 1), *texts]
+    least = min(dof for _, dof in components)
+    if least < 1:
+        return math.nan
+    variance = sum(v for v, _ in components)
+    dof = variance**2 / sum(v * v / dof for v, dof in components)
+    dof = max(dof, least) if seeds >= ENOUGH_SEEDS else least
+    return float(minimal_detectable_effect(math.sqrt(variance), dof, alpha=alpha, power=power))

@@ -1,0 +1,304 @@
+"""Adjusted gaps: least squares by loops, how they behave, and what they do to a confounder."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.core.errors import InputError
+from exparity.stats.adjusted import adjusted_gaps
+from exparity.stats.rank_tests import mann_whitney
+
+ORDER = ("m", "f")
+
+
+def one(values, groups, pairs=None, **covariates):
+    (gap,) = adjusted_gaps(values, groups, ORDER, pairs, covariates=covariates)
+    return gap
+
+
+def naive(values, regressors, clusters=None):
+    """The first coefficient, its HC3 standard error and degrees of freedom, by loops."""
+    x, y = np.asarray(regressors, dtype=float), np.asarray(values, dtype=float)
+    inverse = np.linalg.inv(x.T @ x)
+    beta = np.linalg.lstsq(x, y, rcond=None)[0]
+    clusters = list(range(len(y))) if clusters is None else list(clusters)
+    middle = np.zeros((x.shape[1], x.shape[1]))
+    for cluster in sorted(set(clusters)):
+        score = np.zeros(x.shape[1])
+        for i in range(len(y)):
+            if clusters[i] == cluster:
+                leverage = x[i] @ inverse @ x[i]
+                score += x[i] * (y[i] - x[i] @ beta) / (1 - leverage)
+        middle += np.outer(score, score)
+    variance = inverse @ middle @ inverse
+    return beta[0], math.sqrt(variance[0, 0]), len(set(clusters)) - x.shape[1]
+
+
+def agrees(gap, estimate, error, freedom):
+    """Whether a gap has this estimate and error, and the t-test and interval that follow."""
+    reach = scipy.stats.t.ppf(0.975, freedom) * error
+    p = 2 * scipy.stats.t.sf(abs(estimate) / error, freedom)
+    found = (gap.estimate, gap.standard_error, gap.p, gap.low, gap.high)
+    assert found == pytest.approx(
+        (estimate, error, p, estimate - reach, estimate + reach), rel=1e-8, abs=1e-12
+    )
+    assert gap.flags == ()
+
+
+def matched(rng, n):
+    """Values, groups, sets, classes and lengths of n pairs in mixed order."""
+    order = rng.permutation(2 * n)
+    groups, sets = np.array([*"mf"] * n), np.repeat(np.arange(n), 2).astype(str)
+    lengths = rng.integers(3, 30, 2 * n)
+    classes = rng.integers(0, 3, 2 * n)
+    values = rng.normal(size=2 * n) + 0.1 * lengths + classes
+    return tuple(column[order] for column in (values, groups, sets, classes, lengths))
+
+
+@pytest.mark.reference
+class TestByLoops:
+    def test_length_in_pairs(self):
+        values, groups, sets, _, lengths = matched(np.random.default_rng(0), 25)
+        of = {(s, g): i for i, (s, g) in enumerate(zip(sets, groups, strict=True))}
+        gaps, others = [], []
+        for name in sorted(set(sets)):
+            a, b = of[name, "m"], of[name, "f"]
+            gaps.append(values[a] - values[b])
+            others.append([1.0, lengths[a] - lengths[b]])
+        gap = one(values, groups, sets, length=lengths)
+        agrees(gap, *naive(gaps, others))
+        assert (gap.design, gap.n) == ("paired", 25)
+
+    def test_class_in_pairs(self):
+        values, groups, sets, classes, _ = matched(np.random.default_rng(1), 25)
+        of = {(s, g): i for i, (s, g) in enumerate(zip(sets, groups, strict=True))}
+        gaps, others = [], []
+        for name in sorted(set(sets)):
+            a, b = of[name, "m"], of[name, "f"]
+            gaps.append(values[a] - values[b])
+            indicators = [(classes[a] == c) * 1.0 - (classes[b] == c) for c in (0, 2)]
+            others.append([1.0, *indicators])  # which class is left out does not matter
+        agrees(one(values, groups, sets, **{"class": classes}), *naive(gaps, others))
+
+    def test_several_values_of_a_group_in_a_set_count_as_their_mean(self):
+        values = [1.0, 3.0, 0.5, 2.0, 1.0, 4.0, 3.0, 2.5, 0.0]
+        groups = [*"mmfmfmfmf"]
+        sets = [*"aaabbccdd"]
+        lengths = [4, 6, 2, 5, 5, 9, 3, 1, 4]
+        gaps = [2.0 - 0.5, 2.0 - 1.0, 4.0 - 3.0, 2.5 - 0.0]
+        others = [[1, 5 - 2], [1, 5 - 5], [1, 9 - 3], [1, 1 - 4]]
+        agrees(one(values, groups, sets, length=lengths), *naive(gaps, others))
+
+    def test_confidence_of_rows(self):
+        rng = np.random.default_rng(2)
+        values, confidences = rng.normal(size=60), rng.uniform(0.5, 1, 60)
+        is_first = np.arange(60) < 22
+        x = np.column_stack([is_first, np.ones(60), confidences])
+        gap = one(values, np.where(is_first, "m", "f"), confidence=confidences)
+        agrees(gap, *naive(values, x))
+        assert (gap.design, gap.n) == ("rows", 60)
+
+    def test_sets_of_one_group_are_clusters(self):
+        rng = np.random.default_rng(3)
+        sets = np.repeat(np.arange(20), 3)
+        is_first, lengths = sets < 9, rng.integers(3, 30, 60)
+        values = rng.normal(size=60) + rng.normal(size=20)[sets]
+        x = np.column_stack([is_first, np.ones(60), lengths])
+        gap = one(values, np.where(is_first, "m", "f"), sets.astype(str), length=lengths)
+        agrees(gap, *naive(values, x, sets))
+        assert gap.design == "clustered"
+        alone = one(values, np.where(is_first, "m", "f"), length=lengths)
+        assert alone.estimate == pytest.approx(gap.estimate)
+        assert gap.standard_error > 1.1 * alone.standard_error  # members of a set go together
+
+    def test_class_of_rows_is_the_mean_of_welchs_tests(self):
+        rng = np.random.default_rng(4)
+        classes, is_first = rng.integers(0, 2, 80), rng.random(80) < 0.4
+        values = rng.normal(size=80) * (1 + classes) + classes
+        gaps, parts = [], []
+        for c in (0, 1):
+            a, b = (values[(classes == c) & mask] for mask in (is_first, ~is_first))
+            gaps.append(a.mean() - b.mean())
+            parts += [(np.var(x, ddof=1) / len(x) / 4, len(x) - 1) for x in (a, b)]
+        total = sum(variance for variance, _ in parts)
+        freedom = total**2 / sum(variance**2 / df for variance, df in parts)
+        gap = one(values, np.where(is_first, "m", "f"), **{"class": classes})
+        agrees(gap, sum(gaps) / 2, math.sqrt(total), freedom)
+
+    def test_one_class_is_welchs_test(self):
+        rng = np.random.default_rng(5)
+        a, b = rng.normal(size=12), 2 * rng.normal(size=30)
+        gap = one([*a, *b], ["m"] * 12 + ["f"] * 30, **{"class": [1] * 42})
+        expected = scipy.stats.ttest_ind(a, b, equal_var=False)
+        assert gap.p == pytest.approx(expected.pvalue)
+        assert (gap.low, gap.high) == pytest.approx(tuple(expected.confidence_interval()))
+
+    def test_a_covariate_that_is_equal_within_pairs_leaves_the_t_test(self):
+        # HC3 of a mean divides every residual by 1 − 1/n: the classical error times √(n/(n − 1)).
+        values, groups, sets, _, _ = matched(np.random.default_rng(6), 20)
+        gap = one(values, groups, sets, **{"class": [1] * 40})
+        by_set = np.argsort(sets, kind="stable")
+        first = groups[by_set] == "m"
+        differences = values[by_set][first] - values[by_set][~first]
+        assert gap.estimate == pytest.approx(differences.mean())
+        expected = differences.std(ddof=1) / math.sqrt(19)
+        assert gap.standard_error == pytest.approx(expected)
+
+
+class TestEdges:
+    def test_label_equal_to_group_is_not_estimable(self):
+        rng = np.random.default_rng(0)
+        groups, values = [*"mf"] * 15, rng.normal(size=30)
+        labels = [int(g == "m") for g in groups]
+        for pairs in (None, [str(i // 2) for i in range(30)]):
+            gap = one(values, groups, pairs, **{"class": labels})
+            assert gap.flags == ("not_estimable",)
+            assert math.isnan(gap.estimate)
+            assert math.isnan(gap.p)
+
+    def test_classes_of_one_group_are_left_out_and_flagged(self):
+        values = [1.0, 2.0, 4.0, 3.0, 5.0, 9.0, 9.5]
+        classes = [0, 0, 0, 0, 0, 1, 1]
+        gap = one(values, [*"mmmffmm"], **{"class": classes})
+        assert gap.flags == ("classes_left_out",)
+        assert gap.estimate == pytest.approx(7 / 3 - 4)
+
+    @pytest.mark.parametrize("covariate", ["class", "length"])
+    @pytest.mark.parametrize("paired", [True, False])
+    def test_constant_values_have_no_variance(self, covariate, paired):
+        covariates = {covariate: [0, 1, 1, 0, 1, 0, 0, 1, 1, 1, 0, 0]}
+        pairs = [str(i // 2) for i in range(12)] if paired else None
+        gap = one([0.1] * 12, [*"mf"] * 6, pairs, **covariates)
+        assert gap.flags == ("no_variance",)
+        assert (gap.estimate, gap.standard_error) == (0.0, 0.0)
+        assert math.isnan(gap.p)
+
+    @pytest.mark.parametrize("covariate", ["class", "length", "confidence"])
+    @pytest.mark.parametrize("paired", [True, False])
+    def test_too_few(self, covariate, paired):
+        pairs = ["a", "a"] if paired else None
+        gap = one([1.0, 2.0], [*"mf"], pairs, **{covariate: [0, 1]})
+        assert gap.flags[0] in ("too_few", "not_estimable")
+        assert math.isnan(gap.estimate)
+        empty = one([math.nan] * 2, [*"mf"], pairs, **{covariate: [0, 1]})
+        assert empty.flags == ("too_few",)
+        assert empty.n == 0
+
+    @pytest.mark.parametrize(
+        ("covariates", "message"),
+        [
+            ({"age": [1, 2]}, "covariate 'age' is not one of class, length, confidence"),
+            ({"length": [1]}, "2 values but 1 of covariate 'length'"),
+            ({"length": [1, math.nan]}, "covariate 'length' of value 1 is not a finite number"),
+        ],
+    )
+    def test_covariates_that_are_refused(self, covariates, message):
+        with pytest.raises(InputError, match=message):
+            adjusted_gaps([1.0, 2.0], [*"mf"], ORDER, covariates=covariates)
+
+    def test_three_groups_give_a_row_a_pair(self):
+        rng = np.random.default_rng(1)
+        gaps = adjusted_gaps(
+            rng.normal(size=60),
+            [*"abc"] * 20,
+            ("a", "b", "c"),
+            covariates={"class": rng.integers(0, 2, 60), "length": rng.integers(1, 9, 60)},
+        )
+        named = [(g.group_a, g.group_b, g.adjustment) for g in gaps]
+        pairs = (("a", "b"), ("a", "c"), ("b", "c"))
+        assert named == [(*pair, name) for pair in pairs for name in ("class", "length")]
+        assert {g.n for g in gaps} == {40}
+
+
+@pytest.mark.property
+class TestBehaviour:
+    @settings(max_examples=40)
+    @given(
+        seed=st.integers(0, 10**6),
+        n=st.integers(8, 20),
+        paired=st.booleans(),
+        name=st.sampled_from(["class", "length", "confidence"]),
+    )
+    def test_signs_scale_and_order(self, seed, n, paired, name):
+        rng = np.random.default_rng(seed)
+        values, groups, sets, classes, lengths = matched(rng, n)
+        column = {"class": classes, "length": lengths, "confidence": rng.random(2 * n)}[name]
+        pairs = sets if paired else None
+        base = one(values, groups, pairs, **{name: column})
+        if math.isnan(base.p):
+            return
+        assert base.low < base.estimate < base.high
+        (flipped,) = adjusted_gaps(values, groups, ("f", "m"), pairs, covariates={name: column})
+        mirrored = (-flipped.estimate, -flipped.high, -flipped.low, flipped.p)
+        assert mirrored == pytest.approx((base.estimate, base.low, base.high, base.p), rel=1e-6)
+        scaled = one(7 + values * 1000, groups, pairs, **{name: column})
+        assert scaled.estimate == pytest.approx(1000 * base.estimate, rel=1e-6)
+        assert scaled.p == pytest.approx(base.p, rel=1e-6)
+        order = rng.permutation(2 * n)
+        mixed = one(
+            values[order], groups[order], None if pairs is None else pairs[order],
+            **{name: column[order]},
+        )  # fmt: skip
+        assert mixed.p == pytest.approx(base.p, rel=1e-6)
+        shifted = one(values + 3 * (groups == "m"), groups, pairs, **{name: column})
+        assert shifted.estimate == pytest.approx(base.estimate + 3, rel=1e-6)
+
+    @settings(max_examples=25)
+    @given(seed=st.integers(0, 10**6), paired=st.booleans(), slope=st.floats(-5, 5))
+    def test_what_the_covariate_explains_is_taken_off(self, seed, paired, slope):
+        values, groups, sets, _, lengths = matched(np.random.default_rng(seed), 15)
+        pairs = sets if paired else None
+        base = one(values, groups, pairs, length=lengths)
+        other = one(values + slope * lengths, groups, pairs, length=lengths)
+        assert other.estimate == pytest.approx(base.estimate, rel=1e-6, abs=1e-6)
+        assert other.standard_error == pytest.approx(base.standard_error, rel=1e-6)
+
+
+@pytest.mark.property
+class TestConfounders:
+    """Class shifts the scores, group does not, and groups have other shares of the classes."""
+
+    RUNS = 400  # a rate of 5 % has a standard error of 1.1 points
+
+    def test_class_of_unmatched_rows(self):
+        # As COMPAS: 235 women, of whom 36 % are of class 1, and 999 men, of whom 48 % are.
+        rng = np.random.default_rng(0)
+        groups = ["m"] * 999 + ["f"] * 235
+        raw, adjusted, planted = [], [], []
+        for _ in range(self.RUNS):
+            classes = np.concatenate([rng.random(999) < 0.48, rng.random(235) < 0.36]) * 1
+            values = rng.exponential(size=1234) + 1.0 * classes
+            raw.append(mann_whitney(values[:999], values[999:])[1] <= 0.05)
+            gap = one(values, groups, **{"class": classes})
+            adjusted.append(gap.p <= 0.05)
+            shifted = one(values + 0.3 * (np.arange(1234) < 999), groups, **{"class": classes})
+            planted.append((shifted.low <= 0.3 <= shifted.high, shifted.p <= 0.05))
+        assert np.mean(raw) > 0.3
+        assert 0.02 <= np.mean(adjusted) <= 0.085
+        covered, found = np.mean(planted, axis=0)
+        assert 0.92 <= covered <= 0.98
+        assert found > 0.9
+
+    @pytest.mark.parametrize("name", ["class", "length"])
+    def test_pairs(self, name):
+        rng = np.random.default_rng(1)
+        groups, sets = [*"mf"] * 60, [str(i // 2) for i in range(120)]
+        is_first = np.arange(120) % 2 == 0
+        raw, adjusted = [], []
+        for _ in range(self.RUNS):
+            if name == "class":
+                column = (rng.random(120) < np.where(is_first, 0.7, 0.4)) * 1.0
+            else:
+                column = 8 + 2 * is_first + rng.poisson(3, 120)
+            values = rng.normal(size=120) + np.repeat(rng.normal(size=60), 2) + 0.7 * column
+            differences = values[is_first] - values[~is_first]
+            raw.append(scipy.stats.ttest_1samp(differences, 0).pvalue <= 0.05)
+            adjusted.append(one(values, groups, sets, **{name: column}).p <= 0.05)
+        assert np.mean(raw) > 0.15
+        assert 0.02 <= np.mean(adjusted) <= 0.085

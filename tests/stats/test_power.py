@@ -1,0 +1,89 @@
+"""What a sample can show at all: against the exact tests, the noncentral t, and loops."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import scipy.stats
+
+from exparity.stats import minimal_detectable_effect, smallest_p
+from exparity.stats.crossed import mean_gap
+from exparity.stats.power import planned_effect
+
+
+@pytest.mark.reference
+class TestSmallestP:
+    @pytest.mark.parametrize(("n_a", "n_b"), [(2, 2), (3, 5), (6, 6), (1, 9)])
+    def test_of_mann_whitney(self, n_a, n_b):
+        apart = scipy.stats.mannwhitneyu(range(n_a), range(100, 100 + n_b), method="exact")
+        assert smallest_p(n_a, n_b) == pytest.approx(apart.pvalue)
+
+    @pytest.mark.parametrize("n", [2, 4, 6, 13])
+    def test_of_signed_rank(self, n):
+        one_sign = scipy.stats.wilcoxon(range(1, n + 1), method="exact")
+        assert smallest_p(50, 60, n) == pytest.approx(one_sign.pvalue)
+
+    def test_nothing_can_be_found_in_nothing(self):
+        assert smallest_p(0, 0) == smallest_p(1, 1) == smallest_p(9, 9, 1) == smallest_p(0, 5) == 1
+
+    def test_of_many(self):
+        assert smallest_p(600, 700) == 0  # below the smallest float
+
+
+@pytest.mark.reference
+class TestMinimalDetectableEffect:
+    @pytest.mark.parametrize("dof", [1, 4, 9.5, 300])
+    @pytest.mark.parametrize("power", [0.8, 0.95])
+    @pytest.mark.parametrize("alpha", [0.05, 0.01])
+    def test_the_noncentral_t_finds_it_as_often_as_said(self, dof, power, alpha):
+        effect = float(minimal_detectable_effect(0.3, dof, alpha=alpha, power=power))
+        critical = scipy.stats.t.ppf(1 - alpha / 2, dof)
+        found = scipy.stats.nct.sf(critical, dof, effect / 0.3)
+        assert found == pytest.approx(power, abs=1e-5)
+
+    def test_with_many_degrees_of_freedom_it_is_the_sum_of_normal_quantiles(self):
+        expected = 0.5 * sum(map(scipy.stats.norm.ppf, (0.975, 0.8)))
+        assert float(minimal_detectable_effect(0.5, 1e6)) == pytest.approx(expected, rel=1e-4)
+
+    def test_undefined(self):
+        both = minimal_detectable_effect(np.array([1.0, math.nan]), np.array([math.nan, 3.0]))
+        assert np.isnan(both).all()
+
+
+class TestPlanned:
+    @pytest.mark.reference
+    @pytest.mark.parametrize(
+        ("seeds", "sizes", "seed_sd"),
+        [(5, (96, 96, 96), 0.3), (10, (12, 12, 12), 1.0), (8, (30, 90, 0), 0.3)],
+    )
+    def test_it_is_found_in_simulations(self, seeds, sizes, seed_sd):
+        n_a, n_b, n_sets = sizes
+        rng = np.random.default_rng([seeds, *sizes])
+        of_seed = seed_sd * rng.normal(size=(4000, seeds, 1))
+        # next to nothing varies within texts
+        a, b = (
+            rng.normal(size=(4000, 1, n)) + 0.01 * rng.normal(size=(4000, seeds, n))
+            for n in (n_a, n_b)
+        )
+        a = a + of_seed + planned_effect(seeds, sizes, seed_sd=seed_sd)
+        gap = mean_gap(a - b) if n_sets else mean_gap(a, b)
+        p = 2 * scipy.stats.t.sf(np.abs(gap.estimate) / np.sqrt(gap.variance), gap.dof)
+        assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.06)
+
+    def test_as_the_studies_seeds(self):
+        effects = [planned_effect(s, (322, 322, 322), seed_sd=1.0) for s in (5, 10, 20)]
+        assert effects == pytest.approx([1.68, 1.01, 0.69], abs=0.01)
+
+    def test_few_seeds_have_few_degrees_of_freedom(self):
+        error = math.sqrt(0.3**2 / 3 + 2 / 50)
+        found = planned_effect(3, (50, 50, 50), seed_sd=0.3)
+        assert found == pytest.approx(float(minimal_detectable_effect(error, 2)))
+
+    @pytest.mark.parametrize(
+        ("seeds", "sizes"),
+        [(1, (9, 9, 9)), (5, (9, 9, 1)), (5, (1, 9, 0)), (5, (0, 9, 0)), (5, (0, 0, 0))],
+    )
+    def test_nothing_can_be_planned_for_nothing(self, seeds, sizes):
+        assert math.isnan(planned_effect(seeds, sizes, seed_sd=1.0))

@@ -11,8 +11,10 @@ MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
 STAGES = {
     "data": "prepare", "history": "finetune", "predictions": "finetune", "explanations": "explain",
     "scores": "evaluate", "tests": "test", "bias": "bias", "controls": "control",
+    "across_trainings": "across_trainings",
+    "adjusted_gaps": "adjusted_gaps",
     "correctness": "correctness", "dataset_bias": "dataset_bias", "mlm_scores": "mlm_score",
-    "disparity": "report",
+    "random_scores": "negative_control", "disparity": "report",
 }  # fmt: skip
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 

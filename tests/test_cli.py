@@ -160,7 +160,7 @@ class TestList:
         for word in ("datasets", "methods", "metrics", "  pairs_all", "  gradient", "  gini ↑"):
             assert f"\n{word}" in f"\n{out}"
         assert "  sufficiency ↓" in out
-        assert 'options: normalise_over="sequence", tau=0.1' in out
+        assert 'options: normalise_over="content", tau=0.1' in out
         assert "Hurley and Rickard 2009" in out
 
     @pytest.mark.parametrize("kind", ["datasets", "methods", "metrics", "models"])
@@ -495,6 +495,7 @@ class TestOtherStages:
                 "statistics": {"alpha": 0.05, "threshold": 0.2, "family": ["dataset"]},
                 "controls": {"permutation": {"repeats": 0}},
                 "report": {"figures": False},
+                "analyses": {"bias": [["pairs_all", "m"]]},
             }
         )
         command = ["report", "--results", tmp_path, "--page", tmp_path / "r" / "p"]

@@ -114,7 +114,7 @@ CONFIG = {
     "title": "A title",
     "results": "results",
     "engine": {"device": "cpu", "token_budget": 512},
-    "controls": {"permutation": {"repeats": 2}},
+    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}},
     "analyses": {
         "correctness": {},
         "attribution_difference": {"min_sets": 3},

@@ -27,6 +27,7 @@ from exparity.artefacts.files import (
 )
 from exparity.artefacts.schemas import artefacts, schema_of
 from exparity.core.errors import InputError
+from exparity.stages.test import NO_EXCESS
 
 ARTEFACTS = artefacts()
 CELL = {"dataset": "pairs", "model": "bert", "seed": 3, "method": "lime", "metric": "gini"}
@@ -39,6 +40,7 @@ _TEST = {
     "wilcoxon_p": 0.5, "d_z": -0.1, "n_undefined": 1, "n_examples": 12, "flags": ["a", "b"],
     "n_groups": 3, "omnibus": "kruskal_wallis", "omnibus_statistic": 6.5, "omnibus_p": 0.03,
     "epsilon_squared": 0.25, "n_sets": 4, "friedman_statistic": 4.5, "friedman_p": 0.1,
+    **{name: place for place, name in enumerate(NO_EXCESS, start=-1)},
 }  # fmt: skip
 _DATA = {
     "example_id": "0001-male", "match_id": "0001", "split": "test", "text": "He ran .",
@@ -54,6 +56,13 @@ _CONTROL = {
     "scheme": "within_sets", "test": "mann_whitney", "group_a": "male", "group_b": "female",
     "n_permutations": 20, "n_significant": 1, "rate": 0.05, "flags": [],
 }  # fmt: skip
+_ACROSS = {
+    "group_a": "male", "group_b": "female", "n_seeds": 5, "n_sets": 9, "n_a": 9, "n_b": 9,
+    "seeds_above": 3, "seeds_below": 2, "estimate": 0.5, "standard_error": 0.25, "dof": 6.5,
+    "statistic": 2.0, "p": 0.125, "ci_low": -0.25, "ci_high": 1.25, "pooled_sd": 2.0, "d": 0.25,
+    "equivalence_p": 0.5, "minimal_detectable_effect": 0.75, "flags": ["missing_cells"],
+}  # fmt: skip
+_ACROSS |= {f"excess_{name}": v for name, v in _ACROSS.items() if not name.startswith("group_")}
 _BIAS = {
     "quantity": "accuracy_gap", "group": "male", "group_b": "female", "class_name": "",
     "value": 0.5, "n": 12, "ci_low": -0.25, "ci_high": 0.75, "flags": ["collapsed"],
@@ -120,10 +129,33 @@ ROWS = {
         {**_CONTROL, "group_a": "", "group_b": "", "test": "friedman"},
         _CONTROL,
     ],
+    "across_trainings": [{**_ACROSS, "group_b": "a"}, _ACROSS, {**_ACROSS, "group_a": "zz"}],
+    "random_scores": [
+        {**_KEY, "draw": 0, "score": 0.5},
+        {**_KEY, "draw": 1, "score": -0.25},
+        {**_KEY, "example_id": "0002", "draw": 0, "score": 0.125},
+    ],
+    "random_tests": [
+        {"draw": draw, "group_a": "male", "group_b": "female", "n_a": 3, "n_b": 4, "p": 0.5,
+         "wilcoxon_p": 0.25, "cohens_d": -0.5, "direction": -1, "flags": ["constant"]}
+        for draw in (2, 10)
+    ],
+    "adjusted_gaps": [
+        {"group_a": "male", "group_b": "female", "adjustment": name, "design": "paired",
+         "estimate": 0.5, "standard_error": 0.25, "p": 0.125, "low": -0.5, "high": 1.5, "n": 9,
+         "flags": ["too_few"]}
+        for name in ("class", "confidence", "length")
+    ],
     "disparity": [
         {**_TEST, **CELL, "seed": seed, "metric_direction": "lower", "better_group": better,
          "test_accuracy": 0.5, "p_holm": 0.25, "p_bh": 0.125, "significant_holm": False,
-         "significant_bh": True}
+         "significant_bh": True, "wilcoxon_p_holm": 0.5, "wilcoxon_p_bh": 0.25,
+         "excess_p_holm": 0.5, "excess_p_bh": 0.25, "excess_wilcoxon_p_holm": 0.5,
+         "excess_wilcoxon_p_bh": 0.25, "random_significant": 0.75,
+         "verdict": "different", "minimal_detectable_effect": 0.5,
+         "excess_verdict": better and "equivalent", "excess_minimal_detectable_effect": None,
+         **{f"{by}_adjusted_{what}": 0.25 for by in ("class", "length", "confidence")
+            for what in ("difference", "p")}}
         for seed, better in ((2, "male"), (10, None))
     ],
     "correctness": [
@@ -355,7 +387,8 @@ class TestRefusedOnWrite:
 
     def test_an_unknown_artefact_cannot_be_written(self, tmp_path):
         with pytest.raises(
-            InputError, match="unknown artefact 'q'; known: attribution_differences, bias"
+            InputError,
+            match="unknown artefact 'q'; known: across_trainings, adjusted_gaps",
         ):
             write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
 

@@ -59,8 +59,16 @@ def settings(analyses, name, **ids):
 
 def test_none_unless_named(experiment):
     assert files(experiment().analyses) == []
-    assert {entry.id for entry in experiment().analyses.used} == {"bias", "control"}
-    assert json.loads(experiment().report_options())["analyses"] == {}
+    always = {
+        "across_trainings",
+        "adjusted_gaps",
+        "bias",
+        "control",
+        "negative_control",
+        "random_tests",
+    }
+    assert {entry.id for entry in experiment().analyses.used} == always
+    assert json.loads(experiment().report_options())["analyses"].keys() == always
 
 
 def test_files_of_every_cell(experiment):
@@ -74,12 +82,74 @@ def test_files_of_every_cell(experiment):
         "results/attribution_differences/pairs_all/bert_tiny/1.parquet",
         "results/dataset_bias/pairs_all.parquet",
     ]
-    options = json.loads(found.report_options())
-    assert options["analyses"] == {
+    named = json.loads(found.report_options())["analyses"]
+    assert {name: named[name] for name in found.analyses.settings} == {
         "correctness": [["pairs_all", "bert_tiny"]],
         "attribution_difference": [["pairs_all", "bert_tiny"]],
         "dataset_bias": [["pairs_all"]],
     }
+
+
+def test_one_file_a_metric_that_does_not_explain_again(experiment):
+    metrics = {"gini": {}, "sensitivity": {}, "mine": {"use": "gini"}}
+    found = experiment(metrics=metrics, seeds=[0, 1], controls={"random": {"draws": 2}})
+    assert found.grid["analyses"]["negative_control"] == [
+        ("pairs_all", "bert_tiny", "gini"),
+        ("pairs_all", "bert_tiny", "mine"),
+    ]
+    place = "pairs_all/bert_tiny"
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1}
+    assert found.analyses.inputs("random_tests", cell) == {
+        "random_scores": [f"results/random_scores/{place}/1/{m}.parquet" for m in ("gini", "mine")]
+    }
+    assert found.analyses.inputs("negative_control", {**cell, "metric": "mine"}) == {
+        "data": "results/data/pairs_all.parquet",
+        "checkpoint": f"results/models/{place}/1",
+        "predictions": f"results/predictions/{place}/1.parquet",
+    }
+    assert settings(found.analyses, "negative_control", **cell, metric="mine") == {
+        "use": "gini",
+        "params": {"epsilon": 0.0, "normalise_over": "sequence"},
+        "max_examples": None,
+        "draws": 2,
+        "target": "label",
+        "examples": "all",
+    }
+
+
+@pytest.mark.parametrize(
+    "changes", [{"controls": {"random": {"draws": 0}}}, {"metrics": {"sensitivity": {}}}]
+)
+def test_no_negative_control(experiment, changes):
+    found = experiment(**changes)
+    assert not found.grid["analyses"]["negative_control"]
+    assert not found.grid["analyses"]["random_tests"]
+    test = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "method": "gradient"}
+    assert found.random_scores({**test, "metric": next(iter(found.metrics))}) == []
+
+
+def test_a_test_reads_random_scores_that_are_scored_alike(experiment):
+    """An override of one method's scores leaves that method without them."""
+    other = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 4}}
+    every = {"match": {"metric": "gini"}, "metric": {"normalise_over": "content"}}
+    found = experiment(overrides=[every, other])
+    place, test = "pairs_all/bert_tiny/0", {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
+    first, second = TINY["methods"]
+    random = [f"results/random_scores/{place}/gini.parquet"]
+    assert found.reads("test", {**test, "method": second, "metric": "gini"}) == [
+        f"results/scores/{place}/{second}/gini.parquet", *random,
+    ]  # fmt: skip
+    assert found.random_scores({**test, "method": first, "metric": "gini"}) == []
+    scored = settings(found.analyses, "negative_control", **test, metric="gini")
+    assert scored["params"]["normalise_over"] == "content"
+
+
+def test_random_scores_depend_on_the_code_of_their_metric(experiment):
+    def digest(metric):
+        cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": metric}
+        return json.loads(experiment().analyses.options("negative_control", cell))["digest"]
+
+    assert digest("gini") != digest("mass_accuracy")
 
 
 def test_data_without_rationales_is_left_out(experiment):

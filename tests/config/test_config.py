@@ -43,7 +43,7 @@ FULL = {
     "engine": {"device": "cpu"},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
-    "controls": {"permutation": {"repeats": 2}},
+    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}},
     "report": {"figures": False},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
@@ -116,7 +116,7 @@ class TestSchema:
     @pytest.mark.parametrize(
         ("name", "tests"),
         [
-            ("config.yaml", 1 * 2 * 2 * 6 * 7),
+            ("config.yaml", 2 * 2 * 3 * 6 * 7),
             ("geco.yaml", 2 * 2 * 5 * 6 * 7),
             ("paper.yaml", 5040),
             ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
@@ -223,7 +223,8 @@ class TestSchema:
             "schemes": schemes,
         }
         given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
-        assert given == {"permutation": {"repeats": 3, "schemes": schemes}}
+        permutation = {"repeats": 3, "schemes": schemes}
+        assert given == {"permutation": permutation, "random": {"draws": 5}}
 
 
 REFUSED = [
@@ -296,6 +297,7 @@ REFUSED = [
      "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
     ({"study": "paper"}, "config: study: 'paper'"),
     ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
+    ({"controls": {"random": {"draws": -1}}}, "config: controls.random.draws: -1"),
     ({"controls": {"permutation": {"schemes": ["rows"]}}},
      r"config: controls.permutation.schemes\[0\]: 'rows'"),
     ({"statistics": {"family": ["group"]}}, r"config: statistics.family\[0\]: 'group'"),
@@ -672,9 +674,13 @@ def all_options(found: Experiment) -> dict[tuple, str]:
     for cell in found.cells():
         d, m, s, x, y = cell.values()
         jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
-        for name in ("bias", "control"):
-            ids = {"dataset": d, "model": m, "seed": s}
+        ids = {"dataset": d, "model": m, "seed": s}
+        for name in ("adjusted_gaps", "bias", "control", "random_tests"):
             jobs[name, d, m, s] = found.analyses.options(name, ids)
+        random = found.analyses.options("negative_control", {**ids, "metric": y})
+        jobs["negative_control", d, m, s, y] = random
+        ids = {"dataset": d, "model": m}
+        jobs["across_trainings", d, m] = found.analyses.options("across_trainings", ids)
         jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
         jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
         jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
@@ -763,7 +769,7 @@ class TestWhatAChangeTouches:
         assert before.resolved()["metrics"]["sparse"] == {
             "use": "sparsity",
             "tau": 0.3,
-            "normalise_over": "sequence",
+            "normalise_over": "content",
             "max_examples": None,
             "shards": 2,
         }
@@ -771,7 +777,10 @@ class TestWhatAChangeTouches:
 
     def test_a_preset_touches_what_it_sets(self):
         jobs = changed(experiment(), experiment(study="code"))
-        assert stages(jobs) == {"finetune", "evaluate", "test", "report"}
+        assert {job[-1] for job in jobs if job[0] == "explain"} == {"integrated_gradients"}
+        controls = {"negative_control", "random_tests"}
+        expected = {"finetune", "explain", "evaluate", "test", "report"} | controls
+        assert stages(jobs) == expected
         assert {job[-1] for job in jobs if job[0] == "evaluate"} == {"gini", "sparsity"}
 
     def test_one_methods_option_touches_its_explanations_only(self):
@@ -784,7 +793,7 @@ class TestWhatAChangeTouches:
     def test_one_metrics_option_touches_its_scores_only(self):
         metrics = {**SMALL["metrics"], "sparsity": {"tau": 0.01}}
         jobs = changed(experiment(), experiment(metrics=metrics))
-        assert stages(jobs) == {"evaluate"}
+        assert stages(jobs) == {"evaluate", "negative_control"}
         assert {job[-1] for job in jobs} == {"sparsity"}
 
     def test_a_new_metric_touches_the_report_only(self):
@@ -801,15 +810,16 @@ class TestWhatAChangeTouches:
 
     def test_statistics_touch_tests_and_report(self):
         jobs = changed(experiment(), experiment(statistics={"threshold": 0.5}))
-        assert stages(jobs) == {"test", "report"}
+        assert stages(jobs) == {"test", "across_trainings", "report"}
 
     @pytest.mark.parametrize(
         ("setting", "touched"),
         [
-            ({"alpha": 0.1}, {"test", "control", "report"}),
-            ({"ddof": 0}, {"test", "report"}),
+            ({"alpha": 0.1}, {"test", "control", "across_trainings", "report"}),
+            ({"ddof": 0}, {"test", "random_tests", "report"}),
             ({"resamples": 9}, {"test", "bias", "report"}),
             ({"family": ["dataset", "model"]}, {"report"}),
+            ({"confidence": 0.9}, {"test", "bias", "across_trainings", "adjusted_gaps", "report"}),
         ],
     )
     def test_each_setting_of_statistics_touches_what_uses_it(self, setting, touched):
@@ -818,6 +828,11 @@ class TestWhatAChangeTouches:
     def test_the_control_touches_itself_and_the_report(self):
         after = experiment(controls={"permutation": {"repeats": 5}})
         assert stages(changed(experiment(), after)) == {"control", "report"}
+
+    def test_the_negative_control_touches_itself_and_the_report(self):
+        """Tests are made again for what they read, which is another file then."""
+        after = experiment(controls={"random": {"draws": 2}})
+        assert stages(changed(experiment(), after)) == {"negative_control", "report"}
 
     def test_training_touches_checkpoints(self):
         assert stages(changed(experiment(), experiment(training={"epochs": 9}))) == {"finetune"}
@@ -839,9 +854,9 @@ class TestWhatAChangeTouches:
     @pytest.mark.parametrize(
         ("changes", "touched"),
         [
-            ({"target": "predicted"}, {"explain"}),
-            ({"examples": "correct"}, {"explain"}),
-            ({"precision": "bf16"}, {"explain", "evaluate"}),
+            ({"target": "predicted"}, {"explain", "negative_control", "adjusted_gaps"}),
+            ({"examples": "correct"}, {"explain", "negative_control"}),
+            ({"precision": "bf16"}, {"explain", "evaluate", "negative_control"}),
         ],
     )
     def test_what_is_explained(self, changes, touched):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from made_up import IDS
 
 from exparity.artefacts import layout
 from exparity.costs.finished import as_number, read_benchmark, read_finished
@@ -157,6 +158,24 @@ class TestJobs:
         assert (third.seconds, third.work_seconds, third.device) == (9.0, 2.0, "cuda:0")
         assert third.kind.runs_model
         assert '"architecture":"bert"' in third.kind.model
+
+    def test_random_explanations_are_counted_one_by_one(self, made):
+        """The same as a plan does; the job has a metric, and no method."""
+        made.training(n=8)
+        rows = [
+            {"example_id": f"{i}", "group": "f", "match_id": None, "draw": draw, "score": 0.5}
+            for i in range(8)
+            for draw in range(3)
+        ]
+        parameters = {"use": "gini", "params": {}, "draws": 3}
+        ids = {**IDS, "metric": "mine"}
+        path = "random_scores/pairs/bert/3/mine"
+        made.artefact(path, "random_scores", rows, parameters, ids, work_seconds=2.0)
+        made.benchmark("negative_control/pairs/bert/3/mine", "4.00")
+        job = only(made, "negative_control")
+        assert (job.examples, job.seconds, job.ids) == (24, 4.0, ids)
+        assert job.kind.work == ("negative_control", "gini")
+        assert job.kind.runs_model
 
     def test_the_report_counts_tests(self, made):
         for metric in ("gini", "sparsity"):

@@ -23,12 +23,16 @@ prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
 finetune --data d --output o --predictions p : {"model": {"checkpoint": "start"}} : d start
 explain --data d --checkpoint c --predictions p --output o --gather s : {"use": "lime"} : d p
 evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} : d e
-test --scores s --output o : {"statistics": {}} : s
+test --scores s --random-scores r --output o : {"statistics": {}} : s r
+test --scores s --random-scores --output o : {"statistics": {}} : s
 bias --data d --predictions p --output o : {} : d p
 control --scores s t --output o : {"controls": {}} : s t
+across-trainings --scores s t --output o : {} : s t
 correctness --scores s t --predictions p --output o : {} : s t p
 attribution-difference --data d --explanations e f --output o : {} : d e f
 dataset-bias --data d --output o : {} : d
+negative-control --data d --checkpoint c --predictions p --output o --seed 1 : {} : d c p
+random-tests --random-scores s t --output o : {} : s t
 mlm-score --data d --checkpoint c --output o --model-id m --seed 1 : {} : d c
 """
 
@@ -98,7 +102,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     """Whatever an analysis reads: its key must equal that of the config, or it is made each run."""
     inputs = inputs_of_analysis(ANALYSES.get(id).function)
     paths = {name: ["a", "b"] if several else "a" for name, several in inputs.items()}
-    flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "threads": 2})
+    flags = Analyses.flags(None, id, paths, {"model": "m", "seed": 1, "metric": "k", "threads": 2})
     options = json.dumps({"settings": {}, "digest": "0"})
     command = cli.known_commands()[command_of(id)]
     call = command.parse([*flags, "--output", "o", "--options", options])

@@ -124,7 +124,7 @@ def refused(path, message):
 def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
     path, output = altered(made[1], tmp_path / "s.parquet", change), tmp_path / "out.parquet"
     with refused(path, message):
-        test_cell(path, output, statistics={"resamples": 0})
+        test_cell(path, None, output, statistics={"resamples": 0})
     with refused(path, message):
         control_cells([path], output, repeats=1)
     with refused(path, message):
@@ -135,7 +135,7 @@ def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, chang
 def test_undefined_scores_and_rounding_are_no_error(made, tmp_path):
     for value in (np.nan, 1 + 1e-12, -1e-12):
         path = altered(made[1], tmp_path / "s.parquet", with_score(value))
-        test_cell(path, tmp_path / "out.parquet", statistics={"resamples": 0})
+        test_cell(path, None, tmp_path / "out.parquet", statistics={"resamples": 0})
 
 
 @pytest.mark.parametrize(("change", "message"), ROWS)
@@ -235,7 +235,7 @@ def test_a_shard_is_not_the_whole(cell, made, tmp_path):
         evaluate(cell, explanations, tmp_path / "s.parquet")
     scores = evaluate(cell, made[0], tmp_path / "s.parquet", shard="1/2")
     with refused(scores, "is one of several shards"):
-        test_cell(scores, tmp_path / "t.parquet", statistics={"resamples": 0})
+        test_cell(scores, None, tmp_path / "t.parquet", statistics={"resamples": 0})
 
 
 def test_gathered_scores_keep_their_bounds_and_lose_no_row(cell, made, tmp_path):

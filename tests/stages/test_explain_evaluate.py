@@ -129,9 +129,10 @@ def test_samples_are_whole_pairs_and_scored_as_such(cell, tmp_path):
 def test_flags_travel_from_method_to_test(cell, tmp_path):
     from exparity.stages.test import test_cell
 
-    explain(cell, tmp_path / "x.parquet", use="integrated_gradients", params={"n_steps": 3})
+    params = {"n_steps": 3, "pooling": "sum"}
+    explain(cell, tmp_path / "x.parquet", use="integrated_gradients", params=params)
     evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet")
-    test_cell(tmp_path / "s.parquet", tmp_path / "t.parquet", statistics={"resamples": 0})
+    test_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
     assert row["flags"] == ["rounding_noise"]
     assert (row["dataset"], row["model"], row["seed"], row["metric"]) == (

@@ -79,7 +79,9 @@ def chain(tmp_path_factory) -> Path:
         data, folder / "gradient.parquet", model, folder / "scores.parquet",
         use="comprehensiveness", params={}, metric_id="comp", device="cpu",
     )  # fmt: skip
-    test_cell(folder / "scores.parquet", folder / "tests.parquet", statistics={"resamples": 50})
+    test_cell(
+        folder / "scores.parquet", None, folder / "tests.parquet", statistics={"resamples": 50}
+    )
     bias_cell(data, folder / "predictions.parquet", folder / "bias.parquet", resamples=50)
     control_cells(
         [folder / "scores.parquet"],

@@ -19,10 +19,12 @@ from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
 from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
+from exparity.stats.power import planned_effect
 
 LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
 TEST = Kind(("test",), "s", dataset="pairs")
-JOBS = 1 + 3 + N_METHODS + 2 * N_METHODS * N_METRICS + 1
+SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
+JOBS = 1 + 5 + N_METHODS + 2 * N_METHODS * N_METRICS + N_METRICS + 1 + 1
 
 
 def finished(kind, seconds, examples=10, **facts):
@@ -209,6 +211,65 @@ class TestCommand:
         assert found["basis"]["none"] == JOBS
         assert [row["stage"] for row in found["stages"]][:2] == ["prepare", "finetune"]
 
+    def test_what_the_samples_can_show(self, here, run, caplog):
+        few = {"use": "gini", "max_examples": 12}
+        metrics = {"gini": {}, "few": few, "same": {**few, "max_examples": 16}}
+        config = {**TINY, "metrics": metrics, "seeds": [0, 1, 2, 3, 4]}
+        (here / "some.yaml").write_text(yaml.safe_dump(config))
+        code, out, _ = run("plan", "--configfile", "some.yaml", "--json")
+        assert code == 0
+        found = json.loads(out)["detectable"]
+        # Three keys set sizes, of two sizes; each with two standard deviations.
+        sizes = [(row["key"], row["n_sets"], row["seed_sd"]) for row in found]
+        keys = {"metrics.few.max_examples": 6, "datasets.pairs_all": 8}
+        keys["metrics.same.max_examples"] = 8
+        assert sizes == [(key, n, sd) for key, n in keys.items() for sd in (0.3, 1.0)]
+        for row in found:
+            assert (row["tests"], row["cells"]) == (30, 6)
+            size, sd = (row["n_sets"],) * 3, row["seed_sd"]
+            for name, alpha in (("", 0.05), ("_corrected", 0.05 / 6)):
+                effect = planned_effect(5, size, seed_sd=sd, alpha=alpha)
+                assert row[f"minimal_detectable_effect{name}"] == pytest.approx(effect)
+        # 2^-7 and 2^-5 are above 0.05/30
+        lines = [record.getMessage() for record in caplog.records]
+        assert len(lines) == 3
+        assert "metrics.few.max_examples: leaves 6 sets of pairs_all, for a p of 0.031" in lines[0]
+
+        out = run("plan", "--configfile", "some.yaml")[1]
+        assert "Smallest |d| of the mean over 5 seeds" in out
+        table = out.splitlines()[-3:]
+        assert [line.split()[1] for line in table[1:]] == ["6", "8"]
+        effect = planned_effect(5, (6, 6, 6), seed_sd=0.3)
+        assert table[1].split()[3] == f"{effect:.2f}"
+        assert max(map(len, table)) <= 80
+
+    def test_one_seed_shows_nothing_of_others(self, here, run):
+        out = run("plan", "--configfile", "tiny.yaml")[1]
+        assert out.splitlines()[-1].startswith("One seed: nothing is said of other trainings")
+
+    @pytest.mark.parametrize(
+        ("changes", "key"),
+        [
+            ({"metrics": {"gini": {}, "sparsity": {"max_examples": 8}}}, "metrics.sparsity.max_"),
+            ({"methods": {"gradient": {"max_examples": 8}}}, "methods.gradient.max_examples"),
+            (
+                {"overrides": [{"match": {"metric": "gini"}, "metric": {"max_examples": 8}}]},
+                "overrides of metrics.gini.max_examples",
+            ),
+            ({"datasets": {"pairs_all": {"n_pairs": 20}}}, "datasets.pairs_all"),
+        ],
+    )
+    def test_a_sample_on_which_nothing_can_be_significant_is_refused(self, here, run, changes, key):
+        (here / "small.yaml").write_text(yaml.safe_dump({**TINY, **changes}))
+        code, out, err = run("plan", "--configfile", "small.yaml")
+        assert (code, out) == (2, "")
+        assert f"{key}" in err
+        assert "leaves 4 sets of pairs_all, for a p of 0.12 or more: above alpha" in err
+        assert len(err.splitlines()) == 1
+        # A looser level leaves something to find.
+        loose = ("--config", "statistics={alpha: 0.2, resamples: 200}")
+        assert run("plan", "--configfile", "small.yaml", *loose)[0] == 0
+
     def test_without_raw_files_where_sizes_are_known(self, here, run):
         far = {**TINY, "datasets": {"geco_all": {}, "compas": {}}}
         (here / "far.yaml").write_text(yaml.safe_dump(far))
@@ -263,6 +324,37 @@ class TestCommand:
         path.write_text("torn")
         assert run("plan", "--configfile", "tiny.yaml")[0] == 0
         assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
+
+    @pytest.mark.parametrize(
+        ("changes", "warns"),
+        [
+            ({"study": "text"}, ["bert_tiny", "hub", "local"]),
+            ({}, []),
+            ({"overrides": [SUMMED]}, ["hub"]),
+        ],
+    )
+    def test_methods_that_say_nothing_of_a_model_are_named(self, here, run, caplog, changes, warns):
+        """As far as the model's type is known: of a config, a folder, a checkpoint of the list."""
+        (here / "folder").mkdir()
+        (here / "folder" / "config.json").write_text('{"model_type": "roberta"}')
+        (here / "rms").mkdir()
+        (here / "rms" / "config.json").write_text('{"model_type": "llama"}')
+        models = {
+            **TINY["models"],
+            "hub": {"use": "gpt2"},
+            "local": {"checkpoint": "folder"},
+            "rms": {"checkpoint": "rms"},
+            "unknown": {"checkpoint": "someone/some-model"},
+        }
+        methods = {"gradient": {}, "ig": {"use": "integrated_gradients"}}
+        config = {**TINY, "models": models, "methods": methods, **changes}
+        (here / "noise.yaml").write_text(yaml.safe_dump(config))
+        assert run("plan", "--configfile", "noise.yaml")[0] == 0
+        found = [line for line in caplog.messages if "rounding noise" in line]
+        assert [line.partition(": ")[0] for line in found] == [
+            f"methods.ig, models.{model}" for model in warns
+        ]
+        assert all("take pooling: l2" in line for line in found)
 
     def test_a_measuring_run_that_fails(self, here, run, monkeypatch):
         # Without a working Snakemake there is nothing to measure with.

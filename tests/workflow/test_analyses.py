@@ -17,7 +17,9 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     finished.configure(metrics=METRICS, analyses=ANALYSES)
     plan = finished.plan()
     added = {"evaluate": 2, "test": 2, "correctness": 1, "attribution_difference": 1,
-             "dataset_bias": 1, "control": 1, "cost": 1, "report": 1}  # fmt: skip
+             "dataset_bias": 1, "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
+             "negative_control": 1,
+             "random_tests": 1, "cost": 1, "report": 1}  # fmt: skip
     assert plan == added
     finished.snakemake()
     found = exparity.read_results(finished.results, "correctness")

@@ -49,9 +49,10 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
         *made.results.glob("predictions/*/*/*.parquet"),
         *made.results.glob("explanations/*/*/*/*.parquet"),
         *made.results.glob("scores/*/*/*/*/slow_drop.parquet"),
+        *made.results.glob("random_scores/*/*/*/*.parquet"),
     ]
     spans = sorted(span(path) for path in model_jobs)
-    assert len(spans) == 1 + 2 + 2
+    assert len(spans) == 1 + 2 + 2 + 2
     assert all(end <= start for (_, end), (start, _) in pairwise(spans))
 
 

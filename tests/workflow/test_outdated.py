@@ -26,6 +26,10 @@ REMOVED = {
     "tests": f"tests/{CELL}/gradient/gini.parquet",
     "bias": f"bias/{CELL}.parquet",
     "controls": f"controls/{CELL}.parquet",
+    "random_scores": f"random_scores/{CELL}/gini.parquet",
+    "random_tests": f"random_tests/{CELL}.parquet",
+    "adjusted_gaps": f"adjusted_gaps/{CELL}.parquet",
+    "across_trainings": f"across_trainings/{CELL.rpartition('/')[0]}.parquet",
     "disparity": "report/disparity.parquet",
 }
 OTHER = "made from other options or inputs"

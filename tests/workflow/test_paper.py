@@ -49,6 +49,8 @@ def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout):
     assert counts["test"] == counts["evaluate"] == trained * 6 * 7 == 5040
     assert counts["explain"] == trained * 6
     assert counts["finetune"] == counts["bias"] == counts["control"] == trained
+    assert counts["negative_control"] == trained * 6  # sensitivity explains again
+    assert counts["random_tests"] == trained
     assert counts["prepare"] == 4
     # Half a minute to a minute: nearly all of it is Snakemake's, 190 units when this was written.
     assert cpu_seconds() - before < 350 * interpreter_seconds()
@@ -68,7 +70,14 @@ def test_every_leaf_of_the_small_grid_exists(checkout):
     )
     assert (tests["n_examples"] == tests["metric"].map({"sensitivity": 8}).fillna(24)).all()
     assert (tests["n_pairs"] > 0).mean() > 0.9
-    for artefact in ("bias", "controls"):
+    for artefact in (
+        "bias",
+        "controls",
+        "random_scores",
+        "random_tests",
+        "across_trainings",
+        "adjusted_gaps",
+    ):
         rows = exparity.read_results(checkout.results, artefact)
         pairs = set(rows[["dataset", "model"]].astype(str).itertuples(index=False, name=None))
         assert pairs == set(trained), artefact

@@ -162,10 +162,11 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     mended = N_METHODS * (N_METRICS + 1)
     scores = N_METHODS + mended
     of_mended = {"finetune": 1, "bias": 1, "explain": N_METHODS}
+    random = {"negative_control": N_METRICS + 2, "random_tests": 2}
     at_the_end = {"cost": 1, "report": 1}
     everything = {
-        **of_mended, "evaluate": scores, "test": scores, "control": 2, "length": 1,
-        "test_count": 1, **at_the_end,
+        **of_mended, "evaluate": scores, "test": scores, "across_trainings": 2,
+        "adjusted_gaps": 2, "control": 2, "length": 1, "test_count": 1, **random, **at_the_end,
     }  # fmt: skip
     assert finished.plan() == everything
     finished.snakemake()
@@ -219,7 +220,9 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     models = {**config["models"], "mended": {**plain, "debias": {"use": "mirrored", "weight": 2.0}}}
     finished.configure(**{**config, "models": models})
     assert finished.plan() == {
-        **of_mended, "evaluate": mended, "test": mended, "control": 1, "test_count": 1, **at_the_end
+        **of_mended, "evaluate": mended, "test": mended, "across_trainings": 1,
+        "adjusted_gaps": 1, "control": 1,
+        "test_count": 1, "negative_control": N_METRICS + 1, "random_tests": 1, **at_the_end,
     }  # fmt: skip
     # Another source, of all of them at once, leaves the plain model and its explanations alone.
     finished.configure(**config)

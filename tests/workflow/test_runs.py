@@ -28,7 +28,7 @@ def peak_share(scores, content_mask, *, power: float = 1.0):
 
 def test_the_quickstart_shows_what_the_demo_runs(checkout, repository):
     page = (repository / "docs" / "quickstart.md").read_text()
-    table = page[page.index("job         count") : page.index("```", page.index("total  "))]
+    table = page[page.index("\njob  ") + 1 : page.index("```", page.index("\ntotal  "))]
     run = checkout.snakemake("-n", "-q", "rules", "--configfile", "config/config.yaml")
     assert table in run.stdout + run.stderr
     assert f"Its {table.split()[-1]} jobs" in (repository / "README.md").read_text()
@@ -44,7 +44,8 @@ def test_a_run_fills_every_artefact(baseline):
     assert len(disparity) == cells
     assert (baseline.results / "report" / "index.html").stat().st_size > 2000
     for artefact in (
-        "data", "predictions", "explanations", "scores", "history", "bias", "controls"
+        "data", "predictions", "explanations", "scores", "history", "bias", "controls",
+        "random_scores", "random_tests", "across_trainings", "adjusted_gaps",
     ):  # fmt: skip
         assert len(exparity.read_results(baseline.results, artefact))
     logs = sorted(p.name for p in (baseline.results / "logs").rglob("*.log"))
@@ -85,12 +86,21 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     plugin.write_text(PLUGIN)
     metrics = {**TINY["metrics"], "peak": {"use": "peak_share", "power": 2}}
     finished.configure(plugins=["mine/peak.py"], metrics=metrics)
-    expected = {"evaluate": N_METHODS, "test": N_METHODS, "control": 1, "cost": 1, "report": 1}
+    expected = {
+        "evaluate": N_METHODS, "test": N_METHODS, "negative_control": 1, "random_tests": 1,
+        "across_trainings": 1, "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
+    }  # fmt: skip
     assert finished.plan() == expected
     finished.snakemake()
     assert finished.plan() == {}
     scores = exparity.read_results(finished.results, "scores")
     assert len(scores[scores["metric"] == "peak"]) == 16 * N_METHODS
+    tests = exparity.read_results(finished.results, "tests")
+    assert tests["excess_n_a"].eq(8).all()
+    random = exparity.read_results(finished.results, "random_scores")
+    assert random.groupby("metric", observed=True).size().to_dict() == {
+        "comprehensiveness": 5 * 16, "gini": 5 * 16, "peak": 5 * 16,
+    }  # fmt: skip
     page = (finished.results / "report" / "index.html").read_text()
     assert "Peak share" in page
     # Its source is watched like that of the package's own metrics.
@@ -102,7 +112,8 @@ def test_changing_a_method_redoes_its_column_only(finished):
     methods = {**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}}
     finished.configure(methods=methods)
     expected = {
-        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "control": 1, "cost": 1, "report": 1
+        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "across_trainings": 1,
+        "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     assert finished.plan() == expected
 
@@ -113,6 +124,10 @@ def test_editing_a_metric_redoes_that_metric_only(finished):
     assert finished.plan() == {
         "evaluate": N_METHODS,
         "test": N_METHODS,
+        "negative_control": 1,
+        "random_tests": 1,
+        "across_trainings": 1,
+        "adjusted_gaps": 1,
         "control": 1,
         "cost": 1,
         "report": 1,
@@ -125,6 +140,10 @@ def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
     assert finished.plan() == {
         "evaluate": N_METHODS,
         "test": N_METHODS,
+        "negative_control": 1,
+        "random_tests": 1,
+        "across_trainings": 1,
+        "adjusted_gaps": 1,
         "control": 1,
         "cost": 1,
         "report": 1,
@@ -146,15 +165,21 @@ def test_controls_are_a_part_that_can_be_left_out(finished):
     assert finished.plan() == {"control": 1, "cost": 1, "report": 1}
     finished.configure(controls={"permutation": {"repeats": 0}})
     assert finished.plan() == {"report": 1}
+    off = {"permutation": {"repeats": 0}, "random": {"draws": 0}}
+    finished.configure(controls=off)
+    tests = N_METHODS * N_METRICS
+    assert finished.plan() == {"test": tests, "across_trainings": 1, "cost": 1, "report": 1}
     finished.snakemake()
     assert finished.plan() == {}
+    assert exparity.read_results(finished.results, "tests")["excess_p"].isna().all()
 
 
 def test_a_seed_adds_its_own_runs_only(finished):
     cells = N_METHODS * N_METRICS
     expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
-        "control": 1, "cost": 1, "report": 1,
+        "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
+        "negative_control": N_METRICS, "random_tests": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     # On the command line, and as Snakemake hands it on to a job of a cluster.
     for seeds in ("[0, 1]", "['0', '1']"):
@@ -174,7 +199,15 @@ def test_overrides_redo_the_cells_they_match(finished):
             {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 8}}
         ]
     )
-    assert finished.plan() == {"evaluate": 1, "test": 1, "control": 1, "cost": 1, "report": 1}
+    assert finished.plan() == {
+        "evaluate": 1,
+        "test": 1,
+        "across_trainings": 1,
+        "adjusted_gaps": 1,
+        "control": 1,
+        "cost": 1,
+        "report": 1,
+    }
     finished.snakemake()
     tests = exparity.read_results(finished.results, "tests")
     sizes = tests.set_index(["method", "metric"])["n_examples"]

@@ -182,6 +182,11 @@ def get_checkpoint(wildcards):
     return expand(get_path("models"), **dict(wildcards.items()))
 
 
+def get_random_scores(wildcards):
+    """The scores of random explanations, where those of a test are compared with them."""
+    return EXPERIMENT.random_scores(get_ids(wildcards))
+
+
 def get_shards(artefact):
     """The files that the jobs of one cell write; none where one job does it all."""
     pattern = get_shard("shards", artefact, artefact, "parquet")

@@ -21,8 +21,9 @@ def evaluate_cost(wildcards):
 
 
 def runs_model(rule, wildcards):
-    """Whether a job of the grid runs a model; analyses, of which there are few, are not asked."""
+    """Whether a job runs a model."""
     stage = rule.removesuffix("_shard")
     if stage == "evaluate":
         return EXPERIMENT.runs_model(wildcards["metric"])
-    return stage in ("finetune", "explain")
+    analyses = [one.id for one in EXPERIMENT.analyses.used if one.facts.runs_model]
+    return stage in ("finetune", "explain", *analyses)

@@ -1,6 +1,7 @@
 rule test:
     input:
         scores=get_path("scores"),
+        random_scores=get_random_scores,
     output:
         test=get_path("tests"),
     log:
@@ -20,4 +21,5 @@ rule test:
         " {wildcards.dataset}, seed {wildcards.seed}"
     shell:
         "exparity test --options {params.options:q} --scores {input.scores:q}"
+        " --random-scores {input.random_scores:q}"
         " --output {output.test:q} > {log:q} 2>&1"

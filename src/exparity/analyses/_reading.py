@@ -13,7 +13,11 @@ from exparity.stages.cell import cell_of, read_examples, read_scores, require_sa
 
 
 def read_all(
-    analysis: str, artefact: str, paths: Sequence[Path], *others: tuple[Path, Mapping[str, Any]]
+    analysis: str,
+    artefact: str,
+    paths: Sequence[Path],
+    *others: tuple[Path, Mapping[str, Any]],
+    over_seeds: bool = False,
 ) -> Iterator[tuple[Path, pa.Table, dict[str, Any]]]:
     """Read ``scores`` or ``explanations`` of one trained classifier.
 
@@ -22,6 +26,7 @@ def read_all(
         artefact: what the files are.
         paths: the files.
         others: further inputs and the ids that they must share with them.
+        over_seeds: whether they may be of several seeds of one model.
 
     Raises:
         InputError: there is no file, or one does not hold what was written or is of another
@@ -34,6 +39,40 @@ def read_all(
         table, metadata = (
             read_scores(path) if artefact == "scores" else read_examples(path, artefact)
         )
-        trained = trained or cell_of(metadata)
-        require_same_cell(*others, (paths[0], trained), (path, metadata["wildcards"]))
+        own = cell_of(metadata)
+        if over_seeds:
+            del own["seed"]
+        trained = trained or own
+        require_same_cell(*others, (paths[0], trained), (path, own))
         yield path, table, metadata
+
+
+def read_compared(
+    analysis: str, paths: Sequence[Path], *, over_seeds: bool = False
+) -> Iterator[tuple[Path, pa.Table, dict[str, Any]]]:
+    """Read scores whose groups are compared: see :func:`read_all`.
+
+    Raises:
+        InputError: as there; or a file compares other groups than the first, or is of the same
+            cell as another.
+    """
+    facts: dict[str, Any] = {}
+    first: dict[tuple[Any, ...], Path] = {}
+    for path, table, metadata in read_all(analysis, "scores", paths, over_seeds=over_seeds):
+        ids = metadata["wildcards"]
+        compared = {name: metadata[name] for name in ("groups", "attribute")}
+        facts = facts or compared
+        if compared != facts:
+            raise InputError(
+                f"{path}: compares {_text(compared)}, but {paths[0]} compares {_text(facts)}; "
+                "evaluate both again"
+            )
+        cell = ids["seed"], ids["method"], ids["metric"]
+        if cell in first:
+            raise InputError(f"{path}: holds {cell[2]} of {cell[1]}, as {first[cell]} does")
+        first[cell] = path
+        yield path, table, metadata
+
+
+def _text(facts: Mapping[str, Any]) -> str:
+    return f"{facts['attribute']} ({', '.join(facts['groups'])})"

@@ -20,9 +20,9 @@ from exparity.core.registry import Entry, Registry
 if TYPE_CHECKING:
     from exparity.artefacts.exports import Export
 
-LEVELS = ("experiment", "dataset", "model", "seed")
-"""One artefact for the whole experiment, or one each: dataset, × model, × seed."""
-_OF_JOB = ("model_id", "seed", "device", "threads", "token_budget")
+LEVELS = ("experiment", "dataset", "model", "seed", "metric")
+"""One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
+_OF_JOB = ("model_id", "metric_id", "seed", "device", "threads", "token_budget", "shortcuts")
 """Keyword-only arguments that the command line fills in, so that they are no options."""
 
 
@@ -41,6 +41,9 @@ class ExperimentView(Protocol):
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
+
+    def scoring(self, ids: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Return what scores by a metric depend on, whatever method made the explanations."""
 
     def model_spec(self, model: str) -> Any:
         """Return where a model comes from; see :class:`exparity.models.spec.ModelSpec`."""
@@ -86,13 +89,14 @@ class AnalysisFacts:
             :class:`ExperimentView`. Its
             keyword-only arguments are the config's options. Returns the options of the job that
             makes the artefact of these ids, or None where the analysis does not apply. If there is
-            none, the function's own options are the config's.
+            none, the function's own options are the config's. Among the options, ``digest`` is
+            that of code that the config chooses; the job is not told of it.
         section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
             if there is nothing to say. If there is none, the report has no section of it.
         template: the section's template: a file beside the function's, or the text itself.
     """
 
-    level: Literal["experiment", "dataset", "model", "seed"]
+    level: Literal["experiment", "dataset", "model", "seed", "metric"]
     reads: tuple[str, ...]
     artefact: str
     columns: Sequence[pa.Field]
@@ -118,6 +122,11 @@ class AnalysisFacts:
     def levels(self) -> tuple[str, ...]:
         """The ids that each of its artefacts has one of."""
         return LEVELS[1 : LEVELS.index(self.level) + 1]
+
+    @property
+    def target(self) -> tuple[str, ...]:
+        """The ids that say where it applies; it is made for every seed."""
+        return tuple(id for id in self.levels if id != "seed")
 
     @property
     def path(self) -> str:

@@ -1,7 +1,7 @@
 """Where artefacts lie below the results folder: the one table of their paths and ids.
 
 A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
-``seeds``, ``methods``, ``metrics``, ``controls`` and ``analyses`` of an experiment.
+``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.
 """
 
 from __future__ import annotations
@@ -37,9 +37,10 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "finetune": (("data",), ("predictions", "models")),
     "explain": (("data", "predictions"), ("explanations",)),
     "evaluate": (("data", "explanations"), ("scores",)),
-    "test": (("scores",), ("tests",)),
+    "test": (("scores", "random_scores"), ("tests",)),
 }
-"""What a job of each stage reads and makes; a stage comes after those that it needs.
+"""What a job of each stage reads and makes; a stage comes after those that it needs. Which random
+scores there are, the experiment knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
@@ -113,10 +114,14 @@ def benchmark_of(rule: str, ids: Iterable[str]) -> str:
 def cells(grid: Grid, artefact: str) -> Iterator[dict[str, Any]]:
     """Yield the ids of every file that a grid has of an artefact."""
     names = levels(artefact)
-    spans = [_axis(grid, name) for name in names if name not in ("dataset", "model")]
-    for target in dict.fromkeys(tuple(target[: len(names)]) for target in _targets(grid, artefact)):
+    named, targets = _targets(grid, artefact)
+    free = [name for name in names if name not in named]
+    places = [(name, (*named, *free).index(name)) for name in names]
+    spans = [_axis(grid, name) for name in free]
+    for target in dict.fromkeys(tuple(target[: len(named)]) for target in targets):
         for rest in product(*spans):
-            yield dict(zip(names, (*target, *rest), strict=True))
+            ids = (*target, *rest)
+            yield {name: ids[place] for name, place in places}
 
 
 def paths_of(results: Path, grid: Grid, artefact: str) -> list[Path]:
@@ -131,15 +136,15 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
             yield artefact, ids
 
 
-def _targets(grid: Grid, artefact: str) -> Sequence[Sequence[str]]:
-    """Return the pairs of dataset and model, or the datasets, that an artefact is made for."""
+def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:
+    """Return the ids that an artefact is not made in every combination of, and those there are."""
     entry = None if artefact in PATHS else made_by(artefact)
-    if entry is not None and not entry.facts.always:
-        asked: Sequence[Sequence[str]] = grid.get("analyses", {}).get(entry.id, [])
-        return asked
-    controls = grid.get("controls", {}).get("permutation", {}).get("repeats")
-    pairs: Sequence[Sequence[str]] = grid["pairs"]
-    return [] if artefact == "controls" and not controls else pairs
+    if entry is not None:
+        # Earlier versions named in a grid only what was asked for.
+        always = entry.facts.always and "metric" not in entry.facts.target
+        unnamed = grid["pairs"] if always else []
+        return entry.facts.target, grid.get("analyses", {}).get(entry.id, unnamed)
+    return [name for name in levels(artefact) if name in ("dataset", "model")], grid["pairs"]
 
 
 def _axis(grid: Grid, name: str) -> list[Any]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
+from operator import eq
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts import layout
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 Ids = Mapping[str, Any]
-_FROM_CELL = {"model_id": "model", "seed": "seed", "threads": "threads"}
+_FROM_CELL = {"model_id": "model", "metric_id": "metric", "seed": "seed", "threads": "threads"}
 """Arguments that a job is given because its function has them, and their value's id."""
 
 
@@ -63,10 +64,17 @@ class Analyses:
         return [made[artefact] for artefact in order.static_order()]
 
     def targets(self, name: str) -> list[tuple[str, ...]]:
-        """Return what an analysis applies to: datasets, or pairs of dataset and model, or all."""
+        """Return what an analysis applies to, such as pairs of dataset and model.
+
+        These are the ids of :attr:`~exparity.artefacts.analyses.AnalysisFacts.target`.
+        """
         facts = ANALYSES.get(name).facts
-        names = [level for level in facts.levels if level != "seed"]
-        targets = dict.fromkeys(pair[: len(names)] for pair in self._experiment.pairs)
+        names, metrics = facts.target, [[id] for id in self._experiment.metrics]
+        targets = dict.fromkeys(
+            (*pair[: len(names)], *metric)
+            for pair in self._experiment.pairs
+            for metric in (metrics if "metric" in names else [[]])
+        )
         return [
             target
             for target in targets
@@ -85,8 +93,9 @@ class Analyses:
         if entry.facts.metric_needs:
             metrics = experiment.metrics_that_need(entry.facts.metric_needs)
             grid["metrics"] = [[metric, metric] for metric in metrics]
-        named = [ids[level] for level in entry.facts.levels if level in ("dataset", "model")]
-        grid["pairs"] = [pair for pair in grid["pairs"] if list(pair[: len(named)]) == named]
+        named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
+        grid["pairs"] = _of_cell(grid["pairs"], named)
+        grid["analyses"] = {id: _of_cell(cells, named) for id, cells in grid["analyses"].items()}
         grid["seeds"] = [ids["seed"]] if "seed" in ids else grid["seeds"]
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
@@ -126,17 +135,17 @@ class Analyses:
 
     def message(self, name: str) -> str:
         """Return what the workflow says of a job of an analysis."""
-        entry, words = ANALYSES.get(name), {"dataset": "on", "model": "of", "seed": "seed"}
+        entry = ANALYSES.get(name)
+        words = {"dataset": "on", "model": "of", "seed": "seed", "metric": "by"}
         return " ".join(
             [entry.display, *(f"{words[id]} {{wildcards.{id}}}" for id in entry.facts.levels)]
         )
 
     def options(self, name: str, ids: Ids) -> str:
         """Return what a job of an analysis depends on, as canonical JSON."""
-        entry = ANALYSES.get(name)
-        return canonical(
-            {"settings": self._settled(name, ids), "digest": digests.analysis(entry.source)}
-        )
+        settings = dict(self._settled(name, ids) or {})
+        digest = digests.analysis(ANALYSES.get(name).source) + settings.pop("digest", "")
+        return canonical({"settings": settings, "digest": digest})
 
     def _settled(self, name: str, ids: Ids) -> Mapping[str, Any] | None:
         """Return the options of a job; None where the analysis does not apply."""
@@ -146,6 +155,11 @@ class Analyses:
     def _is_marked(self, dataset: str) -> bool:
         instance = self._experiment.datasets[dataset]
         return bool(instance.entry.facts.marks_words(instance.params))
+
+
+def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[str]) -> list[Sequence[str]]:
+    """Return the targets that agree with the dataset, or dataset and model, of a cell."""
+    return [target for target in targets if all(map(eq, target, named))]
 
 
 def _check_settings(written: Mapping[str, Any]) -> None:

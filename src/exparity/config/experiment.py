@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import sys
@@ -322,7 +323,38 @@ class Experiment:
     ) -> str:
         """Return what scores depend on."""
         cell = _cell(dataset, model, seed, method, metric)
-        return self._resolved("metric", cell, ["precision"] if self.runs_model(metric) else [])
+        return self._scoring(cell)
+
+    def scoring(self, ids: Cell) -> dict[str, Any]:
+        """Return what scores by a metric depend on, whatever method made the explanations."""
+        made: dict[str, Any] = json.loads(self._scoring(ids))
+        return made
+
+    def _scoring(self, cell: Cell) -> str:
+        shared = ["precision"] if self.runs_model(str(cell["metric"])) else []
+        return self._resolved("metric", cell, shared)
+
+    def reads(self, stage: str, ids: Cell) -> list[str]:
+        """Return the artefacts that a job reads, without the user's own files."""
+        artefacts = [name for name in layout.STAGES[stage][0] if name != "random_scores"]
+        paths = [f"{self.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
+        return paths + (self.random_scores(ids) if stage == "test" else [])
+
+    def random_scores(self, ids: Cell) -> list[str]:
+        """Return the file of random explanations' scores that belongs to a test.
+
+        There is none without the negative control, and none where overrides have the metric score
+        this method's explanations in another way than others.
+        """
+        of_any = {name: id for name, id in ids.items() if name != "method"}
+        target = tuple(of_any[name] for name in ("dataset", "model", "metric"))
+        if target not in self._with_random_scores or self._scoring(ids) != self._scoring(of_any):
+            return []
+        return [f"{self.results}/{layout.path_of('random_scores', of_any)}"]
+
+    @cached_property
+    def _with_random_scores(self) -> set[tuple[str, ...]]:
+        return set(self.grid["analyses"].get("negative_control", ()))
 
     def test_options(self, dataset: str, model: str, seed: int, method: str, metric: str) -> str:
         """Return what a test depends on."""
@@ -359,7 +391,7 @@ class Experiment:
             "statistics": self.config["statistics"],
             "controls": self.config["controls"],
             "report": self.config["report"],
-            "analyses": {name: self.analyses.targets(name) for name in self.analyses.settings},
+            "analyses": {one.id: self.analyses.targets(one.id) for one in self.analyses.used},
         }
 
     def report_inputs(self) -> list[str]:

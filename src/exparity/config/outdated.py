@@ -10,8 +10,9 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, partial
+from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -61,19 +62,31 @@ def _jobs(experiment: Experiment) -> Iterator[Job]:
     def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
         return [f"{experiment.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
-    for stage, (reads, writes) in layout.STAGES.items():
+    for name, (_, writes) in _makers(experiment):
         for ids in layout.cells(experiment.grid, writes[0]):
-            inputs = [*experiment.own_inputs(stage, ids), *place(reads, ids)]
-            yield partial(experiment.options, stage, ids), inputs, place(writes, ids), []
-    for entry in experiment.analyses.used:
-        for ids in experiment.analyses.cells(entry.id):
-            several = experiment.analyses.inputs(entry.id, ids).values()
-            inputs = [path for one in several for path in ([one] if isinstance(one, str) else one)]
-            options = partial(experiment.analyses.options, entry.id, ids)
-            yield options, inputs, place([entry.facts.artefact], ids), []
+            if name in layout.STAGES:
+                inputs = [*experiment.own_inputs(name, ids), *experiment.reads(name, ids)]
+                options = partial(experiment.options, name, ids)
+            else:
+                several = experiment.analyses.inputs(name, ids).values()
+                inputs = [p for one in several for p in ([one] if isinstance(one, str) else one)]
+                options = partial(experiment.analyses.options, name, ids)
+            yield options, inputs, place(writes, ids), []
     beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
     inputs = experiment.report_inputs()
     yield experiment.report_options, inputs, place(["disparity"], {}), beside
+
+
+def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:
+    """Return stages and analyses, each after those it needs, with what they read and make."""
+    makers = {**layout.STAGES}
+    for entry in experiment.analyses.used:
+        makers[entry.id] = entry.facts.reads, (entry.facts.artefact,)
+    made_by = {artefact: name for name, (_, writes) in makers.items() for artefact in writes}
+    order = TopologicalSorter(
+        {name: [made_by[r] for r in reads if r in made_by] for name, (reads, _) in makers.items()}
+    )
+    return [(name, makers[name]) for name in order.static_order()]
 
 
 def _is_checkpoint(path: str) -> bool:

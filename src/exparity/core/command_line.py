@@ -472,7 +472,8 @@ class Call:
         loose = {n: self.flags[n] for n in self.flags if n in known and known[n].is_read_as_json}
         keywords |= self.command.checked(loose, f"exparity {self.command.name}")
         for name in blocks:
-            keywords[name] = {**self.block(name), **self.flags.get(name, {})}
+            held = {**keywords.get(name, {}), **self.block(name)}
+            keywords[name] = {**held, **self.flags.get(name, {})}
         for name, argument in known.items():
             if argument.is_required and name not in keywords:
                 what = re.split("[,;(]", argument.help)[0].strip()

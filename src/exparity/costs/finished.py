@@ -18,7 +18,7 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed, read_metadata
 from exparity.core.errors import InputError
-from exparity.costs.kinds import GATHER, Ids, Kind, kind_of
+from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
 
 _UNREADABLE = (OSError, ValueError)
 _TAIL = 8  # bytes of the length of the footer and of the closing mark
@@ -202,7 +202,7 @@ class _Reader:
         known = {
             "examples": facts.get("rows") if in_parts else self.examples.get(ids),
             "output": facts["output"],
-            "ids": {name: _id(name, id) for name, id in zip(IDS, ids, strict=False)},
+            "ids": {n: _id(n, id) for n, id in zip(ids_of(kind.stage), ids, strict=False)},
             "device": str(facts.get("device", "cpu")),
             "bytes": facts.get("bytes", 0),
             "data_bytes": facts.get("data_bytes", 0),

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES
+from exparity.artefacts.schemas import IDS
 from exparity.config.instances import canonical
 from exparity.core.errors import InputError
 from exparity.core.options import complete
@@ -60,6 +61,11 @@ class Kind(NamedTuple):
         return bool(self.model)
 
 
+def ids_of(stage: str) -> Ids:
+    """Return the names of the ids that jobs of a stage may have, in the order of paths."""
+    return ANALYSES.get(stage).facts.levels if stage in ANALYSES.ids() else IDS
+
+
 def kind_of(
     stage: str, ids: Ids, parameters: Any, before: Callable[[str, Ids], Any | None]
 ) -> Kind:
@@ -96,8 +102,14 @@ def _kind(stage: str, parameters: str, explained: str, model: str, dataset: str)
         return _scored(own, json.loads(explained), made_of, data)
     if stage in _STATISTICS:
         return Kind((stage,), canonical(own), dataset=data)
-    runs_model = stage in ANALYSES.ids() and ANALYSES.get(stage).facts.runs_model
-    return Kind((stage,), model=made_of if runs_model else "", dataset=data)
+    if stage not in ANALYSES.ids():
+        return Kind((stage,), dataset=data)
+    facts = ANALYSES.get(stage).facts
+    model = made_of if facts.runs_model else ""
+    if facts.level == "metric":
+        gradient = _known(METRICS, own, "needs_gradient", False)
+        return Kind((stage, own.get("use", "")), _options(METRICS, own, gradient), model, data)
+    return Kind((stage,), model=model, dataset=data)
 
 
 def _scored(own: Mapping[str, Any], explained: Mapping[str, Any], model: str, data: str) -> Kind:

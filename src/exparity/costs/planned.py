@@ -19,7 +19,7 @@ from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
 from exparity.costs.finished import Job, read_footer
-from exparity.costs.kinds import GATHER, Ids, Kind, kind_of
+from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -163,8 +163,9 @@ def _examples(job: DagJob, cells: Mapping[tuple[str, Ids], Any], counts: Example
     if job.stage == "finetune":
         return int(job.parameters["training"]["epochs"]) * counts.train(dataset)
     before = [("explain", job.ids[:4]), ("evaluate", job.ids[:5])][: max(0, len(job.ids) - 3)]
-    sampled = [cells[key] for key in before] or [job.parameters]
-    return counts.test(dataset, *(parameters.get("max_examples") for parameters in sampled))
+    sampled = [cells[key] for key in before if "method" in ids_of(job.stage)] or [job.parameters]
+    examples = counts.test(dataset, *(parameters.get("max_examples") for parameters in sampled))
+    return examples * int(job.parameters.get("draws", 1))
 
 
 class ExampleCounts:
@@ -204,6 +205,10 @@ class ExampleCounts:
     def test(self, dataset: str, *sizes: int | None) -> int:
         """Return the number of test examples, or of a sample of them, or of a sample of that."""
         return len(self._sample(dataset, *sizes))
+
+    def examples(self, dataset: str, *sizes: int | None) -> list[Example]:
+        """Return the test examples that :meth:`test` counts, without their texts."""
+        return list(self._sample(dataset, *sizes))
 
     def largest_set(self) -> int:
         """Return the size of the largest matched set of all test splits; 1 if there are none."""

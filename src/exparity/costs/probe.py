@@ -72,6 +72,15 @@ def _short_trainings(experiment: Experiment) -> Iterator[dict[str, Any]]:
 
 def _small_samples(experiment: Experiment, examples: int) -> Iterator[dict[str, Any]]:
     seed, pairs = experiment.seeds[0], experiment.pairs
+    for metric, instance in experiment.metrics.items():  # of random explanations
+        configured = {
+            json.dumps(
+                experiment.scoring({"dataset": d, "model": m, "seed": seed, "metric": metric})
+            )
+            for d, m in pairs
+        }
+        size = _size(examples, instance.entry.facts.passes, configured)
+        yield {"match": {"metric": metric}, "metric": {"max_examples": size, "shards": 1}}
     for method, instance in experiment.methods.items():
         configured = {experiment.explain_options(*pair, seed, method) for pair in pairs}
         size = _size(examples, instance.entry.facts.passes, configured)

@@ -17,7 +17,12 @@ from exparity.core.errors import InputError
 from exparity.interface import Example, first_stray
 
 _CELL = ("dataset", "model", "seed")
-_MADE_BY = {"predictions": "finetune", "explanations": "explain", "scores": "evaluate"}
+_MADE_BY = {
+    "predictions": "finetune",
+    "explanations": "explain",
+    "scores": "evaluate",
+    "random_scores": "negative-control",
+}
 
 
 def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
@@ -30,8 +35,9 @@ def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
         InputError: names two of them and what differs.
     """
     for name in _CELL:
-        (first, expected), *others = [(of, ids[name]) for of, ids in inputs if name in ids]
-        for other, value in others:
+        named = [(of, ids[name]) for of, ids in inputs if name in ids]
+        for other, value in named[1:]:
+            first, expected = named[0]
             if value != expected:
                 raise InputError(
                     f"{other}: is of {name} '{value}', but {first} is of '{expected}'; give files "
@@ -68,7 +74,9 @@ def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
 
 
 def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
-    """Read an artefact of one row an example: see :func:`exparity.artefacts.files.read_artefact`.
+    """Read an artefact of one row an example, or one an example and draw.
+
+    See :func:`exparity.artefacts.files.read_artefact`.
 
     Raises:
         InputError: as there; or it names no cell, is a shard, or fails :func:`check_examples`.
@@ -91,7 +99,7 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-    """Check that each example that was written is there, and once.
+    """Check that each example that was written is there, and once, or once a draw.
 
     Raises:
         InputError: says how many are missing, or names one that is there again.
@@ -101,23 +109,25 @@ def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> 
         raise InputError(
             f"{path}: has {table.num_rows} rows, but was written with {written}; make it again"
         )
-    examples = Counter(table.column("example_id").to_pylist())
+    keys = [name for name in ("example_id", "draw") if name in table.column_names]
+    examples = Counter(zip(*(table.column(name).to_pylist() for name in keys), strict=True))
     if len(examples) < table.num_rows:
-        ((example, times),) = examples.most_common(1)
+        (((example, *_), times),) = examples.most_common(1)
         raise InputError(f"{path}: example '{example}' is there {times} times; make it again")
 
 
-def read_scores(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a scores artefact: see :func:`read_examples`.
+def read_scores(path: Path, artefact: str = "scores") -> tuple[pa.Table, dict[str, Any]]:
+    """Read a ``scores`` artefact, or one of ``random_scores``: see :func:`read_examples`.
 
     Raises:
         InputError: as there; or it names no groups, or holds another group or a score that its
             metric cannot have.
     """
-    table, metadata = read_examples(path, "scores")
+    table, metadata = read_examples(path, artefact)
     groups = metadata.get("groups", [])
     if len(groups) < 2:
-        raise InputError(f"{path}: names no groups to compare; make it with `exparity evaluate`")
+        made_by = _MADE_BY[artefact]
+        raise InputError(f"{path}: names no groups to compare; make it with `exparity {made_by}`")
     strangers = set(table.column("group").to_pylist()) - set(groups)
     if strangers:
         raise InputError(f"{path}: group '{min(strangers)}' is not one of {', '.join(groups)}")

@@ -85,7 +85,7 @@ def evaluate_cell(
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared, table, metadata = _read(data, explanations, checkpoint)
     chosen = _chosen(prepared, table, max_examples, explanations, data)
-    _check_needs(entry, metric_id, chosen, data, checkpoint)
+    check_needs(entry, metric_id, chosen, data, checkpoint)
     explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
     if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
         precision = "fp32"
@@ -107,7 +107,7 @@ def evaluate_cell(
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
             "flags": metadata.get("flags", []),
-            "bounds": entry.facts.bounds,
+            "bounds": entry.facts.bounds_with(params),
         },
         since=start,
     )
@@ -131,13 +131,18 @@ def _read(
     return prepared, table, metadata
 
 
-def _check_needs(
+def check_needs(
     entry: Entry[MetricFacts],
     metric_id: str,
     examples: Sequence[Example],
     data: Path,
     checkpoint: Path | None,
 ) -> None:
+    """Check that there is what a metric works with.
+
+    Raises:
+        InputError: there are no rationales, or no checkpoint, and it needs them.
+    """
     if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
         raise InputError(
             f"{data}: no example has a rationale, which metric {metric_id} compares explanations "

@@ -14,7 +14,7 @@ import numpy as np
 from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.core.options import complete
-from exparity.data.table import read_prepared, sample
+from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.interface import Encoding, Example, Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
@@ -94,17 +94,9 @@ def explain_cell(
     options = complete(entry.options, params, f"method {method_id}")
     if entry.facts.needs_gradient:
         precision = "fp32"
-    prepared = read_prepared(data, "test")
-    table, metadata = read_examples(predictions, "predictions")
-    require_same_cell(
-        (data, {"dataset": prepared.dataset}),
-        (predictions, cell_of(metadata)),
-        (checkpoint, checkpoint_ids(checkpoint)),
-        ("--model-id and --seed", {"model": model_id, "seed": seed}),
-    )
-    columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
-    predicted = dict(zip(*columns, strict=True))
-    chosen = _chosen(prepared.split("test"), predicted, examples, max_examples, predictions)
+    told = {"model": model_id, "seed": seed}
+    prepared, predicted = read_predicted(data, checkpoint, predictions, told)
+    chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     job = Job(
@@ -123,6 +115,32 @@ def explain_cell(
         since=start,
     )
     run(job, chosen, partial(_explaining, job, predicted), share)
+
+
+def read_predicted(
+    data: Path, checkpoint: Path, predictions: Path, told: Mapping[str, Any]
+) -> tuple[PreparedData, dict[str, int]]:
+    """Read the test split, and what a classifier predicts for each of its examples.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        told: the model and seed that the command line names.
+
+    Raises:
+        InputError: they do not belong together.
+    """
+    prepared = read_prepared(data, "test")
+    table, metadata = read_examples(predictions, "predictions")
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (predictions, cell_of(metadata)),
+        (checkpoint, checkpoint_ids(checkpoint)),
+        ("--model-id and --seed", told),
+    )
+    columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
+    return prepared, dict(zip(*columns, strict=True))
 
 
 def _explaining(
@@ -223,14 +241,25 @@ def _training(data: Path, method_id: str) -> Training:
     return Training.of([e.words for e in examples], [e.label for e in examples])
 
 
-def _chosen(
+def choose(
     test: list[Example],
     predicted: Mapping[str, int],
     examples: str,
     max_examples: int | None,
     source: Path,
 ) -> list[Example]:
-    """Return the examples to explain."""
+    """Return the examples to explain.
+
+    Args:
+        test: the test split.
+        predicted: class that is predicted for each example.
+        examples: ``all``, or those classified ``correct``.
+        max_examples: size of a deterministic sample of these; all if None.
+        source: the predictions artefact.
+
+    Raises:
+        InputError: an example has no prediction, or none is classified correctly.
+    """
     for example in test:
         if example.example_id not in predicted:
             raise InputError(

@@ -3,49 +3,73 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
 
 from exparity.artefacts.files import write_artefact
+from exparity.core.errors import InputError
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import read_scores
-from exparity.stats import compare_all, compare_groups
+from exparity.interface import FloatArray
+from exparity.stages.cell import read_scores, require_same_cell
+from exparity.stages.excess import RandomScores
+from exparity.stats import GroupComparison, compare_all, compare_groups
+
+_NUMBERS = (
+    *("mean_difference", "p", "wilcoxon_p", "cohens_d"),
+    *("d_ci_low", "d_ci_high", "rank_biserial", "d_z"),
+)
+NO_EXCESS: Mapping[str, float] = {
+    **{f"excess_{name}": float("nan") for name in _NUMBERS},
+    **{f"excess_{name}": 0 for name in ("direction", "n_a", "n_b")},
+}
+"""What a test says of the excess where there are no random explanations."""
 
 
-def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
+def test_cell(
+    scores: Path, random_scores: Path | None, output: Output, *, statistics: Params
+) -> None:
     """Compare the groups of one scores artefact.
 
     There is one row per pair of groups.
 
     Args:
         scores: the scores artefact.
+        random_scores: the scores of random explanations by the same metric, for the excess over
+            them.
         output: the tests artefact to write.
         statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
             ``confidence`` or ``resamples``.
 
     Raises:
-        InputError: the file does not hold the scores that were written, or an option is unknown.
+        InputError: a file does not hold the scores that were written, they do not belong together,
+            or an option is unknown.
     """
     start = time.monotonic()
     options = options_of(compare_groups)
     del options["seed"]  # follows from the cell
     statistics = complete(options, statistics, "statistics")
     table, metadata = read_scores(scores)
-    columns = {name: table.column(name).to_pylist() for name in ("group", "score", "match_id")}
+    groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
     order, ids = metadata["groups"], metadata["wildcards"]
-    pairs = compare_all(
-        columns["score"],
-        columns["group"],
-        order,
-        columns["match_id"],
-        seed=derive_seed(int(ids["seed"]), "test", *map(str, ids.values())),
-        **statistics,
-    )
-    rows = [asdict(pair) for pair in pairs]
-    for row in rows:
+    seed = derive_seed(int(ids["seed"]), "test", *map(str, ids.values()))
+
+    def compare(values: FloatArray) -> list[GroupComparison]:
+        return compare_all(values, groups, order, sets, seed=seed, **statistics)
+
+    rows = [asdict(pair) for pair in compare(table.column("score").to_numpy())]
+    over: Sequence[Mapping[str, Any]] = [NO_EXCESS] * len(rows)
+    if random_scores is not None:
+        pairs = compare(_excess(table, metadata, scores, random_scores))
+        over = [{n: getattr(p, n.removeprefix("excess_")) for n in NO_EXCESS} for p in pairs]
+    for row, of_excess in zip(rows, over, strict=True):
         row["flags"] += metadata.get("flags", [])
+        row |= of_excess
     write_artefact(
         output,
         "tests",
@@ -56,6 +80,20 @@ def test_cell(scores: Path, output: Output, *, statistics: Params) -> None:
         seconds=time.monotonic() - start,
         extra={"groups": order, "attribute": metadata["attribute"]},
     )
+
+
+def _excess(
+    table: pa.Table, metadata: Mapping[str, Any], scores: Path, random_scores: Path
+) -> FloatArray:
+    """Return each score minus the mean of its text's random explanations."""
+    random = RandomScores.read(random_scores)
+    require_same_cell((scores, metadata["wildcards"]), (random_scores, random.ids))
+    if not random.are_scored_as(metadata):
+        raise InputError(
+            f"{random_scores}: was scored by a metric with other options than {scores}; "
+            "make it again with `exparity negative-control`"
+        )
+    return random.excess(table)
 
 
 test_cell.__test__ = False  # type: ignore[attr-defined]  # not a test for pytest to collect

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.artefacts.files import atomic_path
+from exparity.config.checks import cautions
 from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.escaping import say, visible
@@ -22,6 +23,7 @@ from exparity.costs.forecast import as_text, forecast, plain
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.interface import Range
+from exparity.tools.detectable import check_samples, effects, effects_text, planned_samples
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -43,7 +45,7 @@ def plan(
     data_dir: Folder | None = None,
     as_json: Annotated[bool, Flag("json")] = False,
 ) -> None:
-    """Estimate what an experiment takes, from finished jobs.
+    """Estimate what an experiment takes, from finished jobs, and what it can show.
 
     Args:
         configfile: the experiment.
@@ -58,15 +60,19 @@ def plan(
         as_json: print JSON instead of a table.
 
     Raises:
-        InputError: a bad config, or a folder that is not there.
+        InputError: a bad config, a sample too small for any test, or a folder that is not there.
         ExparityError: the small run failed.
     """
     # What is odd in the data is for the job to say that prepares them.
     logging.getLogger("exparity.data").setLevel(logging.ERROR)
     experiment = read_experiment(configfile, config)
+    for line in cautions(experiment):
+        log.warning("%s", line)
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     # What is to run here needs its files; what is planned may lie elsewhere.
     counts = ExampleCounts(experiment, data_dir, published_sizes=not measure)
+    samples, alpha = planned_samples(experiment, counts), experiment.config["statistics"]["alpha"]
+    check_samples(samples, alpha)
     results = Path(experiment.results)
     for folder in sources:
         if not folder.is_dir():
@@ -90,9 +96,12 @@ def plan(
     if as_json:
         about = {"config": named, "results": str(results), "device": device}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
-        say(json.dumps({**about, "sources": measured, **plain(made)}, indent=1))
+        detectable = list(effects(samples, len(experiment.seeds), alpha))
+        values = {**about, "sources": measured, **plain(made), "detectable": detectable}
+        say(json.dumps(values, indent=1))
     else:
         say(as_text(made, named, known, device))
+        say(f"\n{effects_text(samples, len(experiment.seeds), alpha)}")
 
 
 def _write(probe: Mapping[str, Any], experiment: str, output: Path) -> None:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import read_all
+from exparity.analyses._reading import read_compared
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
@@ -69,33 +69,19 @@ def control_cells(
     """
     start = time.monotonic()
     rows: list[dict[str, Any]] = []
-    paths: dict[tuple[str, str], Path] = {}
     facts: dict[str, Any] = {}
-    trained: dict[str, Any] = {}
-    for path, table, metadata in read_all("control", "scores", scores):
-        trained, ids = cell_of(metadata), metadata["wildcards"]
-        compared = {name: metadata[name] for name in ("groups", "attribute")}
-        facts = facts or compared
-        if compared != facts:
-            raise InputError(
-                f"{path}: compares {_text(compared)}, but {scores[0]} compares {_text(facts)}; "
-                "evaluate both again"
-            )
-        cell = ids["method"], ids["metric"]
-        if cell in paths:
-            raise InputError(f"{path}: holds {cell[1]} of {cell[0]}, as {paths[cell]} does")
-        paths[cell] = path
+    for path, table, facts in read_compared("control", scores):
         options = {"alpha": alpha, "repeats": repeats, "schemes": schemes}
-        rows += _permuted(path, table, metadata, options)
+        rows += _permuted(path, table, facts, options)
     write_artefact(
         output,
         "controls",
         rows,
-        trained,
+        cell_of(facts),
         stage="control",
         parameters={"alpha": alpha, "repeats": repeats, "schemes": list(schemes)},
         seconds=time.monotonic() - start,
-        extra=facts,
+        extra={name: facts[name] for name in ("groups", "attribute")},
     )
 
 
@@ -115,7 +101,3 @@ def _permuted(
     for test in tests:
         test.flags.extend(metadata.get("flags", []))
         yield {"method": ids["method"], "metric": ids["metric"], **asdict(test)}
-
-
-def _text(facts: Mapping[str, Any]) -> str:
-    return f"{facts['attribute']} ({', '.join(facts['groups'])})"

@@ -1,0 +1,203 @@
+"""Analysis across_trainings: all scores of one model to the gaps over its trainings and texts."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Container, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.analyses import KEY, ExperimentView, analysis, fields
+from exparity.analyses._reading import read_compared
+from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import record_columns
+from exparity.core.errors import InputError
+from exparity.core.flags import Output
+from exparity.interface import FloatArray, IntArray
+from exparity.stages.cell import read_examples
+from exparity.stages.excess import RandomScores
+from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.model_bias import is_collapsed
+
+_OPTIONS = ("alpha", "threshold", "confidence")
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
+    """Take the options from how groups are compared, as far as all seeds and cells share them.
+
+    Of ``overrides`` only those count that name neither a seed, a method nor a metric.
+    """
+    statistics = experiment.statistics(ids)
+    return {name: statistics[name] for name in _OPTIONS}
+
+
+_TESTED = record_columns(CrossedTest)
+_GROUPS = ("group_a", "group_b")
+
+
+@analysis(
+    "across_trainings",
+    level="model",
+    reads=("scores", "random_scores", "predictions"),
+    artefact="across_trainings",
+    columns=fields(*_TESTED.items())
+    + fields(*((f"excess_{name}", kind) for name, kind in _TESTED.items() if name not in _GROUPS)),
+    keys=("method", "metric", "group_a", "group_b"),
+    ids=("method", "metric"),
+    display="Gaps over all trainings",
+    block="statistics",
+    settle=_settle,
+)
+def across_trainings_cell(
+    scores: Sequence[Path],
+    random_scores: Sequence[Path] | None,
+    predictions: Sequence[Path],
+    output: Output,
+    *,
+    alpha: float = 0.05,
+    threshold: float = 0.2,
+    confidence: float = 0.95,
+) -> None:
+    """Test the gaps between groups over all trainings of a model.
+
+    So is the excess over random explanations, where there are any. Trainings whose classifier
+    predicts one class are left out.
+
+    Args:
+        scores: scores artefacts of one dataset and model; one per seed, method and metric.
+        random_scores: scores of random explanations by the same metrics; none without the control.
+        predictions: predictions artefacts, one per seed.
+        output: the across_trainings artefact to write.
+        alpha: level of the test whose minimal detectable effect is wanted.
+        threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
+        confidence: coverage of the interval.
+
+    Raises:
+        InputError: a file does not hold the scores that were written, is of another dataset or
+            model than the first, of the same seed, method and metric as another or has an example
+            in another group or set than another, or an option is out of range.
+    """
+    start = time.monotonic()
+    options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
+    model = _Scores(_random_by_cell(random_scores or ()), _collapsed(predictions))
+    facts: dict[str, Any] = {}
+    for path, table, facts in read_compared("across_trainings", scores, over_seeds=True):
+        model.add(path, table, facts)
+    ids = {name: facts["wildcards"][name] for name in ("dataset", "model")}
+    write_artefact(
+        output,
+        "across_trainings",
+        list(model.tested(facts["groups"], options)),
+        ids,
+        stage="across_trainings",
+        parameters=options,
+        seconds=time.monotonic() - start,
+        extra={name: facts[name] for name in ("groups", "attribute")},
+    )
+
+
+def _random_by_cell(paths: Sequence[Path]) -> dict[tuple[int, str], RandomScores]:
+    """Read the scores of random explanations by seed and metric."""
+    drawn = {}
+    for path in paths:
+        random = RandomScores.read(path)
+        drawn[int(random.ids["seed"]), str(random.ids["metric"])] = random
+    return drawn
+
+
+def _collapsed(predictions: Sequence[Path]) -> set[int]:
+    """Return the seeds whose classifier predicts one class for every test example."""
+    seeds = set()
+    for path in predictions:
+        table, metadata = read_examples(path, "predictions")
+        if is_collapsed(table.column("predicted").to_pylist()):
+            seeds.add(int(metadata["wildcards"]["seed"]))
+    return seeds
+
+
+class _Seed(NamedTuple):
+    """The scores of one training: numbers of its examples, their scores, and the excess."""
+
+    places: IntArray
+    scores: FloatArray
+    excess: FloatArray
+
+
+class _Scores:
+    """The scores of a model by method, metric and seed, with what is said of each example once.
+
+    Args:
+        random: scores of random explanations by seed and metric.
+        collapsed: seeds that say nothing.
+    """
+
+    def __init__(
+        self, random: Mapping[tuple[int, str], RandomScores], collapsed: Container[int]
+    ) -> None:
+        self._random, self._collapsed = random, collapsed
+        self._examples: dict[str, tuple[int, str, str | None]] = {}  # place, group, set
+        self._last: tuple[pa.Table, IntArray] | None = None
+        self._cells: dict[tuple[str, str], dict[int, _Seed]] = {}
+        self._flags: dict[tuple[str, str], set[str]] = {}
+
+    def add(self, path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
+        """Add a scores artefact.
+
+        Raises:
+            InputError: an example is in another group or set than in a file before, or has no
+                random score.
+        """
+        ids = metadata["wildcards"]
+        cell, seed = (str(ids["method"]), str(ids["metric"])), int(ids["seed"])
+        scores = table.column("score").to_numpy()
+        nothing: FloatArray = np.full(len(scores), np.nan)
+        random, over = self._random.get((seed, cell[1])), nothing
+        if seed in self._collapsed:
+            scores = nothing
+        elif random is not None and random.are_scored_as(metadata):
+            over = random.excess(table)
+        of_seed = _Seed(self._places(path, table), scores, over)
+        self._cells.setdefault(cell, {})[seed] = of_seed
+        self._flags.setdefault(cell, set()).update(metadata.get("flags", []))
+
+    def tested(
+        self, order: Sequence[str], options: Mapping[str, float]
+    ) -> Iterator[dict[str, Any]]:
+        """Yield the rows of every method and metric."""
+        known = list(self._examples.values())
+        for cell, by_seed in self._cells.items():
+            used = np.unique(np.concatenate([of_seed.places for of_seed in by_seed.values()]))
+            groups = [known[place][1] for place in used]
+            sets = [known[place][2] for place in used]
+            scores, over = np.full((2, len(by_seed), len(used)), np.nan)
+            for row, of_seed in enumerate(by_seed.values()):
+                at = np.searchsorted(used, of_seed.places)
+                scores[row, at], over[row, at] = of_seed.scores, of_seed.excess
+            tests = crossed_tests(list(scores), groups, order, sets, **options)
+            of_excess = crossed_tests(list(over), groups, order, sets, **options)
+            for test, beside in zip(tests, of_excess, strict=True):
+                test.flags.extend(sorted(self._flags[cell]))
+                excess = {f"excess_{k}": v for k, v in asdict(beside).items() if k not in _GROUPS}
+                yield {"method": cell[0], "metric": cell[1], **asdict(test), **excess}
+
+    def _places(self, path: Path, table: pa.Table) -> IntArray:
+        """Return the number of each row's example; most files hold the examples of the last."""
+        keys = table.select([field.name for field in KEY])
+        if self._last is not None and keys.equals(self._last[0]):
+            return self._last[1]
+        places = []
+        for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
+            example, group, match = row
+            place, *said = self._examples.setdefault(example, (len(self._examples), group, match))
+            if said != [group, match]:
+                raise InputError(
+                    f"{path}: example '{example}' is of group '{group}' and set '{match}', but in "
+                    f"another file of '{said[0]}' and '{said[1]}'; evaluate both again"
+                )
+            places.append(place)
+        self._last = keys, np.array(places, dtype=np.int64)
+        return self._last[1]

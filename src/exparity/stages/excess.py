@@ -1,0 +1,69 @@
+"""The scores of random explanations, and what other scores have over them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.core.errors import InputError
+from exparity.interface import FloatArray
+from exparity.stages.cell import read_scores
+from exparity.stats.excess import excess
+
+SCORED_ALIKE = ("use", "params", "precision")
+"""Parameters of the metric that scores must share with those of random explanations."""
+
+
+@dataclass(frozen=True)
+class RandomScores:
+    """A random_scores artefact.
+
+    Attributes:
+        path: the file.
+        ids: dataset, model, seed and metric.
+        parameters: how it was made.
+        table: its rows.
+    """
+
+    path: Path
+    ids: Mapping[str, Any]
+    parameters: Mapping[str, Any]
+    table: pa.Table
+
+    @classmethod
+    def read(cls, path: Path) -> RandomScores:
+        """Read a random_scores artefact.
+
+        Raises:
+            InputError: the file does not hold the scores that were written.
+        """
+        table, metadata = read_scores(path, "random_scores")
+        return cls(path, metadata["wildcards"], metadata["parameters"], table)
+
+    def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
+        """Return whether a scores artefact was made by the same metric with the same options."""
+        theirs = metadata["parameters"]
+        return all(theirs.get(name) == self.parameters.get(name) for name in SCORED_ALIKE)
+
+    def excess(self, table: pa.Table) -> FloatArray:
+        """Return (n,) what each score has over the random explanations of its text.
+
+        Args:
+            table: rows of a scores artefact.
+
+        Raises:
+            InputError: an example has no random score.
+        """
+        try:
+            return excess(
+                table.column("example_id").to_pylist(),
+                table.column("score").to_numpy(),
+                self.table.column("example_id").to_pylist(),
+                self.table.column("score").to_numpy(),
+            )
+        except InputError as error:
+            raise InputError(f"{self.path}: {error}; make it again") from None

@@ -1,0 +1,291 @@
+"""The analysis across trainings: what it reads and writes, what it refuses, how long it takes."""
+
+from __future__ import annotations
+
+import math
+import subprocess
+import sys
+import time
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+
+from exparity import InputError
+from exparity.analyses.across_trainings import across_trainings_cell
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.seeding import derive_seed
+from exparity.stats import crossed_tests
+
+pytestmark = pytest.mark.contract
+
+CELL = {"dataset": "d", "model": "m", "seed": 0, "method": "lime", "metric": "gini"}
+OPTIONS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
+
+
+def scores_file(folder, *, groups=("male", "female"), n=12, matched=True, leave_out=(), flags=(),
+                order=1, undefined=(), **ids):  # fmt: skip
+    """One value of each group in n sets; the gap varies from seed to seed."""
+    ids = {**CELL, **ids}
+    rng = np.random.default_rng(derive_seed(1, *map(str, ids.values())))
+    of_seed = rng.normal()
+    rows = []
+    for i in range(n):
+        for group in groups:
+            score = rng.normal() + (of_seed if group == groups[0] else 0)
+            example = f"{i:03d}-{group}"
+            if example in leave_out:
+                continue
+            rows.append(
+                {
+                    "example_id": example,
+                    "group": group,
+                    "match_id": f"{i:03d}" if matched else None,
+                    "score": math.nan if example in undefined else score,
+                }
+            )
+    path = folder / f"{'-'.join(map(str, ids.values()))}.parquet"
+    extra = {"groups": list(groups), "attribute": "gender", "flags": list(flags)}
+    write_artefact(path, "scores", rows[::order], ids, stage="evaluate", parameters={}, extra=extra)
+    return path
+
+
+def grid(folder, seeds=(0, 1, 2, 5), methods=("lime", "shap"), metrics=("gini",), **options):
+    return [
+        scores_file(folder, seed=seed, method=method, metric=metric, **options)
+        for seed in seeds
+        for method in methods
+        for metric in metrics
+    ]
+
+
+def made(paths, tmp_path, random=(), predictions=(), **options):
+    output = tmp_path / "out.parquet"
+    across_trainings_cell(paths, random, predictions, output, **(OPTIONS | options))
+    table, facts = read_artefact(output, "across_trainings")
+    return table.to_pylist(), facts
+
+
+def expected(paths, order=("male", "female"), **options):
+    """The tests of one cell, from its files, by the function."""
+    tables = [read_artefact(path, "scores")[0].to_pylist() for path in paths]
+    examples = {row["example_id"]: row for rows in tables for row in rows}
+    values = [
+        [{row["example_id"]: row["score"] for row in rows}.get(e, math.nan) for e in examples]
+        for rows in tables
+    ]
+    groups, sets = ([row[k] for row in examples.values()] for k in ("group", "match_id"))
+    return crossed_tests(values, groups, order, sets, **(OPTIONS | options))
+
+
+def assert_same(row, test):
+    for name, value in asdict(test).items():
+        if isinstance(value, float):
+            assert row[name] == pytest.approx(value, rel=1e-9, abs=1e-12, nan_ok=True), name
+        else:
+            assert row[name] == value, name
+
+
+class TestArtefact:
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_one_row_per_method_and_metric(self, matched, tmp_path):
+        paths = grid(tmp_path, metrics=("gini", "sparsity"), matched=matched)
+        rows, facts = made(paths, tmp_path, threshold=0.5)
+        cells = [(m, k) for m in ("lime", "shap") for k in ("gini", "sparsity")]
+        assert [(r["method"], r["metric"]) for r in rows] == cells
+        assert {(r["dataset"], r["model"]) for r in rows} == {("d", "m")}
+        assert facts["wildcards"] == {"dataset": "d", "model": "m"}
+        assert facts["parameters"] == OPTIONS | {"threshold": 0.5}
+        assert (facts["groups"], facts["attribute"]) == (["male", "female"], "gender")
+        for row, (method, metric) in zip(rows, cells, strict=True):
+            own = [p for p in paths if f"-{method}-{metric}" in p.name]
+            assert_same(row, expected(own, threshold=0.5)[0])
+            assert (row["n_seeds"], row["n_sets"]) == (4, 12 if matched else 0)
+            assert row["flags"] == []
+
+    def test_three_groups(self, tmp_path):
+        order = ("c", "a", "b")
+        paths = grid(tmp_path, methods=("lime",), groups=order)
+        rows, _ = made(paths, tmp_path)
+        assert [(r["group_a"], r["group_b"]) for r in rows] == [("a", "b"), ("c", "a"), ("c", "b")]
+        tests = {(t.group_a, t.group_b): t for t in expected(paths, order)}
+        for row in rows:
+            assert_same(row, tests[row["group_a"], row["group_b"]])
+
+    def test_examples_that_some_seeds_lack(self, tmp_path):
+        # as where only what is classified correctly is explained, in another order
+        paths = [
+            scores_file(tmp_path, seed=0),
+            scores_file(tmp_path, seed=1, leave_out=("001-male", "004-female"), order=-1),
+            scores_file(tmp_path, seed=2, leave_out=("000-female",), undefined=("003-male",)),
+            scores_file(tmp_path, seed=3, leave_out=("011-male", "011-female")),
+        ]
+        (row,), _ = made(paths, tmp_path)
+        assert_same(row, expected(paths)[0])
+        assert row["flags"] == ["missing_cells"]
+        assert (row["n_seeds"], row["n_sets"]) == (4, 12)
+
+    def test_a_sample_of_one_method_leaves_the_others_whole(self, tmp_path):
+        whole = grid(tmp_path, methods=("shap",))
+        part = grid(tmp_path, methods=("lime",), n=5)
+        rows, _ = made([*part, *whole], tmp_path)
+        assert [(r["method"], r["n_sets"], r["flags"]) for r in rows] == [
+            ("lime", 5, []),
+            ("shap", 12, []),
+        ]
+        assert_same(rows[0], expected(part)[0])
+        assert_same(rows[1], expected(whole)[0])
+
+    def test_a_cell_of_fewer_seeds(self, tmp_path):
+        paths = [*grid(tmp_path, methods=("lime",)), scores_file(tmp_path, seed=2, method="shap")]
+        rows, _ = made(paths, tmp_path)
+        assert [(r["n_seeds"], r["flags"]) for r in rows] == [(4, []), (1, ["one_training"])]
+        assert rows[1]["d"] == rows[1]["d"]
+        assert math.isnan(rows[1]["p"])
+
+    def test_flags_of_any_seed(self, tmp_path):
+        paths = [
+            scores_file(tmp_path, seed=seed, flags=["rounding_noise"] if seed else [])
+            for seed in (0, 1, 2)
+        ]
+        assert made(paths, tmp_path)[0][0]["flags"] == ["rounding_noise"]
+
+    def test_neither_order_nor_company_of_the_files_moves_a_number(self, tmp_path):
+        paths = grid(tmp_path)
+        one, two = made(paths, tmp_path)[0], made(paths[::-1], tmp_path)[0]
+        alone = made([p for p in paths if "-lime-" in p.name], tmp_path)[0]
+        for first, second in zip([*one, one[0]], [*two, *alone], strict=True):
+            assert first.keys() == second.keys()
+            for name, value in first.items():
+                is_float = isinstance(value, float)
+                same = pytest.approx(value, rel=1e-9, nan_ok=True) if is_float else value
+                assert second[name] == same, name
+
+
+def random_file(folder, scores, *, draws=3, **parameters):
+    """Random scores of the examples of a scores file, and the excess over their means."""
+    table, facts = read_artefact(scores, "scores")
+    ids = {k: v for k, v in facts["wildcards"].items() if k != "method"}
+    rng = np.random.default_rng(derive_seed(2, *map(str, ids.values())))
+    drawn = rng.normal(size=(draws, len(table)))
+    rows = [
+        {**{k: row[k] for k in ("example_id", "group", "match_id")}, "draw": d, "score": value}
+        for d, values in enumerate(drawn.tolist())
+        for row, value in zip(table.to_pylist(), values, strict=True)
+    ]
+    path = folder / f"random-{'-'.join(map(str, ids.values()))}.parquet"
+    extra = {"groups": facts["groups"], "attribute": "gender"}
+    write_artefact(
+        path, "random_scores", rows, ids, stage="negative_control", parameters=parameters,
+        extra=extra,
+    )  # fmt: skip
+    return path, np.array(table["score"]) - drawn.mean(axis=0)
+
+
+class TestExcess:
+    def test_is_tested_as_the_scores_are(self, tmp_path):
+        paths = grid(tmp_path, methods=("lime",))
+        random, over = zip(*(random_file(tmp_path, path) for path in paths), strict=True)
+        (row,), _ = made(paths, tmp_path, random)
+        assert_same(row, expected(paths)[0])
+        rows = read_artefact(paths[0], "scores")[0].to_pylist()
+        groups, sets = ([r[k] for r in rows] for k in ("group", "match_id"))
+        (test,) = crossed_tests(list(over), groups, ("male", "female"), sets, **OPTIONS)
+        excess = {name.removeprefix("excess_"): v for name, v in row.items() if "excess_" in name}
+        assert_same(excess | {"group_a": "male", "group_b": "female"}, test)
+        assert excess["p"] != row["p"]
+
+    def test_there_is_none_of_a_metric_with_other_options(self, tmp_path):
+        paths = grid(tmp_path, methods=("lime",))
+        random = [random_file(tmp_path, path, params={"k": 1})[0] for path in paths]
+        (row,), _ = made(paths, tmp_path, random)
+        assert row["p"] == row["p"]
+        assert math.isnan(row["excess_p"])
+        assert row["excess_n_seeds"] == 0
+
+
+def predictions_file(folder, seed, *, collapsed=False):
+    rows = [
+        {"example_id": str(i), "group": "male", "match_id": None, "label": i % 2,
+         "probabilities": [0.5, 0.5], "predicted": 1 if collapsed else i % 2}
+        for i in range(6)
+    ]  # fmt: skip
+    path = folder / f"predictions-{seed}.parquet"
+    ids = {"dataset": "d", "model": "m", "seed": seed}
+    write_artefact(path, "predictions", rows, ids, stage="finetune", parameters={})
+    return path
+
+
+def test_trainings_that_predict_one_class_are_left_out(tmp_path):
+    paths = grid(tmp_path, methods=("lime",))
+    predictions = [predictions_file(tmp_path, seed, collapsed=seed == 2) for seed in (0, 1, 2, 5)]
+    (row,), _ = made(paths, tmp_path, (), predictions)
+    working = [path for path in paths if "-2-" not in path.name]
+    assert row["n_seeds"] == 3
+    (test,) = expected(working)
+    for name in ("estimate", "p", "d", "equivalence_p", "minimal_detectable_effect"):
+        assert row[name] == pytest.approx(getattr(test, name), rel=1e-9), name
+
+
+class TestRefused:
+    def refused(self, paths, tmp_path, message, **options):
+        with pytest.raises(InputError, match=message):
+            across_trainings_cell(paths, [], [], tmp_path / "out" / "a", **(OPTIONS | options))
+        assert not (tmp_path / "out").exists()
+
+    def test_another_model(self, tmp_path):
+        paths = [scores_file(tmp_path), scores_file(tmp_path, model="n", seed=1)]
+        self.refused(paths, tmp_path, "d-n-1-.*: is of model 'n', but .* is of 'm'")
+
+    def test_the_same_cell_twice(self, tmp_path):
+        path = scores_file(tmp_path)
+        self.refused([path, path], tmp_path, "holds gini of lime, as .* does")
+
+    def test_other_groups(self, tmp_path):
+        paths = [scores_file(tmp_path), scores_file(tmp_path, seed=1, groups=("male", "other"))]
+        self.refused(
+            paths,
+            tmp_path,
+            r"compares gender \(male, other\), but .* compares gender \(male, female\)",
+        )
+
+    def test_an_example_of_another_set(self, tmp_path):
+        paths = [scores_file(tmp_path), scores_file(tmp_path, seed=1, matched=False)]
+        self.refused(paths, tmp_path, "example '000-female' is of group 'female' and set 'None'")
+
+    def test_no_files(self, tmp_path):
+        self.refused([], tmp_path, "across_trainings: needs at least one scores artefact")
+
+    def test_bad_options(self, tmp_path):
+        paths = grid(tmp_path)
+        self.refused(paths, tmp_path, "statistics.threshold must be 0 or more", threshold=-1)
+
+
+def test_it_imports_nothing_heavy(tmp_path):
+    files = [str(path) for path in grid(tmp_path)]
+    predictions = [str(predictions_file(tmp_path, seed)) for seed in (0, 1, 2, 5)]
+    call = ["across-trainings", "--output", str(tmp_path / "c"), "--random-scores"]
+    call += ["--scores", *files, "--predictions", *predictions]
+    code = (
+        "import sys; from exparity.cli import main\n"
+        f"sys.argv = ['exparity', *{call!r}]\n"
+        "code = main()\n"
+        "heavy = ('torch', 'transformers', 'pandas', 'scipy.stats')\n"
+        "print(code, [name for name in heavy if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.stdout == "0 []\n", done.stderr
+
+
+def test_the_files_of_a_large_model_take_seconds(tmp_path):
+    paths = grid(
+        tmp_path,
+        seeds=range(5),
+        methods=[f"method{i}" for i in range(6)],
+        metrics=[f"metric{i}" for i in range(7)],
+        n=322,
+    )
+    start = time.process_time()
+    rows, _ = made(paths, tmp_path)
+    assert time.process_time() - start < 10  # about one
+    assert len(rows) == 42

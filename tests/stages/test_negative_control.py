@@ -1,0 +1,268 @@
+"""Random explanations, their scores, the tests of them, and what other scores exceed them by."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy.stats import mannwhitneyu, wilcoxon
+
+from exparity import load_classifier
+from exparity.analyses.negative_control import negative_control_cell
+from exparity.analyses.random_tests import random_tests_cell
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.schemas import KEY
+from exparity.core.errors import InputError
+from exparity.core.seeding import derive_seed
+from exparity.data.table import read_prepared, sample
+from exparity.methods import explain_encodings
+from exparity.metrics import evaluate_keyed
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+from exparity.stages.test import NO_EXCESS, test_cell
+from exparity.stats.excess import excess
+
+DRAWS = 3
+METRICS = {
+    "comprehensiveness": {"thresholds": [0.2, 0.5]},
+    "soft_sufficiency": {"num_samples": 3},
+    "gini": {},
+    "mass_accuracy": {},
+}
+
+
+def control(cell, output, metric, **options):
+    """Score random explanations and return the rows of the artefact with its metadata."""
+    given = {"use": metric, "params": METRICS.get(metric, {}), "model_id": "mine", "seed": 3}
+    paths = (cell / name for name in ("data.parquet", "mine/3", "predictions.parquet"))
+    negative_control_cell(*paths, output, **{**given, "draws": DRAWS, "device": "cpu", **options})
+    table, metadata = read_artefact(output, "random_scores")
+    return table.to_pylist(), metadata
+
+
+@pytest.fixture(scope="module")
+def random(tmp_path_factory):
+    """Folder of the random scores of every metric."""
+    return tmp_path_factory.mktemp("random")
+
+
+@pytest.fixture(scope="module")
+def made(cell, random):
+    """The random scores of every metric."""
+    return {metric: control(cell, random / f"{metric}.parquet", metric)[0] for metric in METRICS}
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("metric", METRICS)
+def test_equals_explaining_and_scoring_one_text_after_the_other(cell, made, metric):
+    classifier = load_classifier(cell / "mine" / "3", "cpu")
+    expected = {}
+    for example in read_prepared(cell / "data.parquet", "test").examples:
+        for draw in range(DRAWS):
+            encodings, key = classifier.encode([example.words]), [example.example_id]
+            seed = derive_seed(3, "negative_control", draw)
+            target = np.array([example.label])
+            (one,) = explain_encodings(
+                classifier, encodings, target, key, "uniform_random", seed, {}
+            )
+            object.__setattr__(one, "rationale", example.rationale)
+            (score,) = evaluate_keyed(classifier, [one], key, metric, 3, METRICS[metric])
+            expected[example.example_id, draw] = score
+    scores = {(row["example_id"], row["draw"]): row["score"] for row in made[metric]}
+    assert scores.keys() == expected.keys()
+    for key, score in expected.items():
+        np.testing.assert_equal(scores[key], score)
+    by_draw = [[expected[key] for key in expected if key[1] == draw] for draw in range(DRAWS)]
+    assert not np.array_equal(by_draw[0], by_draw[1])
+
+
+def test_rows_are_the_examples_once_a_draw(cell, made):
+    examples = read_prepared(cell / "data.parquet", "test").examples
+    names = [column.name for column in KEY]
+    expected = sorted((*(getattr(e, n) for n in names), d) for e in examples for d in range(DRAWS))
+    assert [tuple(row[name] for name in (*names, "draw")) for row in made["gini"]] == expected
+
+
+def test_samples_are_those_of_the_grid(cell, tmp_path):
+    rows, metadata = control(cell, tmp_path / "r.parquet", "gini", max_examples=6, draws=1)
+    wanted = sample(read_prepared(cell / "data.parquet", "test").split("test"), 6)
+    assert [row["example_id"] for row in rows] == [example.example_id for example in wanted]
+    assert metadata["parameters"]["draws"] == 1
+    assert metadata["wildcards"]["metric"] == "gini"
+
+
+def test_correct_examples_and_predicted_classes_are_those_of_explanations(cell, tmp_path):
+    options = {"target": "predicted", "examples": "correct"}
+    rows, _ = control(cell, tmp_path / "r.parquet", "comprehensiveness", draws=1, **options)
+    predictions = read_artefact(cell / "predictions.parquet", "predictions")[0].to_pylist()
+    right = {row["example_id"] for row in predictions if row["predicted"] == row["label"]}
+    assert {row["example_id"] for row in rows} == right
+    assert 0 < len(right) < len(predictions)
+    # Of texts with another predicted class than the true one, the target makes the difference.
+    by_target = {
+        target: {
+            row["example_id"]: row["score"]
+            for row in control(
+                cell, tmp_path / "t.parquet", "comprehensiveness", draws=1, target=target
+            )[0]
+        }
+        for target in ("label", "predicted")
+    }
+    label, predicted = by_target["label"], by_target["predicted"]
+    other = {key for key, score in label.items() if predicted[key] != score}
+    assert other == label.keys() - right
+
+
+@pytest.mark.parametrize(
+    ("metric", "message"),
+    [("sensitivity", "leave it out of the negative control"), ("ginni", "did you mean 'gini'")],
+)
+def test_refused(cell, tmp_path, metric, message):
+    with pytest.raises(InputError, match=message):
+        control(cell, tmp_path / "r.parquet", metric)
+
+
+@pytest.fixture(scope="module")
+def scored(cell, random):
+    """Scores of gradients by comprehensiveness, and those of random explanations."""
+    paths = [cell / name for name in ("data.parquet", "mine/3", "predictions.parquet")]
+    explanations, scores = random / "explanations.parquet", random / "scores.parquet"
+    explain_cell(
+        *paths, explanations, use="gradient", params={}, model_id="mine", seed=3, max_examples=12,
+        device="cpu",
+    )  # fmt: skip
+    params = METRICS["comprehensiveness"]
+    evaluate_cell(
+        paths[0], explanations, paths[1], scores, use="comprehensiveness", params=params,
+        device="cpu",
+    )  # fmt: skip
+    return scores
+
+
+class TestExcess:
+    """Against a reference of loops, in float64."""
+
+    @pytest.fixture
+    def row(self, random, made, scored, tmp_path):
+        test_cell(
+            scored,
+            random / "comprehensiveness.parquet",
+            tmp_path / "t.parquet",
+            statistics={"resamples": 300},
+        )
+        (row,) = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
+        return row
+
+    @pytest.mark.reference
+    def test_equals_a_naive_loop(self, row, made, scored):
+        values = {}
+        for score in read_artefact(scored, "scores")[0].to_pylist():
+            drawn = [
+                r["score"]
+                for r in made["comprehensiveness"]
+                if r["example_id"] == score["example_id"]
+            ]
+            assert len(drawn) == DRAWS
+            over = score["score"] - math.fsum(drawn) / DRAWS
+            values[score["match_id"], score["group"]] = over
+        sets = sorted({match for match, _ in values})
+        a, b = ([values[match, group] for match in sets] for group in ("male", "female"))
+        difference = sum(a) / len(a) - sum(b) / len(b)
+        spread = math.sqrt((np.var(a, ddof=1) + np.var(b, ddof=1)) / 2)
+        u = sum((x > y) + 0.5 * (x == y) for x in a for y in b)
+        paired = [x - y for x, y in zip(a, b, strict=True)]
+        expected = {
+            "mean_difference": difference,
+            "p": mannwhitneyu(a, b).pvalue,
+            "wilcoxon_p": wilcoxon(paired).pvalue,
+            "cohens_d": difference / spread,
+            "rank_biserial": 2 * u / (len(a) * len(b)) - 1,
+            "d_z": np.mean(paired) / np.std(paired, ddof=1),
+            "direction": np.sign(difference),
+            "n_a": 6,
+            "n_b": 6,
+        }
+        found = {name: row[f"excess_{name}"] for name in expected}
+        assert found == pytest.approx(expected, rel=1e-9)
+        assert row["excess_d_ci_low"] < row["excess_cohens_d"] < row["excess_d_ci_high"]
+
+    def test_what_is_said_of_the_scores_stays(self, row, scored, tmp_path):
+        test_cell(scored, None, tmp_path / "w.parquet", statistics={"resamples": 300})
+        (without,) = read_artefact(tmp_path / "w.parquet", "tests")[0].to_pylist()
+        raw = {name for name in row if not name.startswith("excess_")}
+        assert [str(row[name]) for name in raw] == [str(without[name]) for name in raw]
+        assert row.keys() - raw == NO_EXCESS.keys()
+        assert [without[f"excess_{name}"] for name in ("direction", "n_a", "n_b")] == [0, 0, 0]
+        assert math.isnan(without["excess_p"])
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            ({"params": {}}, "by a metric with other options than .* make it again with"),
+            ({"use": "sufficiency"}, "by a metric with other options"),
+            ({"max_examples": 4}, "has no score of a random explanation; make it again"),
+        ],
+    )
+    def test_random_scores_of_another_kind(self, cell, scored, tmp_path, changes, message):
+        control(cell, tmp_path / "r.parquet", "comprehensiveness", **changes)
+        with pytest.raises(InputError, match=message):
+            test_cell(scored, tmp_path / "r.parquet", tmp_path / "t.parquet", statistics={})
+
+    def test_random_scores_of_another_seed(self, scored, tmp_path, cell):
+        rows, facts = control(cell, tmp_path / "r.parquet", "comprehensiveness", draws=1)
+        ids = {**facts["wildcards"], "seed": 4}
+        stated = {name: facts[name] for name in ("groups", "attribute")}
+        rows = [{k: v for k, v in row.items() if k not in ids} for row in rows]
+        write_artefact(
+            tmp_path / "r.parquet", "random_scores", rows, ids, stage="negative_control",
+            parameters=facts["parameters"], extra=stated,
+        )  # fmt: skip
+        with pytest.raises(InputError, match="is of seed '4', but"):
+            test_cell(scored, tmp_path / "r.parquet", tmp_path / "t.parquet", statistics={})
+
+
+def test_undefined_and_unknown_examples():
+    scores, keys = np.array([1.0, np.nan, 3.0]), ["a", "b", "c"]
+    random = {"a": [0.5, 0.25], "b": [0.0, 0.0], "c": [1.0, np.nan]}
+    drawn = [(key, value) for key in "cab" for value in random[key]]
+    over = excess(keys, scores, *map(list, zip(*drawn, strict=True)))
+    np.testing.assert_array_equal(over, [0.625, np.nan, np.nan])
+    with pytest.raises(InputError, match="example 'd' has no score of a random explanation"):
+        excess(["a", "d"], scores[:2], *map(list, zip(*drawn, strict=True)))
+
+
+@pytest.mark.reference
+def test_random_tests(random, made, tmp_path):
+    paths = [random / f"{metric}.parquet" for metric in METRICS]
+    random_tests_cell(paths, tmp_path / "t.parquet")
+    table, metadata = read_artefact(tmp_path / "t.parquet", "random_tests")
+    rows = table.to_pylist()
+    assert [(row["metric"], row["draw"]) for row in rows] == [
+        (metric, draw) for metric in sorted(METRICS) for draw in range(DRAWS)
+    ]
+    assert metadata["wildcards"] == {"dataset": "pairs", "model": "mine", "seed": 3}
+    for row in rows:
+        drawn = [r for r in made[row["metric"]] if r["draw"] == row["draw"]]
+        by_set = {(r["match_id"], r["group"]): r["score"] for r in drawn}
+        sets = sorted({match for match, _ in by_set})
+        a, b = (np.array([by_set[m, g] for m in sets]) for g in ("male", "female"))
+        spread = math.sqrt((a.var(ddof=1) + b.var(ddof=1)) / 2)
+        expected = {
+            "p": mannwhitneyu(a, b).pvalue,
+            "wilcoxon_p": wilcoxon(a - b).pvalue,
+            "cohens_d": (a.mean() - b.mean()) / spread,
+            "direction": np.sign(a.mean() - b.mean()),
+            "n_a": len(sets),
+            "n_b": len(sets),
+        }
+        assert {name: row[name] for name in expected} == pytest.approx(expected, rel=1e-9)
+
+
+def test_random_scores_that_are_cut_are_refused(random, made, tmp_path):
+    whole = pq.read_table(random / "gini.parquet")
+    pq.write_table(whole.slice(1), tmp_path / "cut.parquet")
+    with pytest.raises(InputError, match=r"rows, but was written with|damaged"):
+        random_tests_cell([tmp_path / "cut.parquet"], tmp_path / "t.parquet")
+    assert not (tmp_path / "t.parquet").exists()

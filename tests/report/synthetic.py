@@ -14,10 +14,13 @@ from pathlib import Path
 import numpy as np
 
 from exparity import compare_groups
+from exparity.analyses.across_trainings import across_trainings_cell
+from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.stages.report import report
+from exparity.stages.test import NO_EXCESS
 from exparity.stats.model_bias import model_bias
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
@@ -29,7 +32,9 @@ GROUPS = ("male", "female")
 HOSTILE = "<script>alert('token')</script>"
 DECLARED = {"attribute": "gender", "groups": list(GROUPS), "labels": ["female", "male"]}
 STAGES = {"data": "prepare", "predictions": "finetune", "bias": "bias", "scores": "evaluate",
-          "explanations": "explain", "tests": "test", "controls": "control"}  # fmt: skip
+          "explanations": "explain", "tests": "test", "controls": "control",
+          "random_scores": "negative_control", "adjusted_gaps": "adjusted_gaps"}  # fmt: skip
+DRAWS = 2
 _BERT = {"init": "scratch", "architecture": "bert"}
 
 
@@ -72,6 +77,26 @@ def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
             for seed in settings["seeds"]:
                 ids = {"dataset": dataset, "model": model, "seed": seed}
                 _classifier(results, settings, ids, examples, rng)
+            _over_all(results, dataset, model)
+
+
+def _over_all(results: Path, dataset: str, model: str) -> None:
+    """Write what the analyses make of the scores of a model."""
+
+    def of_model(artefact: str) -> list[Path]:
+        return sorted((results / artefact / dataset / model).rglob("*.parquet"))
+
+    for seed in sorted({path.stem for path in of_model("controls")}):
+        place = results / "adjusted_gaps" / dataset / model / f"{seed}.parquet"
+        ids = {"dataset": dataset, "model": model, "seed": int(seed)}
+        _write(place, "adjusted_gaps", [], ids)
+    path = results / "across_trainings" / dataset / f"{model}.parquet"
+    across_trainings_cell(
+        of_model("scores"), of_model("random_scores"), of_model("predictions"), path
+    )
+    for folder in (results / "random_scores" / dataset / model).iterdir():
+        place = results / "random_tests" / dataset / model / f"{folder.name}.parquet"
+        random_tests_cell(sorted(folder.glob("*.parquet")), place)
 
 
 def _example(i: int, group: str) -> dict:
@@ -125,6 +150,17 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
         for metric in settings["metrics"]
     ]  # fmt: skip
     _write((results / "controls" / cell).with_suffix(".parquet"), "controls", controls, ids)
+    drawn = {}
+    for metric in settings["metrics"]:
+        drawn[metric] = rng.normal(size=(DRAWS, len(examples)))
+        if metric != "sensitivity":  # which explains again
+            rows = [
+                {**_scored(e, v), "draw": draw}
+                for draw, values in enumerate(drawn[metric])
+                for e, v in zip(examples, values, strict=True)
+            ]
+            path = results / "random_scores" / cell / f"{metric}.parquet"
+            _write(path, "random_scores", rows, {**ids, "metric": metric})
     for m, method in enumerate(settings["methods"]):
         explained = []
         for example in examples:
@@ -142,34 +178,37 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
         folder = results / "explanations" / cell
         _write(folder / f"{method}.parquet", "explanations", explained, {**ids, "method": method})
         for k, metric in enumerate(settings["metrics"]):
+            values = rng.normal(size=len(examples))
+            values += (m - k) / 5 * np.array([e["group"] == "male" for e in examples])
+            over = values - (drawn[metric].mean(0) if metric != "sensitivity" else np.nan)
             _tested(results, cell, {**ids, "method": method, "metric": metric}, examples,
-                    (m - k) / 5, rng)  # fmt: skip
+                    values, over)  # fmt: skip
 
 
-def _tested(results: Path, cell: Path, ids: dict, examples: list, shift: float, rng) -> None:
-    """Write the scores of one cell, whose groups differ by ``shift``, and their test."""
+def _scored(example: dict, score: float) -> dict:
+    return {**{k: example[k] for k in ("example_id", "group", "match_id")}, "score": float(score)}
+
+
+def _tested(results: Path, cell: Path, ids: dict, examples: list, values, over) -> None:
+    """Write the scores of one cell and their test, beside that of the excess."""
     groups = [example["group"] for example in examples]
     sets = [example["match_id"] for example in examples]
-    values = rng.normal(size=len(examples)) + shift * np.array([g == "male" for g in groups])
     place = cell / ids["method"] / f"{ids['metric']}.parquet"
-    rows = [
-        {
-            "example_id": e["example_id"],
-            "group": e["group"],
-            "match_id": e["match_id"],
-            "score": float(v),
-        }
-        for e, v in zip(examples, values, strict=True)
-    ]
+    rows = [_scored(e, v) for e, v in zip(examples, values, strict=True)]
     _write(results / "scores" / place, "scores", rows, ids)
     found = compare_groups(values, groups, GROUPS, sets, resamples=0)
-    columns = vars(found) | {
-        "group_a": "male",
-        "group_b": "female",
-        "flags": list(found.flags),
-        "d_ci_low": found.cohens_d - 0.2,
-        "d_ci_high": found.cohens_d + 0.2,
-    }
+    excess = compare_groups(over, groups, GROUPS, sets, resamples=0)
+    columns = (
+        vars(found)
+        | {name: getattr(excess, name.removeprefix("excess_")) for name in NO_EXCESS}
+        | {
+            "group_a": "male",
+            "group_b": "female",
+            "flags": list(found.flags),
+            "d_ci_low": found.cohens_d - 0.2,
+            "d_ci_high": found.cohens_d + 0.2,
+        }
+    )
     _write(results / "tests" / place, "tests", [columns], ids)
 
 

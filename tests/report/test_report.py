@@ -26,8 +26,12 @@ from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.flags import meaning_of
+from exparity.report.sections.disparity import cell_data
+from exparity.report.tables import disparity_tables
 from exparity.report.templating import latex_escape
 from exparity.stages.report import report
+from exparity.stages.test import NO_EXCESS
+from exparity.stats.crossed import CrossedTest
 from exparity.stats.model_bias import model_bias
 from exparity.tools.show import show
 
@@ -50,6 +54,7 @@ CONFIG = {
     "seeds": list(SEEDS),
     "statistics": {"threshold": 0.3, "alpha": 0.04},
     "report": {"figures": False},
+    "controls": {"random": {"draws": 0}},
 }
 
 # What the seeds of one cell found: (significant, d) of each. By hand: the count, the mean d over
@@ -73,6 +78,23 @@ CASE_OF = {cell: list(CASES)[i % len(CASES)] for i, cell in enumerate(CELLS)}
 COLLAPSED = ("second", "gpt", 2)
 
 
+def across_rows(dataset, model):
+    """What all trainings say of each cell: of comprehensiveness that it differs, else nothing."""
+    tested = {
+        "n_seeds": 3, "n_sets": 10, "n_a": 10, "n_b": 11, "seeds_above": 3, "estimate": 0.5,
+        "standard_error": 0.01, "dof": 4.0, "statistic": 50.0, "p": 1e-6, "pooled_sd": 1.0,
+        "d": 0.5, "equivalence_p": 0.9, "minimal_detectable_effect": 0.05,
+    }  # fmt: skip
+    nothing = vars(CrossedTest("male", "female", n_seeds=3))
+    excess = {f"excess_{k}": v for k, v in nothing.items() if not k.startswith("group_")}
+    return [
+        {"method": method, "metric": metric, **nothing, **excess, "flags": [],
+         **(tested if metric == "comprehensiveness" else {})}
+        for method in METHODS
+        for metric in METRICS
+    ]  # fmt: skip
+
+
 def test_row(significant, d, number):
     flags = ["constant", "undefined_values"] if math.isnan(d) else []
     flags = ["no_variance"] if math.isinf(d) else flags
@@ -86,7 +108,7 @@ def test_row(significant, d, number):
         "d_z": 0.5, "n_undefined": 0, "n_examples": 21, "flags": flags, "n_groups": 2,
         "omnibus": "", "omnibus_statistic": math.nan, "omnibus_p": math.nan,
         "epsilon_squared": math.nan, "n_sets": 10, "friedman_statistic": math.nan,
-        "friedman_p": math.nan,
+        "friedman_p": math.nan, **NO_EXCESS,
     }  # fmt: skip
 
 
@@ -172,6 +194,12 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
             write((folder / "bias" / cell).with_suffix(".parquet"), "bias", rows, call, **ids)
             path = (folder / "controls" / cell).with_suffix(".parquet")
             write(path, "controls", control_rows(seed), call, **ids)
+            path = (folder / "adjusted_gaps" / cell).with_suffix(".parquet")
+            write(path, "adjusted_gaps", [], call, **ids)
+            path = folder / "across_trainings" / ids["dataset"] / f"{ids['model']}.parquet"
+            ids_of_model = {name: ids[name] for name in ("dataset", "model")}
+            rows = across_rows(dataset, model)
+            write(path, "across_trainings", rows, call, **ids_of_model)
             for method in METHODS:
                 for metric in METRICS:
                     outcome = CASES[CASE_OF[dataset, model, method, metric]][0][seed]
@@ -235,6 +263,11 @@ class Page(HTMLParser):
     def table(self, caption):
         """Rows of the table with a caption."""
         return self.body(self.index(caption))
+
+    def headlines(self):
+        """Cells of the table of rates by what is compared and the test."""
+        rows = [[text for text, _ in row] for row in self.table("How often groups differ")]
+        return {(row[0], row[1]): row[2:] for row in rows}
 
     def index(self, caption):
         captions = [" ".join(table["caption"].split()) for table in self.tables]
@@ -308,7 +341,7 @@ class TestPage:
         assert names == ["Gradient", "ig_few", "ig_many"] * 2
         assert [row[0][0] for row in page.table("first, sex")] == ["bert"] * 3 + ["gpt"] * 3
 
-    def test_every_cell_shows_count_effect_strength_and_colour(self, page):
+    def test_every_cell_shows_effect_verdict_and_colour(self, page):
         seen = 0
         for dataset in DATASETS:
             for (model, method), row in zip(
@@ -318,19 +351,33 @@ class TestPage:
             ):
                 for metric, (text, attrs) in zip(METRICS, row[2:], strict=True):
                     name = CASE_OF[dataset, model, method, metric]
-                    _, count, mean, bold, colour = CASES[name]
-                    number = "" if mean is None else f"{mean:+.2f}".replace("-", "−")
-                    shown = f"d = {number.replace('inf', '∞')}" if number else "undefined"
                     flagged = (dataset, model) == COLLAPSED[:2]
                     flagged |= name in ("undefined", "partly undefined", "no variance")
                     star = "* " if flagged else ""
-                    assert text == f"{count} {star}{shown}", name
-                    classes = attrs["class"].split()
-                    assert ("strong" in classes) == bold, name
-                    assert [c for c in classes if c in "ab"] == list(colour), name
-                    assert classes[1] == f"s{round(8 * count / 3)}"
+                    if name == "undefined":  # no training says anything
+                        expected, style = f"– {star}not tested", "n s0"
+                    elif metric == "comprehensiveness":
+                        expected, style = f"+0.50 {star}different", "n s4 a strong"
+                    else:
+                        expected, style = f"– {star}undecided", "n s0"
+                    assert (text, attrs["class"]) == (expected, style), name
                     seen += 1
         assert seen == len(CELLS)
+
+    def test_as_published_it_shows_counts(self, study, options):
+        """What the page's switches show of scores by Mann–Whitney, uncorrected."""
+        known = gather.gather(study, options)
+        data = cell_data(known, disparity_tables(known))["cells"]
+        cells = zip(data["model"], data["method"], data["metric"], strict=True)
+        for i, key in enumerate(cells):
+            dataset = DATASETS[data["table"][i]]
+            outcomes, count, *_ = CASES[CASE_OF[dataset, *key]]
+            assert data["score.mann_whitney.raw"][i] == count
+            effects = [d for _, d in outcomes if not math.isnan(d)]
+            mean = sum(effects) / len(effects) if effects else math.nan
+            assert data["score.mean_d"][i] == pytest.approx(mean, nan_ok=True)
+            both = min(effects, default=0) < 0 < max(effects, default=0)
+            assert data["score.both_signs"][i] == both
 
     def test_flags_are_shown_on_the_cell_and_counted_above(self, page):
         titles = {
@@ -348,7 +395,7 @@ class TestPage:
                 f"{flag} , {count} tests (marked * in the table): {meaning_of(flag)}" in page.text
             )
 
-    def test_totals(self, page):
+    def test_totals(self, page, study):
         counted = [
             outcome
             for cell in CELLS
@@ -358,10 +405,14 @@ class TestPage:
         significant = [d for yes, d in counted if yes]
         considerable = [d for d in significant if abs(d) >= 0.3]
         assert (len(counted), len(significant), len(considerable)) == (81, 52, 41)
-        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.table("How often groups")}
-        assert rows["Mann–Whitney U, p ≤ 0.04"][:3] == ["81", "52", "64.2 %"]
-        assert rows["…and |d| ≥ 0.3"][:3] == ["81", "41", "50.6 %"]
-        assert "Groups differ in 64.2 % of 81 comparisons" in page.text
+        rows = page.headlines()
+        assert rows["Scores", "Mann–Whitney U"][:2] == ["81", "64.2 %"]
+        # p = 0.5 everywhere
+        assert rows["Scores", "signed rank on matched sets"][:4] == ["81", *["0.0 %"] * 3]
+        assert "groups differ in 0.0 % of 81 comparisons of scores (signed rank" in page.text
+        rates = pq.read_table(study / "report" / "tables" / "rates.parquet").to_pylist()
+        counts = {rate["test"]: (rate["significant"], rate["n"]) for rate in rates}
+        assert (counts["plain"], counts["considerable"]) == ((52, 81), (41, 81))
         assert "Tests 108" in page.text
         assert "Models × seeds 4 × 3" in page.text
 
@@ -403,21 +454,15 @@ class TestPage:
             assert (rows["wilcoxon_p_holm"] == 1).all()
             assert (rows["wilcoxon_p_bh"] == 0.5).all()
             assert not rows["significant_holm"].any()
-        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.table("How often groups")}
-        assert rows["…after correction by Holm"][1] == "0"
-        both = str(int(found["significant_bh"].sum()))
-        assert rows["…after correction by Benjamini and Hochberg"][1] == both
+        holm, bh = page.headlines()["Scores", "Mann–Whitney U"][2:4]
+        assert holm == "0.0 %"
+        assert bh == f"{100 * found['significant_bh'].sum() / 81:.1f} %"
 
-    def test_the_control_stands_beside_the_real_rate(self, page):
-        rows = {row[0][0]: [text for text, _ in row[1:]] for row in page.table("How often groups")}
-        assert rows["Mann–Whitney U, p ≤ 0.04"][4] == "5.0 %"
-        # p = 0.5 everywhere, and no permutation of it was made
-        assert rows["Wilcoxon signed-rank on matched sets, p ≤ 0.04"][1:5] == [
-            "0",
-            "0.0 %",
-            "0.0 % to 4.5 %",
-            "–",
-        ]
+    def test_the_controls_stand_beside_the_real_rate(self, page):
+        rows = page.headlines()
+        assert rows["Scores", "Mann–Whitney U"][4:] == ["–", "5.0 %"]
+        # no permutation of it was made
+        assert rows["Scores", "signed rank on matched sets"][4:] == ["–", "–"]
 
     def test_a_collapsed_model_is_named(self, page):
         assert page.text.count("one class is predicted for every test example by") == 1
@@ -532,9 +577,13 @@ class TestTables:
             parts = line.removesuffix(r" \\").split(" & ")
             assert parts[1] == {"gradient": "Gradient"}.get(method, method.replace("_", r"\_"))
             for text, metric in zip(parts[2:], METRICS, strict=True):
-                _, count, _, bold, colour = CASES[CASE_OF[dataset, model, method, metric]]
+                name = CASE_OF[dataset, model, method, metric]
+                _, count, _, bold, colour = CASES[name]
+                flagged = (dataset, model) == COLLAPSED[:2]
+                flagged |= name in ("undefined", "partly undefined", "no variance")
+                star = "$^{*}$" if flagged else ""
                 assert re.sub(r"\\cellcolor\{[^}]*\}", "", text) == (
-                    rf"\textbf{{{count}}}" if bold else str(count)
+                    rf"\textbf{{{count}}}{star}" if bold else f"{count}{star}"
                 )
                 shade = rf"\cellcolor{{{'blue' if colour == 'a' else 'red'}!"
                 assert (shade in text) == bool(count and colour)
@@ -581,13 +630,21 @@ def test_latex_escape(text, escaped):
     assert latex_escape(text) == escaped
 
 
+def analyses_of(pairs):
+    """The cells of the analyses that a study of these datasets and models has."""
+    without_control: dict[str, list] = {"negative_control": [], "random_tests": []}
+    made = ("bias", "control", "across_trainings", "adjusted_gaps")
+    return {**without_control, **dict.fromkeys(made, pairs)}
+
+
 def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):
     def rename(dataset, name):
         return f"<b>{name}&_%" if name in MODELS else name
 
     make_study(tmp_path, rename)
     pairs = [[dataset, rename(dataset, model)] for dataset, model in options["pairs"]]
-    report(tmp_path, tmp_path / "report" / "index.html", {**options, "pairs": pairs})
+    renamed = {**options, "pairs": pairs, "analyses": analyses_of(pairs)}
+    report(tmp_path, tmp_path / "report" / "index.html", renamed)
     source = (tmp_path / "report" / "index.html").read_text()
     assert "<b>" not in source
     assert "&lt;b&gt;bert&amp;_%" in source
@@ -604,12 +661,14 @@ def test_tables_whose_ids_and_groups_run_together_have_files_of_their_own(tmp_pa
     one = {"models": MODELS[:1], "seeds": [0]}
     make_study(tmp_path, lambda dataset, name: names[dataset].get(name, name), **one)
     called = {dataset: names[dataset][dataset] for dataset in DATASETS}
+    pairs = [[called[d], MODELS[0]] for d in DATASETS]
     report(
         tmp_path,
         tmp_path / "report" / "index.html",
         {
             **options,
-            "pairs": [[called[d], MODELS[0]] for d in DATASETS],
+            "pairs": pairs,
+            "analyses": analyses_of(pairs),
             "datasets": [[called[d], use] for d, use in options["datasets"]],
             "seeds": [0],
             "methods": options["methods"][:1],
@@ -644,6 +703,7 @@ def hostile(tmp_path_factory, options):
     make_study(folder, lambda dataset, name: names.get(name, name), **one)
     few = {
         "pairs": options["pairs"][:1],
+        "analyses": analyses_of(options["pairs"][:1]),
         "seeds": [0],
         "datasets": options["datasets"][:1],
         "methods": options["methods"][:1],

@@ -103,6 +103,7 @@ class TestPlainText:
         lines = shown(results)
         assert lines[0] == "A made-up study"
         assert lines[1] == "72 tests: 2 datasets, 2 models, 3 seeds, 2 methods, 3 metrics"
+        random = read_results(results, "random_tests")
         counts = {
             "Mann–Whitney U": tests["significant"],
             "  and |d| ≥ 0.2": tests["significant"] & tests["considerable"],
@@ -121,7 +122,12 @@ class TestPlainText:
                 f"{100 * hits.mean():.1f} %",
                 f"{100 * low:.1f} to {100 * high:.1f} %",
             ]
-            assert values[4:] == (["5.0 %"] if name == "Mann–Whitney U" else [])
+            beside = []
+            if name == "Mann–Whitney U":
+                beside = [f"{100 * (random['p'] <= 0.05).mean():.1f} %", "5.0 %"]
+            elif name == "Signed rank, matched sets":
+                beside = [f"{100 * (random['wilcoxon_p'] <= 0.05).mean():.1f} %"]
+            assert values[4:] == beside
 
     @pytest.mark.parametrize("correction", ["holm", "bh"])
     def test_corrected_counts(self, results, tests, shown, correction):
@@ -210,7 +216,7 @@ def row(model="m", method="x", metric="k", seed=0, d=0.5, significant=True, **ot
 
 def printed(rows, width, colours=256):
     """What a terminal of some width shows, with its control codes."""
-    shown = Selection("", rows, [], "significant", "none", 0.05, 0.2, {}, [])
+    shown = Selection("", rows, [], [], "significant", "none", 0.05, 0.2, {}, [])
     system = {0: None, 16: "standard", 256: "truecolor"}[colours]
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system=system, highlight=False

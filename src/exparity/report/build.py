@@ -63,8 +63,10 @@ def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
     """
     for name in study.options.get("analyses", {}):
         entry = ANALYSES.get(name)
+        if entry.facts.section is None:
+            continue
         rows = read_analysis(study.results, study.options, name)
-        if entry.facts.section is None or not rows:
+        if not rows:
             continue
         with entry.running():
             findings = entry.facts.section(rows, study, study.options)

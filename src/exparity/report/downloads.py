@@ -25,6 +25,11 @@ from exparity.report.templating import asset
 from exparity.stats.significance import ControlRate
 
 _DIGITS = 6
+_ACROSS = [
+    prefix + name
+    for name in ("verdict", "d", "minimal_detectable_effect")
+    for prefix in ("", "excess_")
+]
 
 
 @cache
@@ -50,8 +55,8 @@ def table_exports(
         published: the comparison with published numbers, if there is one.
     """
     rates = [
-        {"test": name, "significant": rate["hits"], "share": rate["rate"], **rate}
-        for name, rate in headline_rates(study).items()
+        {"test": counted, "significant": rate["hits"], "share": rate["rate"], **rate}
+        for counted, rate in headline_rates(study).items()
     ]
     title = "How often groups differ"
     exports = [
@@ -133,6 +138,8 @@ def _disparity(study: Study, table: Table) -> Export:
                     "sd_cohens_d_all": cell.summary.sd_d,
                     "share_same_sign": cell.summary.same_sign,
                     "combined_p": cell.summary.combined_p,
+                    **{name: cell.across.get(name) for name in _ACROSS},
+                    "seeds_of_either_sign": cell.summary.same_sign < 1,
                 }
             )
     name = study.display("dataset", table.dataset)

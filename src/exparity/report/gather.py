@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
-from exparity.artefacts.files import read_tables
+from exparity.artefacts.files import read_artefact, read_tables
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
@@ -16,11 +17,20 @@ from exparity.interface import ARROWS, MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
+from exparity.report.reading import read_analysis
+from exparity.stats.dependence import Dependence, dependence_by_split
+from exparity.stats.informative import flagged, informative
 from exparity.stats.multiplicity import adjust
 from exparity.stats.significance import ControlRate, control_rates
+from exparity.stats.verdicts import judge
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
+_CELL = ("dataset", "model", "method", "metric", "group_a", "group_b")
+_DRAWN = ("dataset", "model", "seed", "metric", "group_a", "group_b")
+_OF_CELL = [
+    prefix + name for prefix in ("", "excess_") for name in ("verdict", "minimal_detectable_effect")
+]
 REGISTRIES: Mapping[str, Registry[Any]] = {
     "dataset": DATASETS,
     "method": METHODS,
@@ -61,6 +71,10 @@ class Study:
         controls: how often permuted groups differ, overall ("") and by metric; empty if no control
             was run.
         control_rows: rows of the permutation control.
+        across: what all trainings of a cell say together, with verdicts: rows of the
+            across_trainings artefact by dataset, model, method, metric and the two groups.
+        random_rows: tests of the scores of random explanations, flagged as tests are.
+        dependence: how far label and group go together, by dataset and split.
     """
 
     results: Path
@@ -77,6 +91,9 @@ class Study:
     accuracies: Sequence[Accuracy]
     controls: Mapping[str, Sequence[ControlRate]]
     control_rows: Sequence[Mapping[str, Any]] = ()
+    across: Mapping[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict)
+    random_rows: Sequence[Mapping[str, Any]] = ()
+    dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
@@ -139,6 +156,10 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     controls = layout.paths_of(results, options, "controls")
     control_rows = read_tables(controls, "controls").to_pylist()
     statistics = options["statistics"]
+    random_rows = _random_rows(results, options, bias)
+    across = _across(results, options, tests)
+    _complete_from_controls(tests, random_rows, across, statistics["alpha"])
+    _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     return Study(
         results=results,
         options=options,
@@ -154,7 +175,72 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         accuracies=accuracies,
         controls=_controls(control_rows, metrics),
         control_rows=control_rows,
+        across=across,
+        random_rows=random_rows,
+        dependence={dataset: _dependence(results, dataset) for dataset, _ in pairs},
     )
+
+
+def _random_rows(
+    results: Path, options: Mapping[str, Any], bias: ModelBias
+) -> list[dict[str, Any]]:
+    """Read the tests of random explanations and flag those that say nothing, as tests are."""
+    return flagged(read_analysis(results, options, "random_tests"), collapsed_cells(bias))
+
+
+def _across(
+    results: Path, options: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]
+) -> dict[tuple[str, ...], dict[str, Any]]:
+    """Read what all trainings of a cell say together, and judge it over the cells of a family."""
+    statistics = options["statistics"]
+    rows = read_analysis(results, options, "across_trainings")
+    silent = {tuple(row[id] for id in _CELL) for row in tests} - {
+        tuple(row[id] for id in _CELL) for row in informative(tests)
+    }
+    for row in rows:  # where no training says anything, neither do all together
+        row["flags"] += ["constant"] * (tuple(row[id] for id in _CELL) in silent)
+    settings = {"family": statistics["family"], "alpha": statistics["alpha"]}
+    judged = judge(judge(rows, **settings), **settings, prefix="excess_")
+    return {tuple(row[id] for id in _CELL): row for row in judged}
+
+
+def _complete_from_controls(
+    tests: Sequence[dict[str, Any]],
+    random_rows: Iterable[Mapping[str, Any]],
+    across: Mapping[tuple[str, ...], Mapping[str, Any]],
+    alpha: float,
+) -> None:
+    """Add to each test its cell's verdicts, and how often random explanations differ there."""
+    draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
+    for row in random_rows:
+        p = row["wilcoxon_p"] if row["wilcoxon_p"] == row["wilcoxon_p"] else row["p"]
+        draws[tuple(row[id] for id in _DRAWN)].append(p <= alpha)
+    for row in tests:
+        hits = draws[tuple(row[id] for id in _DRAWN)]
+        row["random_significant"] = sum(hits) / len(hits) if hits else float("nan")
+        of_cell = across.get(tuple(row[id] for id in _CELL), {})
+        for name in _OF_CELL:
+            row[name] = of_cell.get(name)
+
+
+def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> None:
+    """Add to each test the gap at equal class, length and confidence."""
+    known = {(*(row[id] for id in (*_CELL, "seed")), row["adjustment"]): row for row in gaps}
+    for row in tests:
+        for adjustment in ("class", "length", "confidence"):
+            gap = known.get((*(row[id] for id in (*_CELL, "seed")), adjustment), {})
+            row[f"{adjustment}_adjusted_difference"] = gap.get("estimate", float("nan"))
+            row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
+
+
+def _dependence(results: Path, dataset: str) -> dict[str, Dependence]:
+    """Measure how far label and group go together; nothing where the data are not there."""
+    path = results / layout.path_of("data", {"dataset": dataset})
+    if not path.is_file():
+        return {}
+    table = read_artefact(path, "data")[0]
+    columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
+    return dependence_by_split(*columns)
 
 
 def _complete(

@@ -6,7 +6,7 @@ effect is considerable, and is coloured by the group with the higher scores.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -34,11 +34,13 @@ class Cell(SeedCounts):
         holm: seeds that are significant after Holm's correction.
         bh: seeds that are significant after that of Benjamini and Hochberg.
         summary: all seeds together.
+        across: its row of the across_trainings artefact with verdicts; empty if there is none.
     """
 
     holm: int
     bh: int
     summary: SeedSummary
+    across: Row
 
     @property
     def strength(self) -> float:
@@ -124,21 +126,31 @@ def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
     return dict(cells)
 
 
-def tables_of(rows: Sequence[Row], *, threshold: float) -> list[Table]:
+def tables_of(
+    rows: Sequence[Row], *, threshold: float, across: Mapping[tuple[str, ...], Row] | None = None
+) -> list[Table]:
     """Make a table per dataset and pair of groups, everything in the order of the rows.
 
     Args:
         rows: rows of the disparity artefact, or what :func:`complete_rows` returned. Cells need not
             be complete.
         threshold: |mean d| from which an effect is considerable.
+        across: what all trainings of a cell say together; see :attr:`Cell.across`.
     """
-    return [_table(*key, of_table, threshold) for key, of_table in by_table(rows).items()]
+    known = across or {}
+    tables = []
+    for (dataset, group_a, group_b), of_table in by_table(rows).items():
+        cells = {
+            cell: cell_of_seeds(of_cell, threshold, known.get((dataset, *cell, group_a, group_b)))
+            for cell, of_cell in by_cell(of_table).items()
+        }
+        tables.append(_table(dataset, group_a, group_b, of_table, cells))
+    return tables
 
 
 def _table(
-    dataset: str, group_a: str, group_b: str, rows: Sequence[Row], threshold: float
+    dataset: str, group_a: str, group_b: str, rows: Sequence[Row], cells: Mapping[CellKey, Cell]
 ) -> Table:
-    tests = by_cell(rows)
     models, methods, metrics = (
         list(dict.fromkeys(row[kind] for row in rows)) for kind in ("model", "method", "metric")
     )
@@ -149,67 +161,131 @@ def _table(
         models=models,
         methods=methods,
         metrics=metrics,
-        cells={cell: cell_of_seeds(of_cell, threshold) for cell, of_cell in tests.items()},
-        tests=tests,
+        cells=cells,
+        tests=by_cell(rows),
     )
 
 
-def cell_of_seeds(rows: Sequence[Row], threshold: float) -> Cell:
+def cell_of_seeds(rows: Sequence[Row], threshold: float, across: Row | None = None) -> Cell:
     """Return what the seeds of one cell found together.
 
     Args:
         rows: tests of one (dataset, model, method, metric) for two groups, one a seed.
         threshold: |mean d| from which the effect is considerable.
+        across: see :attr:`Cell.across`.
     """
     return Cell(
         **vars(count_seeds(rows, threshold)),
         holm=sum(row["significant_holm"] for row in rows),
         bh=sum(row["significant_bh"] for row in rows),
         summary=summarise_seeds(rows, threshold=threshold),
+        across=across or {},
     )
+
+
+def verdict_counts(table: Table, prefix: str = "") -> dict[str, int]:
+    """Count the cells of a table by their verdict over all trainings.
+
+    Args:
+        table: the table.
+        prefix: ``excess_`` for the excess over random explanations.
+
+    Returns:
+        How many are ``different``, ``equivalent`` and ``undecided``, and how many have no verdict,
+        under ``""``.
+    """
+    verdicts = Counter(cell.across.get(f"{prefix}verdict") or "" for cell in table.cells.values())
+    return {name: verdicts[name] for name in ("different", "equivalent", "undecided", "")}
 
 
 def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
-    tables = tables_of(study.rows, threshold=study.statistics["threshold"])
+    threshold = study.statistics["threshold"]
+    tables = tables_of(study.rows, threshold=threshold, across=study.across)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 
 
+_SETS = "signed rank on matched sets"
+_EXCESS = "excess over random explanations"
+_HEADLINES = (
+    ("scores", "Mann–Whitney U", "plain", "holm", "bh"),
+    ("scores", _SETS, "paired", "paired_holm", "paired_bh"),
+    (_EXCESS, "Mann–Whitney U", "excess", "excess_holm", "excess_bh"),
+    (_EXCESS, _SETS, "excess_paired", "excess_paired_holm", "excess_paired_bh"),
+)
+
+
+@dataclass(frozen=True)
+class Headline:
+    """How often one test finds a difference in scores, or in their excess.
+
+    Attributes:
+        quantity: what is compared, in words.
+        test: the test, in words.
+        share: significant tests, as they are, beside the controls.
+        holm: significant ones after Holm's correction.
+        bh: significant ones after that of Benjamini and Hochberg.
+    """
+
+    quantity: str
+    test: str
+    share: SignificantShare
+    holm: SignificantShare
+    bh: SignificantShare
+
+
+def headlines(study: Study) -> list[Headline]:
+    """Return how often groups differ, by quantity and test; the scores' tests come first."""
+    shares = _shares(study)
+    return [
+        Headline(quantity, test, *(shares[counted] for counted in by_correction))
+        for quantity, test, *by_correction in _HEADLINES
+        if by_correction[0] in shares
+    ]
+
+
 def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
-    """Return how often groups differ, by what is counted in words."""
-    alpha = study.statistics["alpha"]
-    names = {
-        "plain": f"Mann–Whitney U, p ≤ {alpha:g}",
-        "considerable": f"…and |d| ≥ {study.statistics['threshold']:g}",
-        "holm": "…after correction by Holm",
-        "bh": "…after correction by Benjamini and Hochberg",
-        "paired": f"Wilcoxon signed-rank on matched sets, p ≤ {alpha:g}",
-        "paired_holm": "Signed-rank, after correction by Holm",
-        "paired_bh": "Signed-rank, after correction by Benjamini and Hochberg",
-    }
-    shares = headline_shares(study.rows, alpha=alpha, controls=study.controls.get("", ()))
-    return {names[counted]: share_columns(share) for counted, share in shares.items()}
+    """Return how often groups differ, by what is counted."""
+    return {counted: share_columns(share) for counted, share in _shares(study).items()}
+
+
+def _shares(study: Study) -> dict[str, SignificantShare]:
+    return headline_shares(
+        study.rows,
+        alpha=study.statistics["alpha"],
+        controls=study.controls.get("", ()),
+        random_rows=study.random_rows,
+    )
 
 
 def rates_by_metric(study: Study) -> list[dict[str, Any]]:
-    """Return the share of significant Mann–Whitney tests of each metric, beside the control's."""
+    """Return the share of significant tests of each metric, beside the controls'.
+
+    It is that of signed ranks where there are matched sets, else of Mann–Whitney tests.
+    """
     alpha = study.statistics["alpha"]
+    counted = "paired" if any(row["n_pairs"] for row in study.rows) else "plain"
     rates = []
     for metric in study.metrics:
         rows = [row for row in study.rows if row["metric"] == metric]
-        share = count_significant(rows, alpha=alpha, controls=study.controls.get(metric, ()))
+        random_rows = [row for row in study.random_rows if row["metric"] == metric]
+        controls = study.controls.get(metric, ())
+        share = count_significant(
+            rows, alpha=alpha, counted=counted, controls=controls, random_rows=random_rows
+        )
         if share.n:
             kind = study.metric_facts(metric).kind
-            about = {"metric": study.display("metric", metric), "kind": kind}
+            about = {"metric": study.display("metric", metric), "kind": kind, "test": counted}
             rates.append(about | share_columns(share))
     return rates
 
 
 def share_columns(share: SignificantShare) -> dict[str, Any]:
-    """Return a share as the columns of a table: counts, interval and the control's."""
+    """Return a share as the columns of a table: counts, interval and those of the controls."""
     low, high = share.interval()
-    control = share.control
+    control, random = share.control, share.random
+    random_low, random_high = random.interval() if random else (None, None)
     return {
         "hits": share.hits,
         "n": share.n,
@@ -219,4 +295,7 @@ def share_columns(share: SignificantShare) -> dict[str, Any]:
         "control": control.rate if control else None,
         "control_low": control.low if control else None,
         "control_high": control.high if control else None,
+        "random": random.share if random else None,
+        "random_low": random_low,
+        "random_high": random_high,
     }

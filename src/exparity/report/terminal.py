@@ -33,6 +33,12 @@ _COUNTED = {
     "paired": "Signed rank, matched sets",
     "paired_holm": "Signed rank by Holm",
     "paired_bh": "Signed rank by Benjamini–Hochberg",
+    "excess": "Excess over random, Mann–Whitney U",
+    "excess_holm": "Excess by Holm",
+    "excess_bh": "Excess by Benjamini–Hochberg",
+    "excess_paired": "Excess over random, signed rank",
+    "excess_paired_holm": "Excess, signed rank by Holm",
+    "excess_paired_bh": "Excess, signed rank by Benjamini–Hochberg",
 }
 
 
@@ -44,6 +50,7 @@ class Selection:
         title: the study's title, if known.
         rows: tests.
         controls: rows of the permutation control that belong to them.
+        random_rows: tests of random explanations that belong to them, with flags.
         counted: column that says which tests count as significant.
         correction: its correction: ``none``, ``holm`` or ``bh``.
         alpha: largest p-value that is significant.
@@ -55,6 +62,7 @@ class Selection:
     title: str
     rows: Sequence[Mapping[str, Any]]
     controls: Sequence[Mapping[str, Any]]
+    random_rows: Sequence[Mapping[str, Any]]
     counted: str
     correction: str
     alpha: float
@@ -93,6 +101,7 @@ def render(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
         yield _text(selection.title, "bold")
     yield _text(_extent(selection))
     yield ""
+    yield from _verdicts(selection)
     yield _headline(selection, terminal.width)
     counts = Counter(flag for row in selection.rows for flag in row["flags"])
     flagged = ", ".join(f"{flag} ({n})" for flag, n in sorted(counts.items()))
@@ -130,24 +139,46 @@ def _extent(selection: Selection) -> str:
     return f"{n:,} test{'s' if n != 1 else ''}: {', '.join(parts)}"
 
 
+def _verdicts(selection: Selection) -> Iterator[RenderableType]:
+    """Yield how many cells have each verdict over all trainings, by Holm."""
+    if not selection.rows or "verdict" not in selection.rows[0]:
+        return
+    cells = {
+        tuple(row[id] for id in ("dataset", "model", "method", "metric", "group_a", "group_b")): row
+        for row in selection.rows
+    }
+    for column, name in (("excess_verdict", "excess over random"), ("verdict", "scores")):
+        counts = Counter(row[column] for row in cells.values() if row[column])
+        if counts:
+            order = ("different", "equivalent", "undecided")
+            said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order)
+            yield _text(f"over all trainings, {name}: {said} of {counts.total()} cells")
+
+
 def _headline(selection: Selection, width: int | None) -> Table:
-    """Return shares of significant tests, with intervals, beside the permutation control's."""
+    """Return shares of significant tests, with intervals, beside those of both controls."""
     table = _empty_table()
     table.add_column(f"significant at p ≤ {selection.alpha:g}")
-    heads = ["", "share", "95 % interval", "permuted"]
+    heads = ["", "share", "95 % interval", "random", "permuted"]
     # The rest goes first where there is no room.
-    kept = [True, True, width is None or width >= 74, width is None or width >= 54]
+    kept = [True, True, *(width is None or width >= least for least in (84, 54, 64))]
     for head, keep in zip(heads, kept, strict=True):
         if keep:
             table.add_column(head, justify="right", no_wrap=True)
     controls = control_rates(selection.controls)
-    shares = headline_shares(selection.rows, alpha=selection.alpha, controls=controls)
+    shares = headline_shares(
+        selection.rows,
+        alpha=selection.alpha,
+        controls=controls,
+        random_rows=selection.random_rows,
+    )
     for counted, share in shares.items():
         low, high = share.interval()
         values: list[str | Text] = [
             f"{share.hits:,} of {share.n:,}",
             _text(percent(share.share), "bold"),
             f"{100 * low:.1f} to {percent(high)}",
+            "" if share.random is None else percent(share.random.share),
             "" if share.control is None else percent(share.control.rate),
         ]
         name = _COUNTED[counted].format(threshold=selection.threshold)
@@ -234,7 +265,7 @@ def _layout(
 
 def _written(counts: SeedCounts, glue: str) -> str:
     effect = "" if counts.mean_d is None else signed(counts.mean_d)
-    return f"{counts.significant}/{counts.total}{glue}{effect}{'*' if counts.flags else ''}"
+    return f"{counts.significant}/{counts.total}{glue}{effect}{'*' if counts.starred else ''}"
 
 
 def _cell(counts: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:

@@ -16,6 +16,7 @@ from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
 from exparity.report.terminal import Selection, Terminal, render
+from exparity.stats.informative import flagged
 from exparity.tools.configured import results_of
 
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
@@ -24,8 +25,12 @@ _MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "flag
 _COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
 _OF_REPORT = (
     *("metric_direction", "significant_holm", "significant_bh"),
-    *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh"),
+    *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh", "excess_p", "excess_wilcoxon_p"),
+    *("excess_p_holm", "excess_p_bh", "excess_wilcoxon_p_holm", "excess_wilcoxon_p_bh"),
+    *("verdict", "excess_verdict"),
 )
+_IDS_OF_RANDOM = ("dataset", "model", "seed", "metric")
+_OF_RANDOM = ("p", "wilcoxon_p", "flags")
 _OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant", "flags")
 
 
@@ -74,10 +79,16 @@ def show(
     for kind, ids in wanted.items():
         table = _filtered(table, kind, ids)
     statistics = facts.get("statistics", {})
+    rows = table.to_pylist()
+    collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
+    of_random = {kind: ids for kind, ids in wanted.items() if kind != "method"}
     selection = Selection(
         title=facts.get("title", ""),
-        rows=table.to_pylist(),
-        controls=_controls(results, wanted),
+        rows=rows,
+        controls=_rows_of("controls", (*IDS, *_OF_CONTROLS), results, wanted),
+        random_rows=flagged(
+            _rows_of("random_tests", (*_IDS_OF_RANDOM, *_OF_RANDOM), results, of_random), collapsed
+        ),
         counted=CORRECTIONS[correction],
         correction=correction,
         alpha=statistics.get("alpha", 0.05),
@@ -130,13 +141,15 @@ def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
     return table.filter(pa.array([id in ids for id in ids_of_rows]))
 
 
-def _controls(results: Path, wanted: Mapping[str, Sequence[Any]]) -> list[dict[str, Any]]:
-    """Return the rows of the permutation control that belong to the tests shown."""
-    paths = [path for _, path in layout.files(results, "controls")]
-    table = read_tables(paths, "controls").select([*IDS, *_OF_CONTROLS])
-    return [
-        row for row in table.to_pylist() if all(row[kind] in ids for kind, ids in wanted.items())
-    ]
+def _rows_of(
+    artefact: str, columns: Sequence[str], results: Path, wanted: Mapping[str, Sequence[Any]]
+) -> list[dict[str, Any]]:
+    """Return the rows of a control that belong to the tests shown."""
+    paths = [path for _, path in layout.files(results, artefact)]
+    if not paths:
+        return []
+    rows: list[dict[str, Any]] = read_tables(paths, artefact).select(columns).to_pylist()
+    return [row for row in rows if all(row[kind] in ids for kind, ids in wanted.items())]
 
 
 def _print(selection: Selection) -> None:

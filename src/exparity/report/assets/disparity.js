@@ -11,30 +11,48 @@ sections.push(() => {
   // What the table shows
 
   function paint() {
-    const correction = picked("correction");
     const better = picked("colour") === "better";
     for (const word of document.querySelectorAll(".higher-word")) {
       word.textContent = better ? "is explained better" : "scores higher";
     }
+    for (const word of document.querySelectorAll(".strength-word")) {
+      word.textContent = picked("test") === "crossed" ? "larger |d|" : "more seeds";
+    }
     nodes.forEach((node) => {
       const i = Number(node.dataset.cell);
-      const [count, mean, direction, considerable] = cells[correction][i];
-      const total = cells.start[i + 1] - cells.start[i];
       const flip = better && metrics[cells.metric[i]].direction === "lower" ? -1 : 1;
-      const side = direction * flip;
-      const flagged = node.hasAttribute("title");
-      node.className = `n s${Math.round((8 * count) / total)}${side > 0 ? " a" : side < 0 ? " b" : ""}${considerable ? " strong" : ""}`;
-      node.querySelector(".count").textContent = count;
-      node.querySelector("small").textContent = mean === null ? "undefined" : `d = ${number.signed(mean)}`;
-      node.setAttribute("aria-label", label(i, count, total, mean, side, considerable, flagged, better));
+      const it = picked("test") === "crossed" ? verdict(i) : count(i);
+      const side = Math.sign(it.d ?? 0) * flip;
+      const strong = it.strength && Math.abs(it.d) >= threshold;
+      node.className = `n s${it.strength}${it.strength && side > 0 ? " a" : it.strength && side < 0 ? " b" : ""}${strong ? " strong" : ""}${it.below === "equivalent" ? " eq" : ""}`;
+      node.querySelector(".count").textContent = it.text;
+      node.querySelector("small").textContent = it.below;
+      node.setAttribute("aria-label", label(i, it, side, strong, node.hasAttribute("title"), better));
     });
   }
 
-  function label(i, count, total, mean, side, considerable, flagged, better) {
+  /** What all trainings say together, and the seeds counted one by one: text, line below, colour. */
+  function verdict(i) {
+    const said = cells[`${picked("quantity")}.verdict.${picked("correction")}`][i];
+    const d = said ? number.value(cells[`${picked("quantity")}.d`][i]) : null;
+    const below = said || "not tested";
+    const strength = below === "different" ? Math.min(8, Math.max(2, Math.round(8 * Math.abs(d)))) : 0;
+    return { d, below, strength, text: d === null ? "–" : number.signed(d) };
+  }
+  function count(i) {
+    const d = number.value(cells[`${picked("quantity")}.mean_d`][i]);
+    const n = cells[`${picked("quantity")}.${picked("test")}.${picked("correction")}`][i];
+    const both = cells[`${picked("quantity")}.both_signs`][i] ? " ±" : "";
+    const strength = Math.round((8 * n) / (cells.start[i + 1] - cells.start[i]));
+    return { d, strength, text: String(n), below: d === null ? "undefined" : `d = ${number.signed(d)}${both}` };
+  }
+
+  function label(i, it, side, strong, flagged, better) {
     const table = tables[cells.table[i]];
     const who = side ? `, ${side > 0 ? table.a : table.b} ${better ? "explained better" : "higher"}` : "";
-    const effect = mean === null ? "d undefined" : `d ${number.signed(mean)}`;
-    return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${count} of ${total} seeds${who}, ${effect}${considerable ? ", considerable" : ""}${flagged ? ", flagged" : ""}`;
+    const total = cells.start[i + 1] - cells.start[i];
+    const said = picked("test") === "crossed" ? `${it.below}, d ${it.text}` : `${it.text} of ${total} seeds, ${it.below}`;
+    return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong ? ", considerable" : ""}${flagged ? ", flagged" : ""}`;
   }
 
   function filter() {
@@ -137,15 +155,19 @@ sections.push(() => {
 
   function details(i, table, metric) {
     const rows = seeds(i);
-    const [count, mean, direction] = cells.raw[i];
-    const sign = number.value(mean);
-    const who = direction ? (direction > 0 ? table.a : table.b) : null;
     const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
     const get = (name) => (t) => number.text(tests[name][t]);
+    const seedsBy = (key) => `${cells[`score.${key}`][i]}`;
+    const over = (quantity, name, digits = 3) => number.text(cells[`${quantity}.${name}`][i], digits);
+    const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict.holm`][i]);
+    const sentences = tested.map((quantity) => make("li", null,
+      `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
+      make("strong", null, cells[`${quantity}.verdict.holm`][i]),
+      ` (d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p")}, by Holm ${over(quantity, "p_holm")}; equivalence p = ${over(quantity, "equivalence_p")}). `,
+      `Minimal detectable |d|: ${over(quantity, "minimal_detectable_effect", 2)}, for all cells of the dataset ${over(quantity, "minimal_detectable_effect_corrected", 2)}.`));
     const sentence = [
-      `${count} of ${rows.length} seeds differ at p ≤ ${alpha} (Mann–Whitney U); after Holm ${cells.holm[i][0]}, after Benjamini and Hochberg ${cells.bh[i][0]}. `,
-      sign === null ? "d is undefined. " : `Mean d ${number.signed(mean)}${who ? `: ${who} scores higher` : ""}, ${metric.direction} values are better. `,
-      `Over all seeds mean d is ${number.signed(cells.mean_d[i])}, ${cells.same_sign[i] === null ? "no seed has a direction" : `${Math.round(100 * cells.same_sign[i])}\u00a0% of them have the same sign`}, and one p-value for all is ${number.text(cells.combined_p[i], 3)}.`,
+      `Trainings one by one: ${seedsBy("signed_rank.raw")} of ${rows.length} differ by signed rank (by Holm ${seedsBy("signed_rank.holm")}), ${seedsBy("mann_whitney.raw")} by Mann–Whitney (by Holm ${seedsBy("mann_whitney.holm")}), p ≤ ${alpha}. `,
+      `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
     ];
     const columns = [
       ["Seed", (t) => String(tests.seed[t])],
@@ -153,7 +175,20 @@ sections.push(() => {
       ["d", (t) => number.signed(tests.cohens_d[t], 3)],
       [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(tests.d_ci_low[t], 3)} to ${number.signed(tests.d_ci_high[t], 3)}`],
       ["Rank-biserial", (t) => number.signed(tests.rank_biserial[t], 3)],
-      ["Sets", get("n_pairs")], ["p signed-rank", get("wilcoxon_p")], ["d_z", (t) => number.signed(tests.d_z[t], 3)],
+      ["Sets", get("n_pairs")], ["p signed-rank", get("wilcoxon_p")], ["p Holm", get("wilcoxon_p_holm")], ["d_z", (t) => number.signed(tests.d_z[t], 3)],
+    ];
+    const excess = [
+      ["Seed", (t) => String(tests.seed[t])],
+      ["p", get("excess_p")], ["p signed-rank", get("excess_wilcoxon_p")],
+      ["d", (t) => number.signed(tests.excess_cohens_d[t], 3)],
+      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(tests.excess_d_ci_low[t], 3)} to ${number.signed(tests.excess_d_ci_high[t], 3)}`],
+      ["random draws that differ", (t) => number.text(tests.random_significant[t], 2)],
+    ];
+    const adjusted = [
+      ["Seed", (t) => String(tests.seed[t])],
+      ["difference", get("mean_difference")],
+      ...["class", "length", "confidence"].flatMap((by) => [
+        [`at equal ${by}${by === "confidence" ? " (a mediator)" : ""}`, get(`${by}_adjusted_difference`)], ["p", get(`${by}_adjusted_p`)]]),
     ];
     const means = [
       ["Seed", (t) => String(tests.seed[t])],
@@ -170,6 +205,7 @@ sections.push(() => {
     const tabled = (name, list) =>
       scrollable(name, makeTable(name, list.map(([head]) => head), rows.map((t) => list.map(([, cell]) => cell(t)))));
     return [
+      sentences.length ? make("ul", { class: "measure" }, sentences) : null,
       make("p", { class: "measure" }, ...sentence),
       flags.length ? make("p", { class: "note" }, `Flagged: ${flags.join(", ")}. See Overview for what it means.`) : null,
       make("div", { class: "pair" },
@@ -178,7 +214,9 @@ sections.push(() => {
         data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),
+      rows.some((t) => tests.excess_p[t] !== null) ? tabled("Excess over random explanations", excess) : null,
       tabled("Scores", means),
+      rows.some((t) => ["class", "length", "confidence"].some((by) => tests[`${by}_adjusted_p`][t] !== null)) ? tabled("Adjusted gaps", adjusted) : null,
     ].filter(Boolean);
   }
 

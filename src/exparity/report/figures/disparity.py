@@ -96,7 +96,7 @@ def _cell(axes: Axes, x: int, y: int, cell: Cell | None) -> None:
     middle["color"] = ink_on(colour) if cell.significant else GREY
     middle["weight"] = "bold" if cell.considerable else "normal"
     effect = "–" if cell.mean_d is None else signed(cell.mean_d)
-    count = f"{cell.significant}/{cell.total}{'*' if cell.flags else ''}"
+    count = f"{cell.significant}/{cell.total}{'*' if cell.starred else ''}"
     axes.text(x, y - 0.16, effect, size=0.86 * size, **middle)
     axes.text(x, y + 0.24, count, size=0.71 * size, **middle)
 

@@ -3,71 +3,151 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, product
 from typing import Any
 
+import numpy as np
+
+from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.tables import Table
-from exparity.stats.seeds import count_seeds
+from exparity.report.tables import Cell, Row, Table
 
-CORRECTIONS = {"raw": "significant", "holm": "significant_holm", "bh": "significant_bh"}
-_COLUMNS = (
-    "seed",
-    "n_a",
-    "n_b",
-    "mean_a",
-    "mean_b",
-    "sd_a",
-    "sd_b",
-    "mean_difference",
-    "U",
-    "p",
-    "p_holm",
-    "p_bh",
-    "significant",
-    "significant_holm",
-    "significant_bh",
-    "cohens_d",
-    "d_ci_low",
-    "d_ci_high",
-    "considerable",
-    "rank_biserial",
-    "n_pairs",
-    "wilcoxon_p",
-    "d_z",
-    "n_undefined",
-    "n_examples",
-    "test_accuracy",
-    "flags",
-    "omnibus_p",
-    "friedman_p",
+NAN = float("nan")
+QUANTITIES = {"score": "", "excess": "excess_"}
+"""What is compared, and the prefix of its columns."""
+TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
+"""Tests of single trainings, and their columns."""
+CORRECTIONS = {"raw": "", "holm": "_holm", "bh": "_bh"}
+"""Corrections, and what they add to the names of columns."""
+_VERDICTS = {"raw": "verdict_uncorrected", "holm": "verdict", "bh": "verdict_bh"}
+_ACROSS: tuple[str, ...] = (
+    *("d", "p", "p_holm", "p_bh", "ci_low", "ci_high", "pooled_sd", "n_seeds", "n_sets"),
+    *("equivalence_p", "minimal_detectable_effect", "minimal_detectable_effect_corrected"),
 )
+_COLUMNS = (
+    *("seed", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "mean_difference", "U"),
+    *("p", "p_holm", "p_bh", "significant", "cohens_d", "d_ci_low", "d_ci_high", "rank_biserial"),
+    *("n_pairs", "wilcoxon_p", "wilcoxon_p_holm", "wilcoxon_p_bh", "d_z"),
+    *("excess_p", "excess_wilcoxon_p", "excess_cohens_d", "excess_d_ci_low", "excess_d_ci_high"),
+    *("random_significant", "n_undefined", "n_examples", "test_accuracy", "flags"),
+    *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
+    *("length_adjusted_p", "confidence_adjusted_difference", "confidence_adjusted_p"),
+    *("omnibus_p", "friedman_p"),
+)
+
+
+@dataclass(frozen=True)
+class View:
+    """What the table shows where no script changes it.
+
+    Attributes:
+        quantity: of :data:`QUANTITIES`.
+        test: ``crossed``, or of :data:`TESTS`.
+        correction: of :data:`CORRECTIONS`.
+    """
+
+    quantity: str
+    test: str
+    correction: str = "holm"
+
+
+@dataclass(frozen=True)
+class Shown:
+    """One cell as the view shows it: its text, the line below, and its colour's classes."""
+
+    text: str
+    below: str
+    style: str
+
+
+def view_of(study: Study) -> View:
+    """Return the view that says most: verdicts over trainings, of the excess, where there are."""
+    has_excess = any(row["excess_p"] == row["excess_p"] for row in study.rows)
+    quantity = "excess" if has_excess else "score"
+    if any(across["n_seeds"] > 1 for across in study.across.values()):
+        return View(quantity, "crossed")
+    paired = any(row["n_pairs"] for row in study.rows)
+    return View(quantity, "signed_rank" if paired else "mann_whitney")
+
+
+def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, Any]) -> Shown:
+    """Return a cell as a view shows it.
+
+    Args:
+        cell: what its seeds found together.
+        rows: its tests, one a seed.
+        view: what is shown.
+        statistics: settings of the tests.
+    """
+    prefix = QUANTITIES[view.quantity]
+    below = ""
+    if view.test == "crossed":
+        verdict = cell.across.get(prefix + _VERDICTS[view.correction])
+        below, d = (verdict, cell.across[f"{prefix}d"]) if verdict else ("not tested", NAN)
+        strength = min(8, max(2, round(8 * abs(d)))) if below == "different" else 0
+        text = signed(d) if d == d else "–"
+    else:
+        count = _counts(rows, view.quantity, view.test, view.correction, statistics["alpha"])
+        d = _mean_d(rows, prefix)
+        strength = round(8 * count / len(rows))
+        text, below = str(count), f"d = {signed(d)}" if d == d else "undefined"
+        below += " ±" * _has_both_signs(rows, prefix)
+    side = " a" if d > 0 else " b" if d < 0 else ""
+    strong = " strong" if strength and abs(d) >= statistics["threshold"] else ""
+    equal = " eq" if below == "equivalent" else ""
+    return Shown(text, below, f"n s{strength}{side if strength else ''}{strong}{equal}")
+
+
+def _counts(rows: Sequence[Row], quantity: str, test: str, correction: str, alpha: float) -> int:
+    """Return how many seeds are significant."""
+    column = QUANTITIES[quantity] + TESTS[test] + CORRECTIONS[correction]
+    return sum(bool(row[column] <= alpha) for row in rows)
+
+
+def _mean_d(rows: Sequence[Row], prefix: str) -> float:
+    """Return the mean of Cohen's d over all seeds where it is defined."""
+    defined = [row[f"{prefix}cohens_d"] for row in rows]
+    defined = [value for value in defined if value == value]
+    with np.errstate(invalid="ignore"):
+        return float(np.mean(defined)) if defined else NAN
+
+
+def _has_both_signs(rows: Sequence[Row], prefix: str) -> bool:
+    """Return whether some seeds have the opposite sign of others."""
+    return {-1, 1} <= {row[f"{prefix}direction"] for row in rows}
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return cells and tests as columns; the tests of cell i are ``start[i]`` to ``start[i+1]``.
 
-    Cells are numbered through all tables, row by row.
+    Cells are numbered through all tables, row by row. What depends on the quantity, the test and
+    the correction is under ``quantity``, ``quantity.test.correction`` or ``quantity.verdict`` and
+    the like.
     """
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    alpha = study.statistics["alpha"]
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
-            rows, summary = table.tests[key], table.cells[key].summary
+            rows, cell = table.tests[key], table.cells[key]
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
-            cells["combined_p"].append(summary.combined_p)
-            cells["mean_d"].append(summary.mean_d)
-            cells["same_sign"].append(summary.same_sign)
-            for name, column in CORRECTIONS.items():
-                counts = count_seeds(rows, study.statistics["threshold"], column)
-                cells[name].append(
-                    [counts.significant, counts.mean_d, counts.direction, counts.considerable]
-                )
+            for quantity, prefix in QUANTITIES.items():
+                cells[f"{quantity}.mean_d"].append(_mean_d(rows, prefix))
+                cells[f"{quantity}.both_signs"].append(_has_both_signs(rows, prefix))
+                for test, correction in product(TESTS, CORRECTIONS):
+                    count = _counts(rows, quantity, test, correction, alpha)
+                    cells[f"{quantity}.{test}.{correction}"].append(count)
+                for correction, name in _VERDICTS.items():
+                    verdict = cell.across.get(prefix + name)
+                    cells[f"{quantity}.verdict.{correction}"].append(verdict)
+                for name in _ACROSS:
+                    cells[f"{quantity}.{name}"].append(cell.across.get(prefix + name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
     cells["start"].append(len(tests["seed"]))
@@ -79,12 +159,15 @@ def build(context: Context) -> Content:
     study, tables = context.study, context.tables
     metrics = {id: study.metric_facts(id) for id in study.metrics}
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
+    view = view_of(study)
     return Content(
         values={
             "tables": tables,
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(facts.kind for facts in metrics.values())),
+            "view": view,
+            "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
         },
         data={
             **cell_data(study, tables),

@@ -12,10 +12,13 @@ from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.provenance import versions
-from exparity.report.tables import headline_rates, rates_by_metric
+from exparity.report.tables import headlines, rates_by_metric, verdict_counts
+from exparity.stats.dependence import Dependence
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
+_INSEPARABLE, _DEPENDENT = 0.99, 0.3
+"""Cramér's V of label and group from which readers are warned."""
 Parameters = Mapping[str, Any]
 
 
@@ -34,6 +37,34 @@ def collapsed_sentences(study: Study) -> list[str]:
         + "; their rows say nothing about explanations of a working classifier."
         for dataset, models in seeds.items()
     ]
+
+
+def dependence_sentences(study: Study) -> list[str]:
+    """Return a sentence a dataset whose label and group go together, worst first."""
+    sentences = []
+    for dataset, by_split in study.dependence.items():
+        largest = max((d.v for d in by_split.values() if d.v == d.v), default=0.0)
+        if largest < _DEPENDENT:
+            continue
+        numbers = _numbers(by_split)
+        apart = "cannot be told apart" if largest >= _INSEPARABLE else "go together"
+        name = study.display("dataset", dataset)
+        sentences.append(
+            (
+                -largest,
+                f"On {name}, label and group {apart}: Cramér's V is {numbers}. A gap between "
+                f"{' and '.join(study.declared(dataset).groups)} may be one between classes.",
+            )
+        )
+    return [sentence for _, sentence in sorted(sentences)]
+
+
+def _numbers(by_split: Mapping[str, Dependence]) -> str:
+    """Return Cramér's V of each split in words."""
+    values = {split: f"{d.v:.2f}" for split, d in by_split.items()}
+    if len(set(values.values())) == 1:
+        return f"{next(iter(values.values()))} in {' and '.join(values)}"
+    return ", ".join(f"{value} in {split}" for split, value in values.items())
 
 
 def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
@@ -112,9 +143,21 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
+def _totals(context: Context) -> tuple[str, Counter[str]]:
+    """Return the prefix of what the headline judges, and its cells by verdict."""
+    for prefix in ("excess_", ""):
+        counts = Counter[str]()
+        for table in context.tables:
+            counts.update({k: n for k, n in verdict_counts(table, prefix).items() if k})
+        if counts.total():
+            break
+    return prefix, counts
+
+
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
+    of_tests = headlines(study)
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -125,7 +168,17 @@ def build(context: Context) -> Content:
     }
     return Content(
         values={
-            "rates": headline_rates(study),
+            "headlines": of_tests,
+            # Of matched sets the signed rank, which comes second.
+            "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
+            "verdicts": [
+                (table, prefix, verdict_counts(table, prefix))
+                for table in context.tables
+                for prefix in ("excess_", "")
+            ],
+            "dependence": dependence_sentences(study),
+            "cramers_v": {dataset: _numbers(v) for dataset, v in study.dependence.items() if v},
+            "totals": _totals(context),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
             "models": _settings(context, "model", ("history", "predictions"), _of_model),

@@ -24,7 +24,7 @@ def content_of(comparison: Comparison) -> Content | None:
             **{kind: getattr(match.theirs, kind) for kind in IDS},
             "ours": match.ours.mean_d,
             "theirs": match.theirs.mean_d,
-            "flagged": bool(match.ours.flags),
+            "flagged": bool(match.ours.starred),
         }
         for match in comparison.matches
         if match.ours.mean_d is not None and match.theirs.mean_d is not None

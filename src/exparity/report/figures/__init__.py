@@ -127,7 +127,13 @@ def _figure(study: Study, kind: str, title: str, *parts: str, **facts: Any) -> D
 
 def _significance(study: Study) -> tuple[Drawn, Draw]:
     alpha = study.statistics["alpha"]
-    lines = significance_lines(study.rows, study.control_rows, names_of(study), alpha=alpha)
+    lines = significance_lines(
+        study.rows,
+        study.control_rows,
+        names_of(study),
+        alpha=alpha,
+        random_rows=study.random_rows,
+    )
     figure = _figure(study, "significance", "Share of significant tests")
     return figure, lambda width: significance_figure(lines, width, alpha=alpha)
 

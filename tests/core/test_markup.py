@@ -142,9 +142,9 @@ class TestTokens:
 class TestComparison:
     def test_numbers(self):
         rng = np.random.default_rng(1)
-        groups = ["male"] * 30 + ["female"] * 30
-        pairs = [str(i) for i in range(30)] * 2
-        found = compare_groups(rng.normal(size=60) + 1, groups, pairs=pairs)
+        groups = ["male"] * 40 + ["female"] * 40
+        pairs = [str(i) for i in range(40)] * 2
+        found = compare_groups(rng.normal(size=80) + 1, groups, pairs=pairs)
         cells = [t for t in read(found).text if t.strip()]
         assert cells[:4] == ["n", "mean", "standard deviation", "male"]
         assert f"{found.mean_a:.3g}" in cells
@@ -152,7 +152,7 @@ class TestComparison:
         assert f"U = {found.U:,.0f}, p = {found.p:.3f}" in text
         low, high = (f"{x:+.3g}".replace("-", "−") for x in (found.d_ci_low, found.d_ci_high))
         assert f"({low} to {high})" in text
-        assert f"30 matched sets, p = {found.wilcoxon_p:.3f}" in text
+        assert f"40 matched sets, p = {found.wilcoxon_p:.3f}" in text
 
     def test_what_is_undefined_is_said(self):
         found = compare_groups([1.0, 1.0, 1.0, float("nan")], ["a", "a", "b", "b"], ("a", "b"))

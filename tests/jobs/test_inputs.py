@@ -27,7 +27,7 @@ test --scores s --random-scores r --output o : {"statistics": {}} : s r
 test --scores s --random-scores --output o : {"statistics": {}} : s
 bias --data d --predictions p --output o : {} : d p
 control --scores s t --output o : {"controls": {}} : s t
-across-trainings --scores s t --output o : {} : s t
+across-trainings --scores s t --random-scores r --predictions p --output o : {} : s t r p
 correctness --scores s t --predictions p --output o : {} : s t p
 attribution-difference --data d --explanations e f --output o : {} : d e f
 dataset-bias --data d --output o : {} : d

@@ -203,23 +203,34 @@ class TestBrowser:
         page.wait_for_function(
             "document.querySelector('#disparity-shown').textContent == '36 of 36 cells'"
         )
-        for name, label in (("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("raw", "Raw")):
+        cells = embedded["disparity"]["cells"]
+        corrections = (("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("raw", "Raw"))
+        quantities = (("score", "Scores"), ("excess", "Excess over random"))
+        tests = (("mann_whitney", "Mann–Whitney"), ("signed_rank", "Signed rank"))
+        for quantity, label in quantities:
             form.get_by_text(label, exact=True).click()
-            counts = page.locator("td[data-cell] .count").all_inner_texts()
-            assert [int(x) for x in counts] == [
-                cell[0] for cell in embedded["disparity"]["cells"][name]
-            ]
+            for test, label in tests:
+                form.get_by_text(label, exact=True).click()
+                for correction, label in corrections:
+                    form.get_by_text(label, exact=True).click()
+                    counts = page.locator("td[data-cell] .count").all_inner_texts()
+                    assert [int(x) for x in counts] == cells[f"{quantity}.{test}.{correction}"]
+            form.get_by_text("Over trainings", exact=True).click()
+            verdicts = page.locator("td[data-cell] small").all_inner_texts()
+            assert verdicts == [v or "not tested" for v in cells[f"{quantity}.verdict.raw"]]
 
     def test_colour_by_quality_turns_metrics_where_less_is_better(self, open_page, embedded):
         page = open_page()
         cells = embedded["disparity"]["cells"]
-        page.get_by_text("Better quality").click()
-        for i, (metric, (_, _, direction, _)) in enumerate(
-            zip(cells["metric"], cells["raw"], strict=True)
-        ):
-            side = -direction if metric == "sufficiency" else direction
+        for label in ("Better quality", "Scores", "Mann–Whitney", "Raw"):
+            page.locator("#disparity-filters").get_by_text(label, exact=True).click()
+        counts = cells["score.mann_whitney.raw"]
+        for i, (metric, d) in enumerate(zip(cells["metric"], cells["score.mean_d"], strict=True)):
+            side = d * (-1 if metric == "sufficiency" else 1)
             classes = page.locator(f"td[data-cell='{i}']").get_attribute("class").split()
-            assert [c for c in classes if c in "ab"] == [{1: "a", -1: "b"}[side]]
+            expected = ["a" if side > 0 else "b"] if counts[i] else []
+            assert [c for c in classes if c in "ab"] == expected
+        assert any(counts)
 
     def test_a_click_shows_the_tests_of_a_cell(self, open_page, embedded):
         page = open_page()

@@ -186,7 +186,7 @@ class TestExcess:
         }
         found = {name: row[f"excess_{name}"] for name in expected}
         assert found == pytest.approx(expected, rel=1e-9)
-        assert row["excess_d_ci_low"] < row["excess_cohens_d"] < row["excess_d_ci_high"]
+        assert math.isnan(row["excess_d_ci_low"])  # six sets are too few for an interval
 
     def test_what_is_said_of_the_scores_stays(self, row, scored, tmp_path):
         test_cell(scored, None, tmp_path / "w.parquet", statistics={"resamples": 300})

@@ -86,7 +86,7 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
     scores = evaluate(data, explanations, tmp_path / "s.parquet")
     undefined = sum(np.isnan(row["score"]) for row in scores)
     assert 0 < undefined < len(scores)
-    compare_cell(tmp_path / "s.parquet", tmp_path / "t.parquet", statistics={"resamples": 0})
+    compare_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
     assert row["n_undefined"] == undefined
     controls = {"alpha": 0.05, "repeats": 5, "schemes": ["across_rows"]}

@@ -103,12 +103,12 @@ def control_rates(rows: Rows, *, confidence: float = 0.95) -> list[ControlRate]:
         One rate per scheme and test, sorted by both.
     """
     grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in informative(rows):
+    for row in rows:
         grouped[row["scheme"], row["test"]].append(row)
     rates = []
     for scheme, test in sorted(grouped):
-        tested = [row for row in grouped[scheme, test] if row["n_permutations"]]
-        degenerate = len(grouped[scheme, test]) - len(tested)
+        tested = [row for row in informative(grouped[scheme, test]) if row["n_permutations"]]
+        degenerate = sum(not row["n_permutations"] for row in grouped[scheme, test])
         n = sum(row["n_permutations"] for row in tested)
         hits = sum(row["n_significant"] for row in tested)
         ends = exact_interval(hits, n, confidence)

@@ -109,7 +109,7 @@ def significance_figure(
         confidence: coverage of the intervals, in (0, 1).
     """
     lines = [line for block in blocks for line in block]
-    tests = [test for test in TESTS if any(line.real[test].n for line in lines)]
+    tests = [test for test in TESTS if any(line.real[test].n for line in lines)] or [*TESTS][:1]
     if width <= WIDTHS["1col"]:
         tests = tests[:1]
     figure = new_figure(width, 0.155 * (len(lines) + len(blocks) - 1) + 0.85)

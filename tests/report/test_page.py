@@ -200,9 +200,7 @@ class TestBrowser:
         assert visible_cells(page) == 6
         assert page.locator("#disparity-shown").inner_text() == "6 of 36 cells"
         form.get_by_text("Reset").click()
-        page.wait_for_function(
-            "document.querySelector('#disparity-shown').textContent == '36 of 36 cells'"
-        )
+        page.get_by_text("36 of 36 cells").wait_for()
         cells = embedded["disparity"]["cells"]
         corrections = (("holm", "Holm"), ("bh", "Benjamini–Hochberg"), ("raw", "Raw"))
         quantities = (("score", "Scores"), ("excess", "Excess over random"))

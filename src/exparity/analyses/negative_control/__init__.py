@@ -125,11 +125,11 @@ def negative_control_cell(
             f"metric {metric_id}: explains changed texts again, which random scores do not depend "
             "on; leave it out of the negative control"
         )
-    told: dict[str, str | int] = {
+    trained: dict[str, str | int] = {
         "model": model_id or checkpoint.resolve().parent.name,
         "seed": seed,
     }
-    prepared, predicted = read_predicted(data, checkpoint, predictions, told)
+    prepared, predicted = read_predicted(data, checkpoint, predictions, trained)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     check_needs(entry, metric_id, chosen, data, checkpoint)
     precision = "fp32" if entry.facts.needs_gradient else precision
@@ -138,7 +138,7 @@ def negative_control_cell(
         output,
         "random_scores",
         "negative_control",
-        {"dataset": prepared.dataset, **told, "metric": metric_id},
+        {"dataset": prepared.dataset, **trained, "metric": metric_id},
         {
             "use": use,
             "params": complete(metric_options(entry), params, f"metric {metric_id}"),

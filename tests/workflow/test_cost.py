@@ -66,7 +66,7 @@ def test_a_plan_holds(checkout, record_property):
     }  # fmt: skip
     assert used["seconds"].notna().all()
     telling = used[used["work_seconds"].notna()]
-    assert set(telling["stage"]) == {"finetune", "explain", "evaluate"}
+    assert set(telling["stage"]) == {"finetune", "explain", "evaluate", "negative_control"}
     assert (telling["seconds"] >= telling["work_seconds"]).all()
     ratio = planned["total"]["cpu_seconds"] / used["cpu_seconds"].sum()
     record_property("ratio", float(ratio))  # pytest-xdist sends plain numbers only

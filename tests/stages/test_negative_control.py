@@ -22,7 +22,7 @@ from exparity.metrics import evaluate_keyed
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.test import NO_EXCESS, test_cell
-from exparity.stats.excess import excess
+from exparity.stats.excess import excess, mean_by_example
 
 DRAWS = 3
 METRICS = {
@@ -227,10 +227,11 @@ def test_undefined_and_unknown_examples():
     scores, keys = np.array([1.0, np.nan, 3.0]), ["a", "b", "c"]
     random = {"a": [0.5, 0.25], "b": [0.0, 0.0], "c": [1.0, np.nan]}
     drawn = [(key, value) for key in "cab" for value in random[key]]
-    over = excess(keys, scores, *map(list, zip(*drawn, strict=True)))
+    means = mean_by_example(*map(list, zip(*drawn, strict=True)))
+    over = excess(keys, scores, means)
     np.testing.assert_array_equal(over, [0.625, np.nan, np.nan])
     with pytest.raises(InputError, match="example 'd' has no score of a random explanation"):
-        excess(["a", "d"], scores[:2], *map(list, zip(*drawn, strict=True)))
+        excess(["a", "d"], scores[:2], means)
 
 
 @pytest.mark.reference

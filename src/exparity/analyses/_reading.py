@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -72,6 +72,30 @@ def read_compared(
             raise InputError(f"{path}: holds {cell[2]} of {cell[1]}, as {first[cell]} does")
         first[cell] = path
         yield path, table, metadata
+
+
+def predicted_examples(
+    table: pa.Table, path: Path, known: Container[str], predictions: Path
+) -> list[str]:
+    """Return the examples of a scores artefact, each of which was predicted.
+
+    Args:
+        table: its rows.
+        path: where it is.
+        known: examples that have a prediction.
+        predictions: where these are.
+
+    Raises:
+        InputError: one has none.
+    """
+    examples: list[str] = table.column("example_id").to_pylist()
+    missing = [example for example in examples if example not in known]
+    if missing:
+        raise InputError(
+            f"{predictions}: has no prediction for example '{min(missing)}' of {path}; run "
+            "finetune again on this data"
+        )
+    return examples
 
 
 def _text(facts: Mapping[str, Any]) -> str:

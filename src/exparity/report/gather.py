@@ -20,13 +20,12 @@ from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.report.reading import read_analysis
 from exparity.stats.dependence import Dependence, dependence_by_split
 from exparity.stats.informative import flagged, informative
-from exparity.stats.multiplicity import adjust
+from exparity.stats.multiplicity import CELL_IDS, adjust
 from exparity.stats.significance import ControlRate, control_rates
 from exparity.stats.verdicts import judge
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
-_CELL = ("dataset", "model", "method", "metric", "group_a", "group_b")
 _DRAWN = ("dataset", "model", "seed", "metric", "group_a", "group_b")
 _OF_CELL = [
     prefix + name for prefix in ("", "excess_") for name in ("verdict", "minimal_detectable_effect")
@@ -194,14 +193,14 @@ def _across(
     """Read what all trainings of a cell say together, and judge it over the cells of a family."""
     statistics = options["statistics"]
     rows = read_analysis(results, options, "across_trainings")
-    silent = {tuple(row[id] for id in _CELL) for row in tests} - {
-        tuple(row[id] for id in _CELL) for row in informative(tests)
+    silent = {tuple(row[id] for id in CELL_IDS) for row in tests} - {
+        tuple(row[id] for id in CELL_IDS) for row in informative(tests)
     }
     for row in rows:  # where no training says anything, neither do all together
-        row["flags"] += ["constant"] * (tuple(row[id] for id in _CELL) in silent)
+        row["flags"] += ["constant"] * (tuple(row[id] for id in CELL_IDS) in silent)
     settings = {"family": statistics["family"], "alpha": statistics["alpha"]}
     judged = judge(judge(rows, **settings), **settings, prefix="excess_")
-    return {tuple(row[id] for id in _CELL): row for row in judged}
+    return {tuple(row[id] for id in CELL_IDS): row for row in judged}
 
 
 def _complete_from_controls(
@@ -218,17 +217,17 @@ def _complete_from_controls(
     for row in tests:
         hits = draws[tuple(row[id] for id in _DRAWN)]
         row["random_significant"] = sum(hits) / len(hits) if hits else float("nan")
-        of_cell = across.get(tuple(row[id] for id in _CELL), {})
+        of_cell = across.get(tuple(row[id] for id in CELL_IDS), {})
         for name in _OF_CELL:
             row[name] = of_cell.get(name)
 
 
 def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> None:
     """Add to each test the gap at equal class, length and confidence."""
-    known = {(*(row[id] for id in (*_CELL, "seed")), row["adjustment"]): row for row in gaps}
+    known = {(*(row[id] for id in (*CELL_IDS, "seed")), row["adjustment"]): row for row in gaps}
     for row in tests:
         for adjustment in ("class", "length", "confidence"):
-            gap = known.get((*(row[id] for id in (*_CELL, "seed")), adjustment), {})
+            gap = known.get((*(row[id] for id in (*CELL_IDS, "seed")), adjustment), {})
             row[f"{adjustment}_adjusted_difference"] = gap.get("estimate", float("nan"))
             row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
 

@@ -17,6 +17,7 @@ from exparity.report.gather import Study
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
+from exparity.stats.verdicts import VERDICTS
 
 Row = Mapping[str, Any]
 CellKey = tuple[str, str, str]
@@ -140,30 +141,16 @@ def tables_of(
     known = across or {}
     tables = []
     for (dataset, group_a, group_b), of_table in by_table(rows).items():
+        tests = by_cell(of_table)
         cells = {
             cell: cell_of_seeds(of_cell, threshold, known.get((dataset, *cell, group_a, group_b)))
-            for cell, of_cell in by_cell(of_table).items()
+            for cell, of_cell in tests.items()
         }
-        tables.append(_table(dataset, group_a, group_b, of_table, cells))
+        models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*tests, strict=True))
+        tables.append(
+            Table(dataset, group_a, group_b, models, methods, metrics, cells=cells, tests=tests)
+        )
     return tables
-
-
-def _table(
-    dataset: str, group_a: str, group_b: str, rows: Sequence[Row], cells: Mapping[CellKey, Cell]
-) -> Table:
-    models, methods, metrics = (
-        list(dict.fromkeys(row[kind] for row in rows)) for kind in ("model", "method", "metric")
-    )
-    return Table(
-        dataset=dataset,
-        group_a=group_a,
-        group_b=group_b,
-        models=models,
-        methods=methods,
-        metrics=metrics,
-        cells=cells,
-        tests=by_cell(rows),
-    )
 
 
 def cell_of_seeds(rows: Sequence[Row], threshold: float, across: Row | None = None) -> Cell:
@@ -194,8 +181,8 @@ def verdict_counts(table: Table, prefix: str = "") -> dict[str, int]:
         How many are ``different``, ``equivalent`` and ``undecided``, and how many have no verdict,
         under ``""``.
     """
-    verdicts = Counter(cell.across.get(f"{prefix}verdict") or "" for cell in table.cells.values())
-    return {name: verdicts[name] for name in ("different", "equivalent", "undecided", "")}
+    counts = Counter(cell.across.get(f"{prefix}verdict") or "" for cell in table.cells.values())
+    return {name: counts[name] for name in (*VERDICTS, "")}
 
 
 def disparity_tables(study: Study) -> list[Table]:

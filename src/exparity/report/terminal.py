@@ -12,8 +12,10 @@ from exparity.core.escaping import visible
 from exparity.core.formats import percent, signed
 from exparity.interface import ARROWS
 from exparity.report.tables import by_cell, by_table
+from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import SeedCounts, count_seeds
 from exparity.stats.significance import control_rates, headline_shares
+from exparity.stats.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -143,15 +145,11 @@ def _verdicts(selection: Selection) -> Iterator[RenderableType]:
     """Yield how many cells have each verdict over all trainings, by Holm."""
     if not selection.rows or "verdict" not in selection.rows[0]:
         return
-    cells = {
-        tuple(row[id] for id in ("dataset", "model", "method", "metric", "group_a", "group_b")): row
-        for row in selection.rows
-    }
+    cells = {tuple(row[id] for id in CELL_IDS): row for row in selection.rows}
     for column, name in (("excess_verdict", "excess over random"), ("verdict", "scores")):
         counts = Counter(row[column] for row in cells.values() if row[column])
         if counts:
-            order = ("different", "equivalent", "undecided")
-            said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in order)
+            said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
             yield _text(f"over all trainings, {name}: {said} of {counts.total()} cells")
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from exparity.core.errors import InputError
 from exparity.interface import FloatArray
 from exparity.stages.cell import read_scores
-from exparity.stats.excess import excess
+from exparity.stats.excess import excess, mean_by_example
 
 SCORED_ALIKE = ("use", "params", "precision")
 """Parameters of the metric that scores must share with those of random explanations."""
@@ -26,13 +26,13 @@ class RandomScores:
         path: the file.
         ids: dataset, model, seed and metric.
         parameters: how it was made.
-        table: its rows.
+        means: mean score of each example's random explanations; a file serves every method.
     """
 
     path: Path
     ids: Mapping[str, Any]
     parameters: Mapping[str, Any]
-    table: pa.Table
+    means: Mapping[str, float]
 
     @classmethod
     def read(cls, path: Path) -> RandomScores:
@@ -42,7 +42,9 @@ class RandomScores:
             InputError: the file does not hold the scores that were written.
         """
         table, metadata = read_scores(path, "random_scores")
-        return cls(path, metadata["wildcards"], metadata["parameters"], table)
+        keys, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
+        means = mean_by_example(keys, scores)
+        return cls(path, metadata["wildcards"], metadata["parameters"], means)
 
     def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a scores artefact was made by the same metric with the same options."""
@@ -59,11 +61,7 @@ class RandomScores:
             InputError: an example has no random score.
         """
         try:
-            return excess(
-                table.column("example_id").to_pylist(),
-                table.column("score").to_numpy(),
-                self.table.column("example_id").to_pylist(),
-                self.table.column("score").to_numpy(),
-            )
+            keys, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
+            return excess(keys, scores, self.means)
         except InputError as error:
             raise InputError(f"{self.path}: {error}; make it again") from None

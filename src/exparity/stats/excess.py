@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,19 +10,28 @@ from exparity.core.errors import InputError
 from exparity.interface import FloatArray
 
 
-def excess(
-    keys: Sequence[str],
-    scores: FloatArray,
-    random_keys: Sequence[str],
-    random_scores: FloatArray,
-) -> FloatArray:
+def mean_by_example(keys: Sequence[str], scores: FloatArray) -> dict[str, float]:
+    """Return the mean score of each example's random explanations.
+
+    Args:
+        keys: (m,) example of each score, in any order.
+        scores: (m,) scores of random explanations, some of each example.
+
+    Returns:
+        A mean in the metric's unit for each example; NaN where a score of it is.
+    """
+    examples, owners = np.unique(np.asarray(keys, dtype=str), return_inverse=True)
+    means = np.bincount(owners, weights=scores) / np.bincount(owners)
+    return dict(zip(examples.tolist(), means.tolist(), strict=True))
+
+
+def excess(keys: Sequence[str], scores: FloatArray, random: Mapping[str, float]) -> FloatArray:
     """Return each score minus the mean score of the same text's random explanations.
 
     Args:
         keys: (n,) example of each score.
         scores: (n,) scores; NaN where undefined.
-        random_keys: (m,) example of each random score, in any order.
-        random_scores: (m,) scores of random explanations, some of each example.
+        random: what :func:`mean_by_example` returned.
 
     Returns:
         (n,) in the metric's unit; NaN where a score or a random one is.
@@ -30,11 +39,8 @@ def excess(
     Raises:
         InputError: an example has no random score.
     """
-    examples, owners = np.unique(np.asarray(random_keys, dtype=str), return_inverse=True)
-    means = np.bincount(owners, weights=random_scores) / np.bincount(owners)
-    mean_of = dict(zip(examples.tolist(), means.tolist(), strict=True))
-    missing = set(keys) - mean_of.keys()
+    missing = set(keys) - random.keys()
     if missing:
         raise InputError(f"example '{min(missing)}' has no score of a random explanation")
-    over: FloatArray = scores - np.array([mean_of[key] for key in keys], dtype=np.float64)
+    over: FloatArray = scores - np.array([random[key] for key in keys], dtype=np.float64)
     return over

@@ -12,6 +12,8 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.interface import FloatArray, IntArray
 from exparity.stats.informative import is_informative
 
+CELL_IDS = ("dataset", "model", "method", "metric", "group_a", "group_b")
+"""What the tests of one cell, which differ in the seed, agree in."""
 FAMILY_IDS = ("dataset", "model", "seed", "method", "metric", "group_a", "group_b")
 
 

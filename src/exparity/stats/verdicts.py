@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -11,6 +11,7 @@ from exparity.stats.multiplicity import benjamini_hochberg, families, holm
 from exparity.stats.power import DETECTED, minimal_detectable_effect
 
 Verdict = Literal["different", "equivalent", "undecided"]
+VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 _SILENT: Mapping[str, Any] = {
     **dict.fromkeys(("p_holm", "p_bh", "equivalence_p_holm", "equivalence_p_bh"), float("nan")),
     **dict.fromkeys(("verdict", "verdict_bh", "verdict_uncorrected")),

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import read_all
+from exparity.analyses._reading import predicted_examples, read_all
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
@@ -79,13 +79,7 @@ def adjusted_gaps_cell(
     facts: dict[str, Any] = {}
     for path, table, metadata in read_all("adjusted_gaps", "scores", scores, (predictions, ids)):
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
-        examples = table.column("example_id").to_pylist()
-        missing = set(examples) - positions.keys()
-        if missing:
-            raise InputError(
-                f"{predictions}: has no prediction for example '{min(missing)}' of {path}; run "
-                "finetune again on this data"
-            )
+        examples = predicted_examples(table, path, positions, predictions)
         places = [positions[example] for example in examples]
         gaps = adjusted_gaps(
             table.column("score").to_numpy(),

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import read_all
+from exparity.analyses._reading import predicted_examples, read_all
 from exparity.analyses.correctness.section import findings
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
@@ -145,13 +145,7 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) 
     facts: dict[str, Any] = {}
     for path, table, metadata in read_all("correctness", "scores", scores, (predictions, ids)):
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
-        examples = table.column("example_id").to_pylist()
-        missing = set(examples) - right.keys()
-        if missing:
-            raise InputError(
-                f"{predictions}: has no prediction for example '{min(missing)}' of {path}; run "
-                "finetune again on this data"
-            )
+        examples = predicted_examples(table, path, right, predictions)
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
         parts = performance(
             table.column("score").to_numpy(),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.provenance import versions
-from exparity.report.tables import headlines, rates_by_metric, verdict_counts
+from exparity.report.tables import Table, headlines, rates_by_metric, verdict_counts
 from exparity.stats.dependence import Dependence
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
@@ -143,21 +143,24 @@ def _text(value: Any) -> str:
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 
-def _totals(context: Context) -> tuple[str, Counter[str]]:
+def _totals(verdicts: Sequence[tuple[Table, str, Mapping[str, int]]]) -> tuple[str, Counter[str]]:
     """Return the prefix of what the headline judges, and its cells by verdict."""
-    for prefix in ("excess_", ""):
-        counts = Counter[str]()
-        for table in context.tables:
-            counts.update({k: n for k, n in verdict_counts(table, prefix).items() if k})
-        if counts.total():
-            break
-    return prefix, counts
+    totals = {"excess_": Counter[str](), "": Counter[str]()}
+    for _, prefix, counts in verdicts:
+        totals[prefix].update({verdict: n for verdict, n in counts.items() if verdict})
+    prefix = "excess_" if totals["excess_"].total() else ""
+    return prefix, totals[prefix]
 
 
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
     of_tests = headlines(study)
+    verdicts = [
+        (table, prefix, verdict_counts(table, prefix))
+        for table in context.tables
+        for prefix in ("excess_", "")
+    ]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -171,14 +174,10 @@ def build(context: Context) -> Content:
             "headlines": of_tests,
             # Of matched sets the signed rank, which comes second.
             "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
-            "verdicts": [
-                (table, prefix, verdict_counts(table, prefix))
-                for table in context.tables
-                for prefix in ("excess_", "")
-            ],
+            "verdicts": verdicts,
             "dependence": dependence_sentences(study),
             "cramers_v": {dataset: _numbers(v) for dataset, v in study.dependence.items() if v},
-            "totals": _totals(context),
+            "totals": _totals(verdicts),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
             "models": _settings(context, "model", ("history", "predictions"), _of_model),

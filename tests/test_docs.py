@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -35,6 +36,54 @@ def test_every_column_is_documented(repository):
     for artefact in artefacts():
         for name in schema_of(artefact).names:
             assert f"`{name}`" in text, f"docs/artefacts.md: {artefact} lacks `{name}`"
+
+
+def test_the_docs_quote_the_default_experiment(repository):
+    """What ``python tests/demo_figures.py results`` kept of it; remake it when the docs differ."""
+    kept = json.loads((repository / "tests" / "demo_figures.json").read_text())
+    text = {
+        name: " ".join((repository / name).read_text().replace("\n> ", "\n").split())
+        for name in ("README.md", "docs/quickstart.md", "docs/reading.md", "docs/statistics.md")
+    }
+    excess, *shares = kept["headline"]
+    ranked = next(line for line in shares if line.startswith("Signed rank, matched sets"))
+    n, rate, random, permuted = re.search(
+        r"of (\d+) +([\d.]+) %.* to [\d.]+ % +([\d.]+) % +([\d.]+) %", ranked
+    ).groups()
+    tests = next(line for line in shares if line.startswith("Mann–Whitney U"))
+    unranked = tests.split()[-2]
+    different, equivalent, undecided, cells = re.findall(r"\d+", excess)
+    pairs, bios = (kept["random"][dataset] for dataset in ("pairs_all", "bios"))
+    assert pairs["sufficiency"] == 1  # "in all"
+    low, high = (round(100 * end(bios.values())) for end in (min, max))
+    by_pairs = f"differ in {round(100 * pairs['comprehensiveness'])} %"
+    mean_d = f"|d| of about {kept['detectable']['pairs_all']:.1f}"
+    quickstart = (repository / "docs" / "quickstart.md").read_text()
+    for line in kept["cell"]:
+        assert f"\n{line}\n" in quickstart
+    for line in kept["log"]:
+        assert f" INFO {line}\n" in quickstart
+    for page, *phrases in (
+        ("README.md", f"in {float(rate):.0f} % of the", f"{float(random):.0f} % with random"),
+        (
+            "docs/quickstart.md",
+            f"in **{different}** of {cells} cells",
+            f"equivalent in **{equivalent}**; in {undecided} ",
+            f"in **{rate} %** of {n} comparisons",
+            f"in **{random} %**",
+            by_pairs,
+            f"in {low} to {high} % by every metric",
+            mean_d,
+        ),
+        ("docs/reading.md", by_pairs, f"in {low} to {high} % by every metric"),
+        (
+            "docs/statistics.md",
+            f"its rate is {unranked} % in all",
+            f"The signed-rank test stays at {permuted} % in all",
+        ),
+    ):
+        for phrase in phrases:
+            assert phrase in text[page], f"{page} does not say '{phrase}'"
 
 
 def test_every_config_key_is_explained(repository):

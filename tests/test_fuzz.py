@@ -245,7 +245,7 @@ CALLS = {
     },
     **keywords(
         compare_groups,
-        "values groups order pairs alpha threshold ddof confidence resamples seed",
+        "values groups order pairs alpha threshold ddof confidence resamples",
         values=SCORES,
         groups=GROUPS,
     ),

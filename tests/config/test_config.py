@@ -194,7 +194,6 @@ class TestSchema:
 
     def test_the_schema_and_the_statistics_agree(self):
         options = options_of(compare_groups)
-        del options["seed"]
         described = dict(SCHEMA["$defs"]["statistics"]["properties"])
         del described["family"]  # of the report
         assert {n: s["default"] for n, s in described.items()} == {

@@ -156,7 +156,7 @@ class TestDegenerate:
 
     def test_two_constants_have_no_variance(self):
         found = compare_groups([1.0] * 3 + [2.0] * 3, ["male"] * 3 + ["female"] * 3)
-        assert found.flags == ["no_variance"]
+        assert found.flags == ["no_variance", "cannot_pass"]
         assert found.cohens_d == -math.inf
         assert found.considerable
         assert math.isnan(found.d_ci_low)
@@ -195,7 +195,19 @@ class TestDegenerate:
     def test_no_resamples_no_interval(self):
         found = compare_groups([1.0, 2, 3, 5], ["male"] * 2 + ["female"] * 2, resamples=0)
         assert math.isnan(found.d_ci_low)
-        assert found.flags == []
+        assert "interval_none" not in found.flags
+
+    @pytest.mark.parametrize("sets", [0, 5, 6])
+    @pytest.mark.parametrize(("n_a", "n_b"), [(3, 3), (2, 6), (4, 4), (5, 6), (6, 6)])
+    def test_samples_that_cannot_be_significant_are_flagged(self, n_a, n_b, sets):
+        """Scores as far apart as can be are significant if any are."""
+        sets = min(sets, n_a, n_b)
+        groups = ["male"] * n_a + ["female"] * n_b
+        pairs = [f"{i}" if i < sets else None for n in (n_a, n_b) for i in range(n)]
+        scores = [*np.arange(n_a), *np.arange(n_b) * 1.5 + 100]
+        found = compare_groups(scores, groups, pairs=pairs)
+        p = found.wilcoxon_p if sets > 1 else found.p
+        assert ("cannot_pass" in found.flags) == (p > 0.05)
 
     def test_a_pair_with_an_undefined_value_is_not_a_pair(self):
         values = [1.0, 2.0, math.nan, 5.0, 3.0, 9.0]

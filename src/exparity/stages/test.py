@@ -14,7 +14,6 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
-from exparity.core.seeding import derive_seed
 from exparity.interface import FloatArray
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
@@ -52,15 +51,13 @@ def test_cell(
     """
     start = time.monotonic()
     options = options_of(compare_groups)
-    del options["seed"]  # follows from the cell
     statistics = complete(options, statistics, "statistics")
     table, metadata = read_scores(scores)
     groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
     order, ids = metadata["groups"], metadata["wildcards"]
-    seed = derive_seed(int(ids["seed"]), "test", *map(str, ids.values()))
 
     def compare(values: FloatArray) -> list[GroupComparison]:
-        return compare_all(values, groups, order, sets, seed=seed, **statistics)
+        return compare_all(values, groups, order, sets, **statistics)
 
     rows = [asdict(pair) for pair in compare(table.column("score").to_numpy())]
     over: Sequence[Mapping[str, Any]] = [NO_EXCESS] * len(rows)

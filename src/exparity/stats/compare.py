@@ -17,6 +17,7 @@ from exparity.interface import FloatArray, IntArray
 from exparity.stats.bootstrap import Interval
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.jackknife import interval_of_d
+from exparity.stats.power import smallest_p
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
     TwoGroups,
@@ -117,7 +118,6 @@ def compare_groups(
     ddof: int = 1,
     confidence: float = 0.95,
     resamples: int = 2000,
-    seed: int = 0,
 ) -> GroupComparison:
     """Compare a metric's values between two groups.
 
@@ -132,8 +132,7 @@ def compare_groups(
         threshold: |d| from which an effect is considerable.
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
-        resamples: 0 leaves the interval of d out; else without effect on it.
-        seed: without effect; the interval of d has no random draws.
+        resamples: 0 leaves the interval of d out; other numbers make no difference to it.
 
     Returns:
         The comparison. Degenerate input (no or one value in a group, constant values) gives a row
@@ -161,6 +160,10 @@ def compare_groups(
     d = float(cohens_d(a, b, ddof=ddof))
     flags += ["constant"] if np.ptp(scores) == 0 else []
     flags += ["no_variance"] if np.isinf(d) else []
+    paired = _paired(scores, codes, sets)
+    n_sets = paired["n_pairs"] if "wilcoxon_p" in paired else 0
+    if smallest_p(len(a), len(b), n_sets) > alpha and "constant" not in flags:
+        flags.append("cannot_pass")
     interval: Interval = (NAN, NAN, ())
     if resamples and np.isfinite(d):
         interval = interval_of_d(scores, codes == 0, sets, ddof=ddof, confidence=confidence)
@@ -176,7 +179,7 @@ def compare_groups(
         considerable=abs(d) >= threshold,
         rank_biserial=rank_biserial(u, len(a), len(b)),
         flags=[*flags, *how_found],
-        **_paired(scores, codes, sets),
+        **paired,
     )
 
 
@@ -192,7 +195,6 @@ def compare_all(
     ddof: int = 1,
     confidence: float = 0.95,
     resamples: int = 2000,
-    seed: int = 0,
 ) -> list[GroupComparison]:
     """Compare a metric's values between every two of several groups, and between all at once.
 
@@ -206,7 +208,6 @@ def compare_all(
         ddof: degrees of freedom taken off in the variances of d.
         confidence: coverage of the interval of d.
         resamples: see :func:`compare_groups`.
-        seed: see :func:`compare_groups`.
 
     Returns:
         One comparison per pair of groups, in the order of ``order``. Each carries the tests over
@@ -234,7 +235,6 @@ def compare_all(
             ddof=ddof,
             confidence=confidence,
             resamples=resamples,
-            seed=seed,
         )
         comparisons.append(replace(comparison, **at_once))
     return comparisons

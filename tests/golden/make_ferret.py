@@ -36,6 +36,7 @@ from ferret import (
     IntegratedGradientExplainer,
     LIMEExplainer,
     SHAPExplainer,
+    TauLOO_Evaluation,
 )
 from ferret.benchmark import lp_normalize
 from lime.lime_text import LimeTextExplainer
@@ -127,6 +128,7 @@ def explain(
         for metric, kind in (
             ("comprehensiveness", AOPC_Comprehensiveness_Evaluation),
             ("sufficiency", AOPC_Sufficiency_Evaluation),
+            ("loo_correlation", TauLOO_Evaluation),
         ):
             value = kind(model, tokenizer).compute_evaluation(normalised, target).score
             methods[key][metric] = float(value)

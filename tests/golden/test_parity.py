@@ -187,7 +187,7 @@ def _rank(one, other):
     return spearmanr(one, other).statistic
 
 
-@pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency"])
+@pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency", "loo_correlation"])
 @pytest.mark.parametrize("method", ALL_METHODS)
 def test_faithfulness_of_the_same_scores(method, metric, classifier, encodings, rows):
     explanations = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -329,3 +330,46 @@ def test_removing_every_token_leaves_the_frame(classifiers):
         [encoding.token_ids, encoding.token_ids[encoding.special_mask]]
     )[:, 1]
     assert found == pytest.approx(full - empty)
+
+
+# Correlation with leave-one-out
+
+
+def naive_tau_b(one, other):
+    """Kendall's τ_b by its definition over pairs."""
+    pairs = [(i, j) for i in range(len(one)) for j in range(i)]
+    signs = [(np.sign(one[i] - one[j]), np.sign(other[i] - other[j])) for i, j in pairs]
+    untied = [sum(bool(sign[k]) for sign in signs) for k in (0, 1)]
+    if not all(untied):
+        return math.nan
+    return sum(a * b for a, b in signs) / math.sqrt(untied[0] * untied[1])
+
+
+@pytest.mark.parametrize("method", ["gradient_x_input", "uniform_random"])
+def test_loo_correlation_equals_the_loop(classifier, sentences, method):
+    texts = [*sentences[:5], "girl"]
+    explanations = exparity.explain(classifier, texts, [0, 1] * 3, method)
+    found = exparity.evaluate(classifier, explanations, "loo_correlation")
+    for one, value_of_text in zip(explanations, found, strict=True):
+        places = np.flatnonzero(one.content_mask)
+        falls = [
+            classifier.probabilities([one.token_ids])[0, one.target]
+            - classifier.probabilities([np.delete(one.token_ids, place)])[0, one.target]
+            for place in places
+        ]
+        expected = naive_tau_b(one.scores[places], np.round(falls, 12))
+        np.testing.assert_allclose(value_of_text, expected, atol=1e-9)
+
+
+def test_occlusion_agrees_wholly_with_leaving_one_out(classifier, sentences):
+    explanations = exparity.explain(classifier, sentences[:4], [1] * 4, "occlusion")
+    upside_down = [replace(e, scores=-e.scores) for e in explanations]
+    for ordered, expected in ((explanations, 1.0), (upside_down, -1.0)):
+        values = exparity.evaluate(classifier, ordered, "loo_correlation")
+        np.testing.assert_allclose(values, expected, atol=0.02)
+
+
+def test_loo_correlation_is_undefined_without_an_order(classifier, sentences):
+    (one,) = exparity.explain(classifier, sentences[:1], [1], "gradient")
+    equal = replace(one, scores=np.ones(len(one)))
+    assert math.isnan(exparity.evaluate(classifier, [equal], "loo_correlation")[0])

@@ -95,3 +95,45 @@ class MaskedTexts:
         probabilities = self.probabilities(owners, [mask for own in masks for mask in own])
         values = probabilities[np.arange(len(owners)), targets[owners]]
         return np.split(values, np.cumsum(counts)[:-1])
+
+
+def kept_target_probabilities(
+    classifier: Classifier,
+    rows: Sequence[torch.Tensor],
+    masks: Sequence[BoolArray],
+    targets: IntArray,
+) -> list[FloatArray]:
+    """Ask the model about texts from which tokens are removed, so that the rest moves together.
+
+    Rows of embeddings are removed, never ids: they may have been moved. Equal masks run once.
+
+    Args:
+        classifier: the model.
+        rows: (t, h) embeddings of each text.
+        masks: (m, t) True for tokens that stay, for each text; a row without any leaves the empty
+            text.
+        targets: (n,) class of each text.
+
+    Returns:
+        (m,) probabilities of each text's target, in [0, 1].
+    """
+    from torch.nn.utils.rnn import pad_sequence
+
+    nothing = classifier.embed(classifier.empty_ids)
+    unique = [np.unique(own, axis=0, return_inverse=True) for own in masks]
+    counts = [len(kept) for kept, _ in unique]
+    owners = np.repeat(np.arange(len(rows)), counts)
+    flat = [mask for kept, _ in unique for mask in kept]
+
+    def left(position: int) -> torch.Tensor:
+        mask = flat[position]
+        return rows[owners[position]][mask] if mask.any() else nothing
+
+    def build(positions: list[int], width: int) -> torch.Tensor:
+        return pad_sequence([left(position) for position in positions], batch_first=True)
+
+    lengths = [int(mask.sum()) or len(nothing) for mask in flat]
+    probabilities = classifier.forward(lengths, build)
+    chosen = probabilities[np.arange(len(owners)), targets[owners]]
+    values = np.split(chosen, np.cumsum(counts)[:-1])
+    return [own[inverse] for own, (_, inverse) in zip(values, unique, strict=True)]

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from exparity.core.seeding import generator
 from exparity.interface import (
     SPECIAL_WORD,
-    BoolArray,
     Encoding,
     FloatArray,
     IntArray,
@@ -21,9 +18,6 @@ from exparity.interface import (
 from exparity.methods import MethodBatch, method
 from exparity.methods._lime import Samples, Sampling, draw_masks, fit, smooth
 from exparity.methods._words import spread
-
-if TYPE_CHECKING:
-    import torch
 
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
@@ -131,6 +125,8 @@ def lime_words(
     Returns:
         (t,) signed scores for each text, in probability; special tokens score 0.
     """
+    from exparity.engine.masking import kept_target_probabilities
+
     bags = [bag_of_words(encoding) for encoding in batch.encodings]
     drawn = [
         draw_masks(1 + int(bag.max()), num_samples, batch.generator(row), sampling)
@@ -141,9 +137,8 @@ def lime_words(
         for bag, features in zip(bags, drawn, strict=True)
     ]
     scores = []
-    for encoding, bag, features, values in zip(
-        batch.encodings, bags, drawn, _left_probabilities(batch, masks), strict=True
-    ):
+    kept = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
+    for encoding, bag, features, values in zip(batch.encodings, bags, drawn, kept, strict=True):
         coefficients = fit(features, values, kernel_width, ridge)
         by_word = {
             int(word): float(coefficients[feature])
@@ -166,31 +161,3 @@ def bag_of_words(encoding: Encoding) -> IntArray:
         tokens = tuple(encoding.token_ids[here].tolist())
         bag[here] = known.setdefault(tokens, len(known))
     return bag
-
-
-def _left_probabilities(batch: MethodBatch, masks: Sequence[BoolArray]) -> list[FloatArray]:
-    """Return (m,) target probabilities of what each text's (m, t) masks leave, in shared batches.
-
-    Rows of embeddings are removed, never ids: they may have been moved. Equal masks run once.
-    """
-    from torch.nn.utils.rnn import pad_sequence
-
-    classifier = batch.classifier
-    nothing = classifier.embed(classifier.empty_ids)
-    unique = [np.unique(own, axis=0, return_inverse=True) for own in masks]
-    counts = [len(kept) for kept, _ in unique]
-    owners = np.repeat(np.arange(len(batch)), counts)
-    flat = [mask for kept, _ in unique for mask in kept]
-
-    def left(position: int) -> torch.Tensor:
-        mask = flat[position]
-        return batch.rows[owners[position]][mask] if mask.any() else nothing
-
-    def build(positions: list[int], width: int) -> torch.Tensor:
-        return pad_sequence([left(position) for position in positions], batch_first=True)
-
-    lengths = [int(mask.sum()) or len(nothing) for mask in flat]
-    probabilities = classifier.forward(lengths, build)
-    targets = probabilities[np.arange(len(owners)), batch.targets[owners]]
-    values = np.split(targets, np.cumsum(counts)[:-1])
-    return [own[inverse] for own, (_, inverse) in zip(values, unique, strict=True)]

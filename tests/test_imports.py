@@ -31,6 +31,7 @@ LAYERS = [
     {"jobs"},
     {"config"},
     {"report"},
+    {"benchmarking"},
     {"costs"},
     {"stages"},
     {"analyses"},

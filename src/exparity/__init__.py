@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from exparity.artefacts.files import read_results
+    from exparity.benchmarking import Benchmark, benchmark
     from exparity.core.errors import ExparityError, InputError
     from exparity.engine.classifier import Classifier, load_classifier
     from exparity.interface import Explanation
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "artefacts.files": ["read_results"],
+    "benchmarking": ["Benchmark", "benchmark"],
     "core.errors": ["ExparityError", "InputError"],
     "engine.classifier": ["Classifier", "load_classifier"],
     "interface": ["Explanation"],
@@ -36,11 +38,13 @@ _HOMES = {
 }
 
 __all__ = [
+    "Benchmark",
     "Classifier",
     "ExparityError",
     "Explanation",
     "GroupComparison",
     "InputError",
+    "benchmark",
     "compare_groups",
     "evaluate",
     "explain",

@@ -22,14 +22,16 @@ def bert(classifiers):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"texts": "Hello"}, "texts must be a list of strings, such as .*, not 'Hello'"),
+        ({"texts": 5}, "texts must be a list of strings, such as .*, not 5"),
         ({"texts": [1]}, "text 0 must be a list of words, not 1"),
         ({"texts": [["a", None]]}, "text 0: a word must be text, not None"),
         ({"texts": ["a \udc80"]}, r"text 0: '\\udc80' has a lone surrogate"),
         ({"targets": [0.5, 1]}, r"targets must be a list of integers, not \[0.5, 1\]"),
         ({"targets": [float("nan"), 1]}, "targets must be a list of integers"),
         ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
-        ({"targets": 1}, "targets must be a list of integers, not 1"),
+        ({"targets": 1.5}, "targets must be a list of integers, not 1.5"),
+        ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
+        ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
         ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
         ({"seed": "0"}, "seed must be an integer, not '0'"),
         ({"classifier": None}, "classifier must come from exparity.load_classifier, not None"),
@@ -43,6 +45,21 @@ def bert(classifiers):
 def test_explain(bert, changed, message):
     with pytest.raises(InputError, match=message):
         explain(**{"classifier": bert, "texts": TEXTS, **changed})
+
+
+def test_one_text_and_targets_by_name(bert):
+    names = bert.class_names
+    assert len(names) == bert.n_classes
+    by_index = explain(bert, TEXTS, [1, 1])
+    for targets in (1, names[1], [names[1], 1], (names[1], names[1])):
+        named = explain(bert, TEXTS, targets)
+        assert [e.target for e in named] == [1, 1]
+        assert np.array_equal(named[0].scores, by_index[0].scores)
+    predicted = explain(bert, TEXTS, "predicted")
+    assert [e.target for e in predicted] == [e.target for e in explain(bert, TEXTS)]
+    (alone,) = explain(bert, TEXTS[0], 1)
+    assert alone.text == TEXTS[0]
+    assert np.array_equal(alone.scores, by_index[0].scores)
 
 
 def test_what_numpy_and_pandas_hold_is_taken(bert):

@@ -48,6 +48,20 @@ def explanation_html(explanation: Explanation) -> str:
     The strongest content token has the full colour: blue for the target, orange against it.
     Special tokens are shown, but not shaded, as metrics leave them out.
     """
+    return notebook_html(
+        Path(__file__).with_name("explanation.html.j2"),
+        explanation=explanation,
+        **shaded_words(explanation),
+    )
+
+
+def shaded_words(explanation: Explanation) -> dict[str, Any]:
+    """Return what ``tokens.html.j2`` shades a text by.
+
+    Returns:
+        ``words``, each a pair of its tokens (text, score, whether special) and whether it is of the
+        rationale; ``limit``, the score of full colour; ``any_against``, whether one is negative.
+    """
     special, rationale = ~explanation.content_mask, explanation.rationale
     assert explanation.word_ids is not None
     word_ids = explanation.word_ids.tolist()
@@ -56,26 +70,27 @@ def explanation_html(explanation: Explanation) -> str:
     # A special token stands alone, and so belongs to a word of its own.
     words = groupby(range(len(tokens)), key=lambda i: (i if word_ids[i] < 0 else -1, word_ids[i]))
     strengths = [abs(score) for _, score, hidden in tokens if not hidden and math.isfinite(score)]
-    return notebook_html(
-        Path(__file__).with_name("explanation.html.j2"),
-        explanation=explanation,
-        words=[
+    return {
+        "words": [
             ([tokens[i] for i in members], rationale is not None and word >= 0 and rationale[word])
             for (_, word), members in words
         ],
-        limit=max(strengths, default=0.0),
-        any_against=(scores[~special] < 0).any(),
-    )
+        "limit": max(strengths, default=0.0),
+        "any_against": (scores[~special] < 0).any(),
+    }
 
 
 def notebook_html(template: Path, **values: Any) -> str:
     """Return a template with values filled in, text among them escaped."""
-    from jinja2 import Environment
+    from jinja2 import Environment, FileSystemLoader
 
-    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    shared = Path(__file__).parent
+    loader = FileSystemLoader([template.parent, shared])
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True, loader=loader)
     environment.filters |= {"number": number_text, "visible": visible}
-    source = template.read_text(encoding="utf-8")
-    return environment.from_string(source).render(values, font="font-family:system-ui,sans-serif")
+    return environment.get_template(template.name).render(
+        values, font="font-family:system-ui,sans-serif"
+    )
 
 
 def number_text(value: float, *, signed: bool = True) -> str:

@@ -86,6 +86,8 @@ class Classifier:
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
         self.n_classes = int(model.config.num_labels or 0)
+        names: dict[Any, str] = dict(model.config.id2label or {})
+        self.class_names = tuple(str(names.get(i, i)) for i in range(self.n_classes))
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.core.calls import array_of, checked, listed, options_by_id
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.options import complete
 from exparity.core.registry import Registry
 from exparity.core.seeding import generator
@@ -31,7 +31,7 @@ from exparity.interface import (
     locked,
 )
 from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
-from exparity.methods._words import Texts
+from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
 
 if TYPE_CHECKING:
@@ -41,6 +41,8 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
+Targets = int | str | Sequence[int | str] | IntArray | None
+"""Classes to explain; see :func:`explain`."""
 METHODS: Registry[MethodFacts] = Registry("method", "exparity.methods", MethodFacts)
 
 
@@ -111,8 +113,8 @@ class MethodBatch:
 @checked
 def explain(
     classifier: Classifier,
-    texts: Sequence[str | Sequence[str]],
-    targets: Sequence[int] | IntArray | None = None,
+    texts: str | Sequence[str | Sequence[str]],
+    targets: Targets = None,
     method: str = "gradient",
     seed: int = 0,
     *,
@@ -123,8 +125,9 @@ def explain(
 
     Args:
         classifier: from :func:`exparity.load_classifier`.
-        texts: strings or lists of words.
-        targets: class index per text; the predicted class if None.
+        texts: strings or lists of words; a single string is one text.
+        targets: index or name of a class for each text, or of one for all; the predicted class if
+            None or ``predicted``.
         method: registered id, such as ``integrated_gradients``.
         seed: seed of methods that draw random numbers.
         training: texts that the classifier was trained on and their class indices, for methods that
@@ -148,8 +151,8 @@ def explain(
 @checked
 def explain_many(
     classifier: Classifier,
-    texts: Sequence[str | Sequence[str]],
-    targets: Sequence[int] | IntArray | None,
+    texts: str | Sequence[str | Sequence[str]],
+    targets: Targets,
     methods: Mapping[str, Mapping[str, Any]],
     seed: int = 0,
     *,
@@ -162,8 +165,8 @@ def explain_many(
 
     Args:
         classifier: from :func:`exparity.load_classifier`.
-        texts: strings or lists of words.
-        targets: class index per text; the predicted class if None.
+        texts: see :func:`explain`.
+        targets: see :func:`explain`.
         methods: options by registered id.
         seed: seed of methods that draw random numbers.
         training: see :func:`explain`.
@@ -177,14 +180,8 @@ def explain_many(
     from exparity.engine.preflight import check_classifier
 
     check_classifier(classifier)
-    encodings = classifier.encode(texts)
-    if targets is None:
-        probabilities = classifier.probabilities([e.token_ids for e in encodings])
-        settled = probabilities.argmax(-1).astype(np.int64)
-    else:
-        settled = array_of(int, targets, "targets")
-    if settled.shape != (len(encodings),):
-        raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
+    encodings = classifier.encode([texts] if isinstance(texts, str) else texts)
+    settled = targets_of(classifier, encodings, targets)
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}
     learnt = None
@@ -199,6 +196,34 @@ def explain_many(
         )
         for id, params in options_by_id(methods, "methods").items()
     }
+
+
+def targets_of(classifier: Classifier, encodings: Sequence[Encoding], targets: Targets) -> IntArray:
+    """Return the (n,) class index to explain of each text.
+
+    Args:
+        classifier: the model.
+        encodings: the texts.
+        targets: see :func:`explain`.
+
+    Raises:
+        InputError: a name that is no class, or another number of targets than of texts.
+    """
+    if targets is None or (isinstance(targets, str) and targets == "predicted"):
+        probabilities = classifier.probabilities([e.token_ids for e in encodings])
+        return np.asarray(probabilities.argmax(-1), dtype=np.int64)
+    if isinstance(targets, str | int | np.integer):
+        targets = [targets] * len(encodings)
+    if isinstance(targets, list | tuple) and any(isinstance(target, str) for target in targets):
+        indices = {name: index for index, name in enumerate(classifier.class_names)}
+        for target in targets:
+            if isinstance(target, str) and target not in indices:
+                raise InputError(f"target '{target}'; {did_you_mean(target, indices)}")
+        targets = [indices[t] if isinstance(t, str) else t for t in targets]
+    settled = array_of(int, targets, "targets")
+    if settled.shape != (len(encodings),):
+        raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
+    return settled
 
 
 def explain_encodings(

@@ -1,0 +1,340 @@
+"""Several explanation methods on a handful of texts, beside one another: :func:`benchmark`."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from exparity.core.calls import checked, listed, options_by_id, shown
+from exparity.core.errors import InputError
+from exparity.core.markup import notebook_html, number_text, shaded_words
+from exparity.core.progress import Progress
+from exparity.interface import ARROWS, Explanation, FloatArray
+from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
+from exparity.metrics import METRICS, evaluate
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exparity.engine.classifier import Classifier
+
+Ids = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
+"""Ids, options by id, or ``all``."""
+PUBLISHED = (
+    *("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input"),
+    *("lime", "shap"),
+)
+"""The methods of ferret (Attanasio et al. 2023) and of Dhaini et al. (2025)."""
+FAITHFULNESS = ("comprehensiveness", "sufficiency", "loo_correlation")
+PLAUSIBILITY = ("rationale_auprc", "rationale_token_f1", "rationale_iou")
+_SHOWN_TEXTS = 20
+"""Texts that a notebook shows; a saved page has all of them."""
+
+
+class Benchmark:
+    """Explanations of some texts by several methods, and their scores by several metrics.
+
+    Can be built in stages, ``Benchmark(model, texts).explain("all").evaluate(["gini"])``; a method
+    or metric that is asked for again is computed again.
+
+    Attributes:
+        classifier: the explained model.
+        explanations: one for each text, by method.
+        scores: (n,) values, by (method, metric); NaN where a metric is undefined.
+        seconds: wall time of explaining, by method; what methods share is counted with the first.
+
+    Args:
+        model: see :func:`benchmark`, as for what follows.
+        texts: strings or lists of words.
+        targets: classes to explain.
+        rationales: words that carry the label.
+        training: what the model was trained on.
+        seed: of whatever draws random numbers.
+        device: where to run.
+
+    Raises:
+        InputError: see :func:`benchmark`.
+    """
+
+    def __init__(
+        self,
+        model: Any,
+        texts: str | Sequence[str | Sequence[str]],
+        targets: Targets = "predicted",
+        *,
+        rationales: Sequence[Sequence[int] | None] | None = None,
+        training: tuple[Texts, Sequence[int]] | None = None,
+        seed: int = 0,
+        device: str = "auto",
+    ) -> None:
+        from exparity.engine.sources import classifier_of
+
+        self.classifier: Classifier = classifier_of(model, device)
+        self.explanations: dict[str, list[Explanation]] = {}
+        self.scores: dict[tuple[str, str], FloatArray] = {}
+        self.seconds: dict[str, float] = {}
+        self._encodings = self.classifier.encode([texts] if isinstance(texts, str) else texts)
+        if not self._encodings:
+            raise InputError("texts: there is none to explain")
+        self._targets = targets_of(self.classifier, self._encodings, targets)
+        self._seed = seed
+        self._memo: dict[Any, Any] = {}
+        self._training = None if training is None else Training.of(*training)
+        self._rationales = None
+        if rationales is not None:
+            self._rationales = listed(rationales, "rationales", "marks, those of each text")
+            if len(self._rationales) != len(self._encodings):
+                raise InputError(
+                    f"{len(self._rationales)} rationales for {len(self._encodings)} texts; give "
+                    "one each, or None where it is unknown"
+                )
+
+    def explain(self, methods: Ids = PUBLISHED) -> Benchmark:
+        """Explain the texts with several methods, and return this same benchmark.
+
+        Args:
+            methods: an id, ids, options by id, or ``all`` that can work with what was given.
+        """
+        every = [
+            m for m in METHODS.ids() if self._training or not METHODS.get(m).facts.needs_training
+        ]
+        options = _options(methods, every, "methods")
+        keys = [encoding.text for encoding in self._encodings]
+        with Progress(len(options), "explaining", "methods") as progress:
+            for method, params in options.items():
+                start = time.perf_counter()
+                self.explanations[method] = explain_encodings(
+                    self.classifier,
+                    self._encodings,
+                    self._targets,
+                    keys,
+                    method,
+                    self._seed,
+                    params,
+                    memo=self._memo,
+                    training=self._training,
+                )
+                self.seconds[method] = time.perf_counter() - start
+                self.scores = {key: v for key, v in self.scores.items() if key[0] != method}
+                progress.advance()
+        return self
+
+    def evaluate(self, metrics: Ids | None = None) -> Benchmark:
+        """Score all explanations with several metrics, and return this same benchmark.
+
+        Args:
+            metrics: an id, ids, options by id, or ``all`` that can work with what was given; by
+                default those of ferret: faithfulness, and plausibility where there are rationales.
+        """
+        if not self.explanations:
+            raise InputError("there are no explanations to score yet; call explain() first")
+        has_rationales = self._rationales is not None
+        every = [
+            m for m in METRICS.ids() if has_rationales or METRICS.get(m).facts.needs != "rationale"
+        ]
+        default = (*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ()))
+        options = _options(default if metrics is None else metrics, every, "metrics")
+        pairs = [(method, metric) for method in self.explanations for metric in options]
+        with self.classifier.remembering(), Progress(len(pairs), "scoring", "values") as progress:
+            for method, metric in pairs:
+                self.scores[method, metric] = evaluate(
+                    self.classifier,
+                    self.explanations[method],
+                    metric,
+                    self._seed,
+                    rationales=self._rationales,
+                    **options[metric],
+                )
+                progress.advance()
+        return self
+
+    def table(self) -> pd.DataFrame:
+        """Return the mean of each metric over the texts where it is defined, a row for each method.
+
+        The last column, ``seconds``, is the time that explaining took.
+        """
+        import pandas as pd
+
+        means = {
+            metric: {
+                method: float(np.nanmean(self.scores[method, metric]))
+                if np.isfinite(self.scores.get((method, metric), np.nan)).any()
+                else float("nan")
+                for method in self.explanations
+            }
+            for metric in self._metrics
+        }
+        frame = pd.DataFrame(means, index=pd.Index([*self.explanations], name="method"))
+        return frame.assign(seconds=pd.Series(self.seconds))
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each text, method and metric: ``text``, ids and ``score``."""
+        import pandas as pd
+
+        columns = ["text", "target", "method", "metric", "score"]
+        names = self.classifier.class_names
+        return pd.DataFrame(
+            [
+                (e.text, names[e.target], method, metric, float(score))
+                for (method, metric), values in self.scores.items()
+                for e, score in zip(self.explanations[method], values, strict=True)
+            ],
+            columns=columns,
+        )
+
+    def save(self, path: str | Path) -> None:
+        """Write all of it to a file.
+
+        Args:
+            path: file to write. ``.html`` is what a notebook shows, of all texts; ``.csv`` the
+                scores, a row for each text, method and metric; ``.png`` the attributions as bars,
+                relative to the strongest of each.
+
+        Raises:
+            InputError: another ending, or there are no explanations yet.
+        """
+        path = Path(path)
+        if not self.explanations:
+            raise InputError("there are no explanations to save yet; call explain() first")
+        if path.suffix == ".html":
+            page = self._html(len(self._encodings))
+            path.write_text(f'<!doctype html><meta charset="utf-8">{page}', encoding="utf-8")
+        elif path.suffix == ".csv":
+            self.to_frame().to_csv(path, index=False)
+        elif path.suffix == ".png":
+            from exparity.report.plots import plot_explanation
+
+            of_texts = zip(*self.explanations.values(), strict=True)
+            # Units differ between methods, and one scale would show those of the largest alone.
+            relative = [
+                replace(e, scores=e.scores / (np.abs(e.scores[e.content_mask]).max() or 1.0))
+                for of_text in of_texts
+                for e in of_text
+            ]
+            plot_explanation(relative).savefig(path, dpi=150)
+        else:
+            raise InputError(f"{path}: save a benchmark as .html, .png or .csv")
+
+    def __repr__(self) -> str:
+        methods, metrics = (", ".join(ids) or "none" for ids in (self.explanations, self._metrics))
+        return (
+            f"<Benchmark of {len(self._encodings)} texts; methods: {methods}; metrics: {metrics}>"
+        )
+
+    def _repr_html_(self) -> str:
+        """Return how notebooks show it: token heat maps of all methods, metrics beside them."""
+        return self._html(_SHOWN_TEXTS)
+
+    @property
+    def _metrics(self) -> list[str]:
+        return list(dict.fromkeys(metric for _, metric in self.scores))
+
+    def _html(self, n_texts: int) -> str:
+        names = self.classifier.class_names
+        texts = [
+            {
+                "target": names[self._targets[i]],
+                "methods": [
+                    {
+                        **shaded_words(explanations[i]),
+                        "id": method,
+                        "name": METHODS.get(method).display,
+                    }
+                    for method, explanations in self.explanations.items()
+                ],
+                "values": self._column_cells(i),
+            }
+            for i in range(min(n_texts, len(self._encodings)))
+        ]
+        facts = [METRICS.get(metric) for metric in self._metrics]
+        return notebook_html(
+            Path(__file__).with_name("benchmark.html.j2"),
+            texts=texts,
+            left_out=len(self._encodings) - len(texts),
+            metrics=[f"{entry.display} {ARROWS[entry.facts.direction]}" for entry in facts],
+            means=self._column_cells(slice(None)),
+            seconds=self.seconds,
+        )
+
+    def _column_cells(self, texts: int | slice) -> dict[str, list[tuple[str, bool]]]:
+        """Return each method's values, and whether they are the best of their metric."""
+        cells = defaultdict(list)
+        for metric in self._metrics:
+            sign = 1 if METRICS.get(metric).facts.direction == "higher" else -1
+            values = {}
+            for method in self.explanations:
+                chosen = np.atleast_1d(self.scores.get((method, metric), np.array([np.nan]))[texts])
+                values[method] = (
+                    float(np.nanmean(chosen)) if not np.isnan(chosen).all() else float("nan")
+                )
+            best = max((sign * v for v in values.values() if v == v), default=None)
+            for method, value in values.items():
+                text = "–" if value != value else number_text(value, signed=False)
+                cells[method].append((text, best is not None and sign * value == best))
+        return dict(cells)
+
+
+@checked
+def benchmark(
+    model: Any,
+    texts: str | Sequence[str | Sequence[str]],
+    targets: Any = "predicted",
+    *,
+    methods: Any = PUBLISHED,
+    metrics: Any = None,
+    rationales: Sequence[Sequence[int] | None] | None = None,
+    training: tuple[Texts, Sequence[int]] | None = None,
+    seed: int = 0,
+    device: str = "auto",
+) -> Benchmark:
+    """Explain texts with several methods, and score the explanations with several metrics.
+
+    Args:
+        model: a checkpoint's folder or Hub id, a pair (model, tokenizer) or a text-classification
+            pipeline of transformers, or a classifier from :func:`exparity.load_classifier`.
+        texts: strings or lists of words; a single string is one text.
+        targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
+        methods: an id, ids, options by id, or ``all``; by default those of ferret.
+        metrics: an id, ids, options by id, or ``all``; by default those of ferret: faithfulness,
+            and plausibility where there are rationales.
+        rationales: for each text a 0 or 1 per word, 1 where the word carries the label, or None
+            where unknown.
+        training: texts that the model was trained on and their class indices, for methods that work
+            with them.
+        seed: of methods and metrics that draw random numbers.
+        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+
+    Returns:
+        The explanations, their scores, tables of them, and the seconds that each method took.
+
+    Raises:
+        InputError: the model is none of these, an id or option is unknown, or a text, target or
+            rationale does not fit.
+    """
+    made = Benchmark(
+        model,
+        texts,
+        targets,
+        rationales=rationales,
+        training=training,
+        seed=seed,
+        device=device,
+    )
+    return made.explain(methods).evaluate(metrics)
+
+
+def _options(ids: Any, every: Sequence[str], name: str) -> dict[str, dict[str, Any]]:
+    """Return options by id of what was asked for."""
+    if isinstance(ids, Mapping):
+        return options_by_id(ids, name)
+    asked = every if ids == "all" else [ids] if isinstance(ids, str) else listed(ids, name, "ids")
+    for id in asked:
+        if not isinstance(id, str):
+            raise InputError(f"{name} must be ids, options by id, or 'all', not {shown(ids)}")
+    return {id: {} for id in asked}

@@ -1,0 +1,174 @@
+"""The benchmark of several methods: the numbers of its parts, any form of model, its outputs."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+import exparity
+from exparity import Benchmark, InputError
+from exparity.methods import METHODS
+
+TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
+RATIONALES = [[0, 1, 0, 0], None]
+METHODS_HERE = ["gradient", "gradient_x_input", "occlusion"]
+
+
+@pytest.fixture(scope="module")
+def made(checkpoint):
+    return exparity.benchmark(
+        checkpoint, TEXTS, [0, 1], methods=METHODS_HERE, rationales=RATIONALES, seed=3
+    )
+
+
+@pytest.fixture(scope="module")
+def checkpoint(classifiers, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("benchmark") / "bert"
+    classifiers["bert"].model.save_pretrained(folder)
+    classifiers["bert"].tokenizer.save_pretrained(folder)
+    return folder
+
+
+def test_its_parts_are_those_of_explain_and_evaluate(made, checkpoint):
+    classifier = exparity.load_classifier(checkpoint)
+    assert [*made.explanations] == METHODS_HERE
+    for method, explanations in made.explanations.items():
+        alone = exparity.explain(classifier, TEXTS, [0, 1], method, 3)
+        for one, other in zip(explanations, alone, strict=True):
+            np.testing.assert_array_equal(one.scores, other.scores)
+        for metric in ("comprehensiveness", "sufficiency", "loo_correlation", "rationale_auprc"):
+            expected = exparity.evaluate(classifier, alone, metric, 3, rationales=RATIONALES)
+            np.testing.assert_array_equal(made.scores[method, metric], expected)
+            assert made.table().loc[method, metric] == pytest.approx(np.nanmean(expected))
+    assert set(made.seconds) == set(METHODS_HERE)
+    assert min(made.seconds.values()) > 0
+
+
+def test_any_form_of_model_gives_the_same(made, checkpoint):
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    classified = pipeline("text-classification", model=model, tokenizer=tokenizer)
+    for form in (
+        str(checkpoint),
+        (model, tokenizer),
+        classified,
+        exparity.load_classifier(checkpoint),
+    ):
+        again = exparity.benchmark(form, TEXTS, [0, 1], methods="occlusion", metrics="gini", seed=3)
+        for one, other in zip(
+            again.explanations["occlusion"], made.explanations["occlusion"], strict=True
+        ):
+            np.testing.assert_array_equal(one.scores, other.scores)
+
+
+def test_all_means_all_that_can_work(checkpoint):
+    methods = {id: {} for id in METHODS.ids() if not METHODS.get(id).facts.needs_training}
+    quick = {
+        "lime": {"num_samples": 30},
+        "lime_words": {"num_samples": 30},
+        "shap": {"max_evals": 30},
+    }
+    made = exparity.benchmark(checkpoint, TEXTS[0], methods={**methods, **quick}, metrics="all")
+    assert made.table().shape == (len(methods), len({m for _, m in made.scores}) + 1)
+    assert not any(metric.startswith("rationale") for _, metric in made.scores)
+    assert "comprehensiveness" in made.table()
+    assert "pattern_variant" not in Benchmark(checkpoint, TEXTS[0]).explain("all").explanations
+    with_training = Benchmark(checkpoint, TEXTS[0], training=(TEXTS, [0, 1]))
+    assert "pattern_variant" in with_training.explain("pattern_variant").explanations
+
+
+def test_stages_add_to_what_is_there(checkpoint):
+    made = Benchmark(checkpoint, TEXTS)
+    with pytest.raises(InputError, match=r"no explanations to score yet; call explain\(\) first"):
+        made.evaluate()
+    made.explain("gradient").evaluate("gini").explain(["occlusion"])
+    assert [*made.scores] == [("gradient", "gini")]
+    assert np.isnan(made.table().loc["occlusion", "gini"])
+    made.evaluate({"sparsity": {"tau": 0.2}})
+    assert list(made.table()) == ["gini", "sparsity", "seconds"]
+    assert repr(made) == (
+        "<Benchmark of 2 texts; methods: gradient, occlusion; metrics: gini, sparsity>"
+    )
+    made.explain("gradient")  # what was scored of it is of other explanations now
+    assert {method for method, _ in made.scores} == {"occlusion"}
+
+
+def test_files_and_notebooks(made, tmp_path):
+    for ending in ("html", "png", "csv"):
+        made.save(tmp_path / f"x.{ending}")
+    frame = pd.read_csv(tmp_path / "x.csv")
+    assert list(frame) == ["text", "target", "method", "metric", "score"]
+    assert len(frame) == len(TEXTS) * len(made.scores)
+    assert (tmp_path / "x.png").read_bytes().startswith(b"\x89PNG")
+    page = (tmp_path / "x.html").read_text(encoding="utf-8")
+    assert page.startswith("<!doctype html>")
+    assert made._repr_html_() in page
+    for method in METHODS_HERE:
+        assert page.count(f">{METHODS.get(method).display}<") == 1 + len(TEXTS)
+    assert "Comprehensiveness ↑" in page
+    assert "Sufficiency ↓" in page
+    with pytest.raises(InputError, match=r"x\.pdf: save a benchmark as .html, .png or .csv"):
+        made.save(tmp_path / "x.pdf")
+
+
+def test_the_best_is_marked_by_the_metrics_direction(made):
+    cells, table = made._column_cells(slice(None)), made.table()
+    for column, (metric, best) in enumerate([("comprehensiveness", max), ("sufficiency", min)]):
+        marked = {method for method, values in cells.items() if values[column][1]}
+        assert marked == set(table.index[table[metric] == best(table[metric])])
+
+
+def test_a_page_shows_markup_of_texts_as_text(checkpoint):
+    page = exparity.benchmark(
+        checkpoint, "<b>girl", methods="gradient", metrics="gini"
+    )._repr_html_()
+    assert "<b>girl" not in page
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"model": 5}, "model must be a checkpoint's folder or Hub id, a pair .*, not 5"),
+        ({"model": (1, 2)}, "model must be .*, not 1"),
+        ({"texts": []}, "texts: there is none to explain"),
+        ({"methods": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
+        ({"methods": [1]}, r"methods must be ids, options by id, or 'all', not \[1\]"),
+        ({"methods": {"lime": 5}}, "methods must map ids to mappings of options"),
+        ({"metrics": ["gina"]}, "unknown metric 'gina'; did you mean 'gini'"),
+        ({"rationales": [[1, 0, 0, 0]]}, "1 rationales for 2 texts"),
+        ({"targets": "plumber"}, "target 'plumber'; known: female, male"),
+        ({"seed": "x"}, "seed must be an integer"),
+    ],
+)
+def test_wrong_arguments_get_one_clear_line(checkpoint, changed, message):
+    arguments = {"model": checkpoint, "texts": TEXTS, "methods": "gradient", "metrics": "gini"}
+    with pytest.raises(InputError, match=message) as caught:
+        exparity.benchmark(**{**arguments, **changed})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_model_without_a_head_or_a_slow_tokenizer_is_refused(checkpoint):
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    with pytest.raises(InputError, match="has no classification head; load the model with Auto"):
+        exparity.benchmark((AutoModel.from_pretrained(checkpoint), tokenizer), TEXTS)
+    model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
+    with pytest.raises(InputError, match="tokenizer must be a fast one"):
+        exparity.benchmark((model, None), TEXTS)
+
+
+def test_the_page_in_the_docs_runs(repository, checkpoint, capsys):
+    page = (repository / "docs" / "benchmarking.md").read_text()
+    blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
+    assert len(blocks) == 2
+    for code, output in blocks:
+        for one, other in (
+            ("results/models/bios/bert_scratch/0", str(checkpoint)),
+            ("baker", "male"),
+        ):
+            code = code.replace(one, other)
+        exec(compile(code, "benchmarking.md", "exec"), {})
+        assert output in capsys.readouterr().out

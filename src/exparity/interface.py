@@ -9,18 +9,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from exparity.core.calls import array_of, listed, plain
+from exparity.core import alignment
+from exparity.core.calls import array_of, listed, plain, shown
 from exparity.core.errors import InputError
 from exparity.core.flags import Count as Count
 from exparity.core.flags import NotNegative as NotNegative
 from exparity.core.flags import Positive as Positive
 from exparity.core.flags import Range as Range
 from exparity.core.flags import Share as Share
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from exparity.engine.classifier import Classifier
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]
@@ -134,8 +140,9 @@ class Origin:
 class Explanation:
     """One attribution score per token of one text, for one target class.
 
-    Build it by hand from tokens and scores of any origin; token ids are needed only by metrics
-    that run the model.
+    Build it from scores of any origin with :meth:`from_words`, :meth:`from_tokens`,
+    :meth:`from_captum` or :meth:`from_shap`; or by hand. Token ids are needed only by metrics that
+    run the model.
 
     Attributes:
         text: the text.
@@ -200,6 +207,163 @@ class Explanation:
 
     def __len__(self) -> int:
         return len(self.scores)
+
+    @classmethod
+    def from_words(
+        cls,
+        classifier: Classifier,
+        text: str | Sequence[str],
+        scores: Sequence[float] | FloatArray,
+        target: int,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from one score for each word, shared evenly by its tokens.
+
+        Args:
+            classifier: whose tokenizer tells tokens, ids and special ones.
+            text: the text, or its words.
+            scores: (w,) one for each word.
+            target: class index that the scores explain.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: another number of scores than of words.
+        """
+        (encoding,) = classifier.encode([text])
+        own = alignment.of_words(encoding, array_of(float, scores, "scores"))
+        return cls._of(encoding, own, target, facts)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        classifier: Classifier,
+        text: str | Sequence[str],
+        tokens: Sequence[str],
+        scores: Sequence[float] | FloatArray,
+        target: int,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from tokens of the model's tokenizer and their scores.
+
+        Ids, words and which tokens are special come from the classifier's tokenizer, which must
+        part the text into the same tokens.
+
+        Args:
+            classifier: whose tokenizer tells what is missing.
+            text: the text, or its words.
+            tokens: with or without the tokenizer's marks; with all special tokens or with none.
+            scores: one for each.
+            target: class index that the scores explain.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: the tokens are not those that the tokenizer makes of the text.
+        """
+        (encoding,) = classifier.encode([text])
+        named = [plain(token, str, "token") for token in listed(tokens, "tokens", "text")]
+        own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
+        return cls._of(encoding, own, target, facts)
+
+    @classmethod
+    def from_captum(
+        cls,
+        classifier: Classifier,
+        text: str | Sequence[str],
+        attributions: Any,
+        target: int,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from what a captum method returned for one text.
+
+        Args:
+            classifier: whose tokenizer made the input that was attributed.
+            text: the text, or its words.
+            attributions: (t,) or (1, t) of tokens; or (t, h) or (1, t, h) of embeddings, which are
+                summed over h. Special tokens included, padding not.
+            target: class index that was attributed.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: another shape, or another number of tokens than the text has.
+        """
+        values = attributions.detach().cpu() if hasattr(attributions, "detach") else attributions
+        array = np.asarray(values, dtype=np.float64)
+        (encoding,) = classifier.encode([text])
+        size = len(encoding)
+        if array.ndim and array.shape[0] == 1 and (array.ndim == 3 or array.shape != (size,)):
+            array = array[0]
+        if array.ndim == 2:
+            array = array.sum(axis=1)
+        if array.shape != (size,):
+            raise InputError(
+                f"explanation of {encoding.text!r}: attributions of shape "
+                f"{np.shape(values)}, and the text has {size} tokens; give (tokens,) or (tokens, "
+                "embedding), of one text without padding"
+            )
+        return cls._of(encoding, array, target, facts)
+
+    @classmethod
+    def from_shap(
+        cls, classifier: Classifier, explained: Any, target: int, **facts: Any
+    ) -> Explanation:
+        """Build an explanation from one row of a ``shap.Explanation`` of texts.
+
+        Args:
+            classifier: whose tokenizer tells the tokens.
+            explained: one text, as ``explainer(texts)[0]``: its pieces as ``data``, and ``values``
+                of pieces, or of pieces and classes.
+            target: class index, of the column if there are several.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: it is something else, or of several texts.
+        """
+        try:
+            pieces = [str(piece) for piece in explained.data]
+            values = np.asarray(explained.values, dtype=np.float64)
+            column = values if values.ndim == 1 else values[:, target]
+            fits = column.shape == (len(pieces),)
+        except (AttributeError, TypeError, ValueError, IndexError):
+            fits = False
+        if not fits:
+            raise InputError(
+                "explained must be one row of a shap.Explanation of texts, such as "
+                f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
+            )
+        (encoding,) = classifier.encode(["".join(pieces).strip()])
+        return cls._of(encoding, alignment.of_pieces(encoding, pieces, column), target, facts)
+
+    @classmethod
+    def _of(
+        cls, encoding: Encoding, scores: FloatArray, target: int, facts: Mapping[str, Any]
+    ) -> Explanation:
+        return cls(
+            text=encoding.text,
+            target=target,
+            token_ids=encoding.token_ids,
+            tokens=encoding.tokens,
+            scores=scores,
+            special_mask=encoding.special_mask,
+            word_ids=encoding.word_ids,
+            **facts,
+        )
+
+    def __repr__(self) -> str:
+        """Return a line: where it comes from, target, and the strongest tokens."""
+        origin = self.origin.method if self.origin else "by hand"
+        strongest = np.argsort(-np.abs(np.where(self.content_mask, self.scores, 0.0)))[:3]
+        tokens = ", ".join(
+            f"{self.tokens[i]} {self.scores[i]:+.3g}" for i in strongest if self.tokens
+        )
+        return f"<Explanation {origin}, target {self.target}, {len(self)} tokens: {tokens}, …>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each token: ``token``, ``score``, ``special`` and ``word``."""
+        import pandas as pd
+
+        columns = {"score": self.scores, "special": self.special_mask, "word": self.word_ids}
+        tokens = list(self.tokens) or [""] * len(self)
+        return pd.DataFrame({"token": tokens, **columns})
 
     def _repr_html_(self) -> str:
         """Return how notebooks show it: the text, tokens shaded by attribution."""

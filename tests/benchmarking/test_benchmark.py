@@ -135,7 +135,7 @@ def test_a_page_shows_markup_of_texts_as_text(checkpoint):
         ({"model": 5}, "model must be a checkpoint's folder or Hub id, a pair .*, not 5"),
         ({"model": (1, 2)}, "model must be .*, not 1"),
         ({"texts": []}, "texts: there is none to explain"),
-        ({"methods": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
+        ({"methods": "gradien"}, "unknown method 'gradien'; did you mean 'gradient'"),
         ({"methods": [1]}, r"methods must be ids, options by id, or 'all', not \[1\]"),
         ({"methods": {"lime": 5}}, "methods must map ids to mappings of options"),
         ({"metrics": ["gina"]}, "unknown metric 'gina'; did you mean 'gini'"),
@@ -163,7 +163,7 @@ def test_a_model_without_a_head_or_a_slow_tokenizer_is_refused(checkpoint):
 def test_the_page_in_the_docs_runs(repository, checkpoint, capsys):
     page = (repository / "docs" / "benchmarking.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
-    assert len(blocks) == 2
+    assert len(blocks) == 3
     for code, output in blocks:
         for one, other in (
             ("results/models/bios/bert_scratch/0", str(checkpoint)),

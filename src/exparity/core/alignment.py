@@ -1,0 +1,118 @@
+"""Scores of any origin laid on the tokens of a text: by word, by token, by span of characters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.errors import InputError
+from exparity.core.markup import token_texts
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from exparity.interface import Encoding
+
+    Scores = NDArray[np.float64]
+
+
+def of_words(encoding: Encoding, scores: Scores) -> Scores:
+    """Share (w,) scores of words evenly among their tokens; special tokens get 0.
+
+    Words that were cut off, as the text is too long for the model, take their scores with them.
+
+    Returns:
+        (t,) scores.
+
+    Raises:
+        InputError: there are fewer scores than words, or more than the text has.
+    """
+    import numpy as np
+
+    owners = encoding.word_ids
+    n_words = int(owners.max()) + 1
+    if len(scores) < n_words or (len(scores) > n_words and not encoding.truncated):
+        raise InputError(
+            f"explanation of {encoding.text!r}: {len(scores)} scores for {n_words} words; give one "
+            "for each, and the text as a list where words have blanks or marks of their own"
+        )
+    counts = np.bincount(owners[owners >= 0], minlength=n_words)
+    shared = scores[:n_words] / np.maximum(counts, 1)
+    return np.where(owners >= 0, shared[owners], 0.0)
+
+
+def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scores:
+    """Lay scores of tokens on the model's own, which may have special ones beside them.
+
+    Args:
+        encoding: the text as the model sees it.
+        tokens: as the tokenizer names them, or without its marks (``##``, ``Ġ``, ``▁``); with all
+            special tokens or with none.
+        scores: one for each.
+
+    Returns:
+        (t,) scores; 0 for special tokens that were not given.
+
+    Raises:
+        InputError: the tokens are not those of the text.
+    """
+    import numpy as np
+
+    of = f"explanation of {encoding.text!r}: "
+    if len(tokens) != len(scores):
+        raise InputError(f"{of}{len(tokens)} tokens but {len(scores)} scores; give one for each")
+    whole, content = np.ones(len(encoding), dtype=bool), ~encoding.special_mask
+    for kept in (whole, content):
+        own = [token for token, keep in zip(encoding.tokens, kept, strict=True) if keep]
+        if len(own) == len(tokens):
+            bare = token_texts(own)
+            for given, name, text in zip(tokens, own, bare, strict=True):
+                if given not in (name, text, text.lower()) and given.strip() != text:
+                    raise InputError(
+                        f"{of}token '{given}' where the model's tokenizer has '{name}'"
+                    )
+            laid = np.zeros(len(encoding))
+            laid[kept] = scores
+            return laid
+    raise InputError(
+        f"{of}{len(tokens)} tokens, and the model's tokenizer makes {int(content.sum())}, and "
+        f"{int(encoding.special_mask.sum())} special ones; explain with the model's own tokenizer"
+    )
+
+
+def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scores:
+    """Lay scores of the pieces that a text was parted into on the tokens in them.
+
+    Args:
+        encoding: the text as the model sees it.
+        pieces: which joined are the text, empty ones and blanks around it aside.
+        scores: one for each; shared evenly by the tokens that start in a piece.
+
+    Returns:
+        (t,) scores; 0 for special tokens.
+
+    Raises:
+        InputError: the pieces are not of the text, or one with a score has no token.
+    """
+    import numpy as np
+
+    of = f"explanation of {encoding.text!r}: "
+    joined = "".join(pieces)
+    shift = joined.find(encoding.text)
+    if shift < 0 or joined.replace(encoding.text, "", 1).strip():
+        raise InputError(f"{of}the pieces joined are {joined!r}; explain this same text")
+    assert encoding.offsets is not None
+    ends = np.cumsum([len(piece) for piece in pieces]) - shift
+    # Some tokenizers count the blank before a word to it, and some pieces the one after it.
+    starts = [
+        start + len(encoding.text[start:end]) - len(encoding.text[start:end].lstrip())
+        for start, end in encoding.offsets
+    ]
+    owners = np.where(encoding.special_mask, -1, np.searchsorted(ends, starts, side="right"))
+    counts = np.bincount(owners[owners >= 0], minlength=len(pieces))
+    lost = np.flatnonzero((counts == 0) & (scores != 0) & [bool(p.strip()) for p in pieces])
+    if lost.size and not encoding.truncated:
+        raise InputError(f"{of}no token of the model starts in the piece {pieces[lost[0]]!r}")
+    shared: Any = scores / np.maximum(counts, 1)
+    return np.where(owners >= 0, shared[owners], 0.0)

@@ -1,0 +1,225 @@
+"""Any attribution algorithm of the captum library (Kokhlikyan et al. 2020), by its class name."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from exparity.core.errors import InputError, did_you_mean
+from exparity.interface import FloatArray
+from exparity.methods import MethodBatch, method
+from exparity.methods._gradients import baseline_rows
+
+if TYPE_CHECKING:
+    import torch
+
+Algorithm = Literal[
+    "Deconvolution",
+    "DeepLift",
+    "DeepLiftShap",
+    "FeatureAblation",
+    "GradientShap",
+    "GuidedBackprop",
+    "InputXGradient",
+    "IntegratedGradients",
+    "KernelShap",
+    "LayerConductance",
+    "LayerGradientShap",
+    "LayerGradientXActivation",
+    "LayerIntegratedGradients",
+    "Lime",
+    "Occlusion",
+    "Saliency",
+    "ShapleyValueSampling",
+    "ShapleyValues",
+]
+_CONSERVING = ("DeepLift", "DeepLiftShap")
+_OF_RELU = ("Deconvolution", "GuidedBackprop")
+_SIZES = (*_OF_RELU, "Saliency")
+"""Algorithms that give gradients, whose sum over the embedding is zero in theory: the L1 norm."""
+_OURS = ("inputs", "target", "feature_mask", "sliding_window_shapes", "additional_forward_args")
+LARGEST_GAP = 0.05
+"""Share of the fall to the baseline by which scores that must add up to it may miss it."""
+
+
+@method(
+    "captum",
+    signed=True,
+    needs_gradient=True,
+    target="logit",
+    baseline="special tokens kept, padding elsewhere",
+    stochastic=True,
+    reference="Kokhlikyan et al. 2020, arXiv:2009.07896",
+    display="captum",
+    passes=100,
+)
+def captum(
+    batch: MethodBatch,
+    *,
+    algorithm: Algorithm = "IntegratedGradients",
+    options: Mapping[str, Any] = {},
+) -> list[FloatArray]:
+    """Scores by an attribution class of captum on the embeddings of one text after the other.
+
+    Algorithms of layers attribute the embedding layer. Those that leave features out take each
+    token as one feature; of those that give a gradient the L1 norm is taken over the embedding, and
+    what the others give is summed. Where captum wants a baseline, it is that of
+    ``integrated_gradients`` unless ``options`` say otherwise.
+
+    Args:
+        batch: the texts.
+        algorithm: class of ``captum.attr``.
+        options: of the class or of its ``attribute``, such as ``n_steps`` or ``n_samples``.
+
+    Returns:
+        (t,) scores for each text, in logits unless the algorithm has another unit.
+
+    Raises:
+        InputError: an option that the algorithm does not have; captum refuses the model or an
+            option; DeepLIFT does not add up, as captum has no rule for a layer of the model; or an
+            algorithm that changes ReLU layers meets a model without any.
+    """
+    import captum.attr
+
+    made = getattr(captum.attr, algorithm)
+    wrapped = _on_rows(batch)
+    own = [
+        *list(inspect.signature(made).parameters)[1:],
+        *inspect.signature(made.attribute).parameters,
+    ]
+    known = {name for name in own if name not in ("self", "layer", *_OURS)}
+    for name in options:
+        if name not in known:
+            raise InputError(
+                f"method captum.options: {algorithm} has no '{name}'; {did_you_mean(name, known)}"
+            )
+    if algorithm in _OF_RELU and not _has_relu(wrapped):
+        raise InputError(
+            f"method captum: {algorithm} changes what ReLU layers pass back, and this model has "
+            "none; take our method guided_backprop, which knows other activations"
+        )
+    scores = []
+    for row, (rows, absent) in enumerate(zip(batch.rows, baseline_rows(batch), strict=True)):
+        call = _Call(made, wrapped, rows, absent, int(batch.targets[row]))
+        with _drawing(batch.generator(row)):
+            try:
+                values = call.run(dict(options))
+            except (AssertionError, TypeError, ValueError, RuntimeError, KeyError) as error:
+                raise InputError(f"method captum: {algorithm}: {_first_line(error)}") from error
+        if algorithm in _CONSERVING:
+            call.check_sum(values)
+        scores.append(values)
+    return scores
+
+
+class _Call:
+    """One text, as a captum algorithm is called with it."""
+
+    def __init__(
+        self, made: Any, wrapped: Any, rows: torch.Tensor, absent: torch.Tensor, target: int
+    ) -> None:
+        self._made, self._wrapped, self._target = made, wrapped, target
+        self._rows, self._absent = rows[None].clone(), absent[None].clone()
+
+    def run(self, options: dict[str, Any]) -> FloatArray:
+        """Return the (t,) scores."""
+        import torch
+
+        of_class = set(inspect.signature(self._made).parameters)
+        parameters = inspect.signature(self._made.attribute).parameters
+        settings = {name: options.pop(name) for name in of_class & options.keys()}
+        layer = (self._wrapped.embedded,) if "layer" in of_class else ()
+        _, width, size = self._rows.shape
+        per_token = "feature_mask" in parameters or "sliding_window_shapes" in parameters
+        if "feature_mask" in parameters:
+            tokens = torch.arange(width, device=self._rows.device)
+            mask = tokens[None, :, None].expand(1, width, size)
+            options["feature_mask"] = mask.contiguous()  # some algorithms take a view of it
+        if "sliding_window_shapes" in parameters:
+            options["sliding_window_shapes"] = (1, size)
+        if "baselines" in parameters:
+            several = 2 if "DeepLiftShap" in self._made.__name__ else 1  # captum wants a sample
+            options.setdefault("baselines", self._absent.repeat(several, 1, 1))
+        values = self._made(self._wrapped, *layer, **settings).attribute(
+            self._rows.requires_grad_(not per_token), target=self._target, **options
+        )
+        first = values[0] if isinstance(values, tuple) else values
+        of_elements = first.detach().double()[0]  # (t, h)
+        if per_token:
+            of_tokens = of_elements[:, 0]
+        elif self._made.__name__ in _SIZES:
+            of_tokens = of_elements.abs().sum(-1)
+        else:
+            of_tokens = of_elements.sum(-1)
+        scores: FloatArray = of_tokens.cpu().numpy()
+        return scores
+
+    def check_sum(self, scores: FloatArray) -> None:
+        """Refuse scores that must add up to the fall to the baseline, and do not."""
+        import torch
+
+        with torch.no_grad():
+            logits = self._wrapped(torch.cat([self._rows, self._absent]))[:, self._target]
+        fall = float(logits[0] - logits[1])
+        if abs(scores.sum() - fall) > LARGEST_GAP * max(abs(fall), 0.1):
+            raise InputError(
+                f"method captum: {self._made.__name__} of this model adds up to "
+                f"{scores.sum():.3g}, and the logit falls by {fall:.3g}: it has layers without a "
+                "rule of captum's; take our method deeplift"
+            )
+
+
+def _on_rows(batch: MethodBatch) -> Any:
+    """Return the model as a module from (b, t, h) embeddings to logits, with a layer for these."""
+    import torch
+
+    classifier = batch.classifier
+
+    class OnRows(torch.nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.model, self.embedded = classifier.model, torch.nn.Identity()
+
+        def forward(self, rows: torch.Tensor) -> torch.Tensor:
+            rows = self.embedded(rows)
+            if not classifier.pools_last_token:
+                logits = self.model(inputs_embeds=rows).logits
+            else:
+                hidden = self.model.base_model(inputs_embeds=rows, use_cache=False)
+                logits = self.model.score(hidden.last_hidden_state[:, -1])
+            result: torch.Tensor = logits.float()
+            return result
+
+    return OnRows()
+
+
+def _has_relu(model: torch.nn.Module) -> bool:
+    import torch
+
+    return any(isinstance(module, torch.nn.ReLU) for module in model.modules())
+
+
+@contextmanager
+def _drawing(rng: np.random.Generator) -> Iterator[None]:
+    """Seed the generators that captum draws from, torch's and numpy's global ones, and restore."""
+    import torch
+
+    state = np.random.get_state()  # noqa: NPY002  captum draws from it
+    seed = int(rng.integers(2**31))
+    with torch.random.fork_rng(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # captum tells of its hooks
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(state)  # noqa: NPY002
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

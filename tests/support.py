@@ -14,6 +14,11 @@ import pytest
 
 from exparity.interface import Example
 
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
+)
+"""Where real data lies, if it does."""
+
 
 def need(present: bool, what: str) -> None:
     """Skip where a component is missing; fail where EXPARITY_REQUIRE_ALL says it must be there."""

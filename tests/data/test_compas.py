@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 import csv
-import os
 from collections import Counter
-from pathlib import Path
 
 import pytest
-from support import need
+from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data.compas import FILE, render
 from exparity.data.files import DataSource
 
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 ROW = {
     "id": "1", "sex": "Male", "age_cat": "Less than 25", "race": "African-American",
     "priors_count": "3", "days_b_screening_arrest": "-1", "c_charge_degree": "M",

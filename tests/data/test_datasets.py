@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import io
 import json
 import logging
-import os
+import zipfile
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -13,6 +14,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import REAL
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.lineage import sha256_of
@@ -32,9 +34,6 @@ EMBEDDED = [
 ]
 PAIRS = ("pairs_all", "pairs_subj")
 NOWHERE = DataSource(Path("nowhere"), download=False)
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 
 
 @pytest.mark.contract
@@ -51,14 +50,14 @@ class TestFacts:
             path = Path(file.path)
             assert not path.is_absolute()
             assert ".." not in path.parts
-            if "githubusercontent" in file.url:
-                commit = file.url.split("/")[5]
+            if "githubusercontent" in file.url or "huggingface" in file.url:
+                commit = file.url.split("/")[5 if "githubusercontent" in file.url else 7]
                 assert len(commit) == 40
                 int(commit, 16)
 
     def test_no_two_files_share_path_or_digest(self):
         files = {f for id in DATASETS.ids() for f in DATASETS.get(id).facts.files}
-        assert len({f.path for f in files}) == len({f.url for f in files}) == len(files)
+        assert len({f.path for f in files}) == len({(f.url, f.member) for f in files}) == len(files)
         digests = [f.sha256 for f in files if f.sha256]
         assert len(set(digests)) == len(digests) > 0
 
@@ -636,6 +635,44 @@ class TestRawFiles:
     def test_an_altered_download_is_refused_even_without_verify(self, tmp_path, file, web):
         web.answer = Answer(b"something else")
         assert "downloaded altered" in self.message(DataSource(tmp_path / "d"), file, verify=False)
+
+    @pytest.fixture
+    def archive(self):
+        content = io.BytesIO()
+        with zipfile.ZipFile(content, "w") as members:
+            members.writestr("folder/file.jsonl", CONTENT)
+            members.writestr("other.jsonl", b"other")
+        return content.getvalue()
+
+    def test_a_file_of_an_archive_is_unpacked_and_verified(self, archive, tmp_path, file, web):
+        web.answer = Answer(archive)
+        file = replace(file, member="folder/file.jsonl")
+        assert DataSource(tmp_path / "d").find(file).read_bytes() == CONTENT
+        other = replace(file, member="other.jsonl", path="other")
+        assert "was downloaded altered" in self.message(DataSource(tmp_path / "d"), other)
+        assert "get other.jsonl of https://" in self.message(DataSource(tmp_path / "d"), other)
+
+    @pytest.mark.parametrize("reason", ["KeyError", "BadZipFile"])
+    def test_what_has_not_the_file_is_refused(self, reason, archive, tmp_path, file, web):
+        web.answer = Answer(archive if reason == "KeyError" else b"<html>not found</html>")
+        text = self.message(DataSource(tmp_path / "d"), replace(file, member="folder/no.jsonl"))
+        assert f"what was downloaded does not have it ({reason})" in text
+        assert list((tmp_path / "d").rglob("*.*")) == []
+
+    def test_what_only_a_person_can_get_is_not_downloaded(self, tmp_path, file, web):
+        file = replace(file, by_hand="with an account there")
+        assert ", with an account there, and put it there" in self.message(
+            DataSource(tmp_path), file
+        )
+        assert web.asked == []
+
+    def test_a_digest_that_may_be_another_names_its_option(self, tmp_path, file):
+        path = tmp_path / file.path
+        path.parent.mkdir()
+        path.write_bytes(b"mine")
+        assert "option" not in self.message(DataSource(tmp_path), file)
+        text = self.message(DataSource(tmp_path), replace(file, digest_option="of_mine"))
+        assert f"set the dataset's option 'of_mine: {sha256_of(path)}'" in text
 
     @pytest.mark.parametrize("when", ["connect", "status"])
     def test_a_failed_download_names_the_reason_and_leaves_nothing(self, when, tmp_path, file, web):

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
-from exparity.data._split import split_examples
+from exparity.data._split import split_examples, stratified_sample
 from exparity.interface import Example
 
 SHARES = st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.5, 0.8])
@@ -153,3 +153,34 @@ class TestByHand:
         pair = [example(1, match_id="m"), example(2, group="b", match_id="m")]
         with pytest.raises(InputError, match="x: 1 examples or matched sets cannot be split"):
             split_examples(pair, where="x")
+
+
+@pytest.mark.property
+class TestSample:
+    @given(rows(), st.integers(1, 70), st.integers(0, 3))
+    def test_as_many_as_wanted_with_the_shares_of_all(self, examples, size, seed):
+        taken = stratified_sample(examples, size, seed=seed)
+        assert len(taken) == min(size, len(examples))
+        assert taken == [e for e in examples if e in taken]  # as they were, in their order
+        share = Fraction(len(taken), len(examples))
+        sizes = Counter((e.label, e.group) for e in examples)
+        counts = Counter((e.label, e.group) for e in taken)
+        for stratum, n in sizes.items():
+            assert abs(counts[stratum] - share * n) < 1
+
+    @given(sets(), st.integers(1, 20))
+    def test_sets_are_taken_as_a_whole(self, examples, size):
+        taken = {e.example_id for e in stratified_sample(examples, size)}
+        for match in {e.match_id for e in examples} - {None}:
+            members = {e.example_id for e in examples if e.match_id == match}
+            assert members <= taken or not members & taken
+
+    @given(rows(), st.integers(1, 70), st.randoms(use_true_random=False))
+    def test_the_order_of_the_rows_does_not_matter(self, examples, size, random):
+        mixed = random.sample(examples, len(examples))
+        taken = [{e.example_id for e in stratified_sample(e_, size)} for e_ in (examples, mixed)]
+        assert taken[0] == taken[1]
+
+    def test_none_takes_all(self):
+        examples = [example(i) for i in range(5)]
+        assert stratified_sample(examples, None) == examples

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Callable, Iterator, Sequence
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts.files import atomic_path
 from exparity.core.errors import InputError, did_you_mean
 from exparity.data.files import read_jsonl
 
@@ -21,14 +23,14 @@ _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
 
-def read_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     """Yield the rows of a CSV, TSV, JSONL or Parquet file, as its suffix says.
 
     CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are.
 
     Args:
         path: the file.
-        columns: the columns to read; each must be there.
+        columns: the columns to read, each of which must be there; all if None.
 
     Raises:
         InputError: no such file, an unknown suffix, a missing column, or a file that is not what
@@ -53,7 +55,7 @@ def _checked(rows: Iterator[Row]) -> Iterator[Row]:
 
 
 def csv_rows(
-    path: Path, columns: Sequence[str], delimiter: str = ",", *, repeats: bool = False
+    path: Path, columns: Sequence[str] | None, delimiter: str = ",", *, repeats: bool = False
 ) -> Iterator[Row]:
     """Yield the rows of a CSV file; see :func:`read_rows`.
 
@@ -65,7 +67,8 @@ def csv_rows(
         with path.open(encoding="utf-8-sig", newline="") as file:
             reader = csv.reader(file, delimiter=delimiter, strict=True)
             header = next(reader, [])
-            places = [_place(path, name, header, repeats) for name in columns]
+            names = header if columns is None else columns
+            places = [_place(path, name, header, repeats) for name in names]
             line = reader.line_num + 1
             for cells in reader:
                 where, line = f"{path}:{line}", reader.line_num + 1
@@ -76,7 +79,7 @@ def csv_rows(
                         f"{where}: {len(cells)} cells, but the header has {len(header)}; put text "
                         "that holds the separator or a line break in double quotes"
                     )
-                yield where, {name: cells[i] for name, i in zip(columns, places, strict=True)}
+                yield where, {name: cells[i] for name, i in zip(names, places, strict=True)}
     except csv.Error as error:
         raise InputError(f"{path}:{line}: not valid CSV ({error})") from None
     except UnicodeDecodeError as error:
@@ -89,7 +92,7 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     if any("\0" in known for known in header):
         raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
     if name not in header:
-        raise _no_column(str(path), name, header)
+        raise no_column(str(path), name, header)
     first = header.index(name)
     if not repeats and name in header[first + 1 :]:
         second = header.index(name, first + 1)
@@ -99,25 +102,40 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     return first
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def words_of(where: str, row: Mapping[str, Any], column: str) -> list[str]:
+    """Return the words of a row's text: a string, split at blanks, or a list of words as it is.
+
+    Raises:
+        InputError: it is neither; names the row.
+    """
+    value = row[column]
+    words = value.split() if isinstance(value, str) else value or []
+    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
+        raise InputError(f"{where}: {column} must be a string or a list of words, found {value!r}")
+    return words
+
+
+def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     for number, row in read_jsonl(path):
         where = f"{path}:{number}"
-        for name in columns:
+        names = row if columns is None else columns
+        for name in names:
             if name not in row:
-                raise _no_column(where, name, list(row))
-        yield where, {name: row[name] for name in columns}
+                raise no_column(where, name, list(row))
+        yield where, {name: row[name] for name in names}
 
 
-def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
+def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     import pyarrow as pa
     from pyarrow import parquet
 
     try:
         with parquet.ParquetFile(path) as file:
             schema = file.schema_arrow
-            for name in columns:
+            names = schema.names if columns is None else columns
+            for name in names:
                 if name not in schema.names:
-                    raise _no_column(str(path), name, schema.names)
+                    raise no_column(str(path), name, schema.names)
                 if schema.names.count(name) > 1:
                     raise InputError(f"{path}: several columns are '{name}'; rename all but one")
                 if not _is_plain(schema.field(name).type):
@@ -126,7 +144,7 @@ def _parquet_rows(path: Path, columns: Sequence[str]) -> Iterator[Row]:
                         "text, whole numbers, or lists of these"
                     )
             number = 0
-            for batch in file.iter_batches(columns=list(dict.fromkeys(columns))):
+            for batch in file.iter_batches(columns=list(dict.fromkeys(names))):
                 for row in batch.to_pylist():
                     number += 1
                     yield f"{path}, row {number}", row
@@ -146,11 +164,31 @@ def _is_plain(kind: pa.DataType) -> bool:
     return any(is_of(kind) for is_of in (*plain, *text))
 
 
-def _no_column(where: str, name: str, known: Sequence[str]) -> InputError:
+def no_column(where: str, name: str, known: Sequence[str]) -> InputError:
+    """Return what is wrong where a column is missing."""
     return InputError(f"{where}: no column '{name}'; {did_you_mean(name, known)}")
 
 
-_READERS: dict[str, Callable[[Path, Sequence[str]], Iterator[Row]]] = {
+def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Write rows as the kind of table that the suffix says, one that :func:`read_rows` knows."""
+    with atomic_path(path) as temporary:
+        if path.suffix.lower() == ".parquet":
+            import pyarrow as pa
+            from pyarrow import parquet
+
+            parquet.write_table(pa.Table.from_pylist(list(rows)), temporary)
+            return
+        with temporary.open("w", encoding="utf-8", newline="") as file:
+            if path.suffix.lower() == ".jsonl":
+                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+                return
+            delimiter = "\t" if path.suffix.lower() == ".tsv" else ","
+            writer = csv.DictWriter(file, list(rows[0]), delimiter=delimiter, lineterminator="\n")
+            writer.writeheader()
+            writer.writerows(rows)
+
+
+_READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[Row]]] = {
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".jsonl": _jsonl_rows,

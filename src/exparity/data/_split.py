@@ -55,6 +55,28 @@ def split_examples(
     return [replace(e, split="test" if _key(e) in test else "train") for e in examples]
 
 
+def stratified_sample(
+    examples: Sequence[Example], size: int | None, *, seed: int = 0, where: str = "sample"
+) -> list[Example]:
+    """Take examples whose classes and groups have the shares that they have in all.
+
+    Args:
+        examples: what to draw from; matched sets are taken as a whole.
+        size: sets, or examples without one, to take; all if None or not less than there are.
+        seed: another seed takes others.
+        where: how errors name the dataset.
+
+    Returns:
+        The sample in its original order: of each stratum the part that :func:`split_examples`
+        would test on.
+    """
+    n = len({_key(example) for example in examples})
+    if size is None or size >= n:
+        return list(examples)
+    drawn = split_examples(examples, test_share=size / n, seed=seed, where=where)
+    return [example for example, copy in zip(examples, drawn, strict=True) if copy.split == "test"]
+
+
 def _quotas(counts: dict[Stratum, int], share: Fraction) -> dict[Stratum, int]:
     """Return how many sets of each stratum go to the test split: ``share`` of them, rounded."""
     n = sum(counts.values())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -45,6 +46,8 @@ class DataSource:
         """
         path = self.folder / file.path
         if not path.is_file():
+            if file.by_hand:
+                raise InputError(_advice(path, file, "is missing"))
             if not self.download:
                 raise InputError(_advice(path, file, "is missing") + _FETCH)
             _download(file, path)
@@ -53,7 +56,10 @@ class DataSource:
             if file.sha256 is None:
                 raise InputError(unverified(path, file, digest))
             if digest != file.sha256:
-                raise InputError(_advice(path, file, f"is altered (its SHA-256 is {digest})"))
+                raise InputError(
+                    _advice(path, file, f"is altered (its SHA-256 is {digest})")
+                    + _pin(file, digest)
+                )
         return path
 
 
@@ -73,10 +79,22 @@ def unverified(path: Path, file: RemoteFile, digest: str) -> str:
 
 
 def _advice(path: Path, file: RemoteFile, problem: str) -> str:
+    member = f"{file.member} of " if file.member else ""
     digest = "" if file.sha256 is None else f" (SHA-256 {file.sha256})"
+    how = f", {file.by_hand}," if file.by_hand else ""
     return (
-        f"{path.absolute()} {problem}; get {file.url}{digest} and put it there, or set data_dir "
-        "to the folder that has it"
+        f"{path.absolute()} {problem}; get {member}{file.url}{digest}{how} and put it there, or "
+        "set data_dir to the folder that has it"
+    )
+
+
+def _pin(file: RemoteFile, digest: str) -> str:
+    """Return how to accept a digest other than the one that exparity expects, if it may be."""
+    if file.digest_option is None:
+        return ""
+    return (
+        "; exparity has not seen the publisher's own file: once you have compared yours, set the "
+        f"dataset's option '{file.digest_option}: {digest}'"
     )
 
 
@@ -93,12 +111,24 @@ def _download(file: RemoteFile, path: Path) -> None:
             with temporary.open("wb") as out:
                 for block in answer.iter_content(1 << 20):
                     out.write(block)
+            if file.member:
+                temporary.write_bytes(_unpacked(temporary, file, path))
             digest = sha256_of(temporary)
             if file.sha256 is not None and digest != file.sha256:
                 raise InputError(_advice(path, file, f"was downloaded altered (SHA-256 {digest})"))
     except requests.RequestException as error:
         reason = f"is missing and could not be downloaded ({type(error).__name__})"
         raise InputError(_advice(path, file, reason)) from error
+
+
+def _unpacked(archive: Path, file: RemoteFile, path: Path) -> bytes:
+    """Return a file's content from the archive that it is published in."""
+    try:
+        with zipfile.ZipFile(archive) as members:
+            return members.read(str(file.member))
+    except (zipfile.BadZipFile, KeyError) as error:
+        reason = f"is missing, and what was downloaded does not have it ({type(error).__name__})"
+        raise InputError(_advice(path, file, reason)) from None
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:

@@ -231,4 +231,5 @@ for _id, _variant in _VARIANTS.items():
         display=_variant.display,
         **facts_of(_variant.groups),
         sizes=tuple(_variant.sizes.values()),
+        group_decides_label=True,
     )(_loader(_id))

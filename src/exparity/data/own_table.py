@@ -10,7 +10,7 @@ from typing import Any, Literal, cast
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
-from exparity.data._rows import read_rows
+from exparity.data._rows import read_rows, words_of
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
 from exparity.interface import Example, Loaded, Share
@@ -173,10 +173,7 @@ def _words(
     where: str, row: Row, text: str, rationale: str | None
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return a row's words and their marks; a word that is only a blank goes with its mark."""
-    value = row[text]
-    words = value.split() if isinstance(value, str) else value or []
-    if not isinstance(words, list) or not all(isinstance(word, str) for word in words):
-        raise InputError(f"{where}: {text} must be a string or a list of words, found {value!r}")
+    words = words_of(where, row, text)
     kept = [word.strip() for word in words if word.strip()]
     if not kept:
         raise InputError(f"{where}: the {text} is empty; remove the row")

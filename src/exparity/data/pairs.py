@@ -54,5 +54,6 @@ for _variant, _changed in {
         licence="MIT",
         reference="exparity's own grammar, in the format of Wilming et al. 2024",
         display=f"Pairs-{_variant.upper()}",
+        group_decides_label=True,
         **facts_of(),
     )(_generated(_variant, _changed))

@@ -27,6 +27,7 @@ _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
     reference="exparity's own sentences, after the recipe of Dhaini et al. 2025",
     display="Stereotypes",
     **facts_of(),
+    group_decides_label=True,
 )
 def stereotypes(source: DataSource) -> list[Example]:
     """Sentences that express a stereotype of one gender, and the same about the other one.

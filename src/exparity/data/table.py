@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import zip_longest
 from pathlib import Path
 from sys import intern
@@ -39,6 +40,15 @@ class PreparedData:
     def split(self, name: str) -> list[Example]:
         """Return the examples of a split, sorted by id."""
         return [example for example in self.examples if example.split == name]
+
+    @cached_property
+    def sets(self) -> Mapping[str, Sequence[Example]]:
+        """The members of each matched set, sorted by split and id."""
+        sets: dict[str, list[Example]] = defaultdict(list)
+        for example in self.examples:
+            if example.match_id is not None:
+                sets[example.match_id].append(example)
+        return dict(sets)
 
 
 def read_prepared(path: Path, split: str | None = None) -> PreparedData:

@@ -111,6 +111,10 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
     for path in (made_by_report, results / made_by_report.name):  # or the report's own folder
         if path.is_file():
             table, metadata = read_artefact(path, "disparity")
+            if not table.num_rows:
+                raise InputError(
+                    f"{results}: nothing was explained, so that there are no tests; open the report"
+                )
             made = path.stat().st_mtime
             newer = sum(file.stat().st_mtime > made for file in files)
             notes = [f"{newer} tests were made after the report, and are not in it"]

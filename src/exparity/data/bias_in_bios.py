@@ -1,0 +1,146 @@
+"""Bias in Bios (De-Arteaga et al. 2019): occupations of people from their biographies."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from sys import intern
+from typing import Any, Literal
+
+from exparity.core.errors import InputError, did_you_mean
+from exparity.data import dataset
+from exparity.data._genders import GROUPS
+from exparity.data._rows import read_rows
+from exparity.data._split import stratified_sample
+from exparity.data.files import DataSource, with_digest
+from exparity.interface import Count, Example, Loaded, RemoteFile
+
+log = logging.getLogger(__name__)
+
+_REVISION = "052f01de644dba841176e0449528b41f27d94a61"
+_PARTS = {"train": "0ab65b32c47407e8", "dev": "e6551072fff26949", "test": "5598c840ce8de1ee"}
+SIZES = {"train": 257_478, "dev": 39_642, "test": 99_069}
+FILES = {
+    part: RemoteFile(
+        path=f"bias_in_bios/{part}.parquet",
+        url=f"https://huggingface.co/datasets/LabHC/bias_in_bios/resolve/{_REVISION}/data/"
+        f"{part}-00000-of-00001-{suffix}.parquet",
+        sha256=None,
+        digest_option=f"{part}_sha256",
+    )
+    for part, suffix in _PARTS.items()
+}
+LABELS = (
+    *("accountant", "architect", "attorney", "chiropractor", "comedian", "composer", "dentist"),
+    *("dietitian", "dj", "filmmaker", "interior_designer", "journalist", "model", "nurse"),
+    *("painter", "paralegal", "pastor", "personal_trainer", "photographer", "physician", "poet"),
+    *("professor", "psychologist", "rapper", "software_engineer", "surgeon", "teacher"),
+    "yoga_teacher",
+)
+
+
+@dataset(
+    "bias_in_bios",
+    attribute="gender",
+    groups=GROUPS,
+    labels=LABELS,
+    matched=False,
+    rationales=False,
+    licence="MIT",
+    reference="De-Arteaga et al. 2019, arXiv:1901.09451; split of Ravfogel et al. 2020",
+    files=tuple(FILES.values()),
+    display="BiasBios",
+    sizes=(SIZES["train"] + SIZES["dev"], SIZES["test"]),
+)
+def bias_in_bios(
+    source: DataSource,
+    *,
+    dev: bool = True,
+    professions: list[str] | None = None,
+    n_train: Count | None = None,
+    n_test: Count | None = None,
+    sample_seed: int = 0,
+    verify: bool = True,
+    train_sha256: str | None = None,
+    dev_sha256: str | None = None,
+    test_sha256: str | None = None,
+) -> Loaded:
+    """Biographies from the web without their first sentence, with one of 28 occupations.
+
+    Args:
+        source: where the raw files lie or go.
+        dev: train on the development part too, of which the trainer holds out its own share.
+        professions: those to keep, in the order of the classes; all if None.
+        n_train: biographies to train on, with the shares of class and gender of all; all if None.
+        n_test: biographies in the test split, likewise.
+        sample_seed: another seed takes other ones.
+        verify: refuse files that are not the published ones, by SHA-256 and number of rows.
+        train_sha256: SHA-256 of the training file, once you have compared it.
+        dev_sha256: SHA-256 of the development file.
+        test_sha256: SHA-256 of the test file.
+
+    Returns:
+        One example a biography; empty ones are left out.
+
+    Raises:
+        InputError: a file is missing, altered or malformed, or cannot be verified, or an option
+            names what there is not.
+    """
+    classes = tuple(LABELS if professions is None else professions)
+    for name in classes:
+        if name not in LABELS:
+            hint = did_you_mean(name, LABELS)
+            raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
+    digests = {"train_sha256": train_sha256, "dev_sha256": dev_sha256, "test_sha256": test_sha256}
+    biographies: dict[str, list[Example]] = {"train": [], "test": []}
+    for part, file in FILES.items():
+        if part == "dev" and not dev:
+            continue
+        path = source.find(with_digest(file, digests), verify=verify)
+        rows = list(read_rows(path, ("hard_text", "profession", "gender")))
+        if verify and len(rows) != SIZES[part]:
+            raise InputError(
+                f"{path}: has {len(rows)} rows, and the published file {SIZES[part]}; remove it "
+                "and fetch it again, or set 'verify: false' for a copy of your own"
+            )
+        split: Literal["train", "test"] = "test" if part == "test" else "train"
+        biographies[split] += _examples(part, split, rows, classes)
+    chosen = [
+        example
+        for split, size in (("train", n_train), ("test", n_test))
+        for example in stratified_sample(
+            biographies[split], size, seed=sample_seed, where="dataset bias_in_bios"
+        )
+    ]
+    return Loaded(chosen, "gender", GROUPS, classes)
+
+
+def _examples(
+    part: str,
+    split: Literal["train", "test"],
+    rows: Sequence[tuple[str, Mapping[str, Any]]],
+    classes: Sequence[str],
+) -> list[Example]:
+    """Return the biographies of a part in these classes, numbered by row."""
+    label_of = {name: label for label, name in enumerate(classes)}
+    examples, empty = [], 0
+    for number, (where, row) in enumerate(rows, start=1):
+        profession = LABELS[_index(where, row, "profession", len(LABELS))]
+        gender = GROUPS[_index(where, row, "gender", len(GROUPS))]
+        if not isinstance(row["hard_text"], str):
+            raise InputError(f"{where}: hard_text must be text, found {row['hard_text']!r}")
+        words = tuple(map(intern, row["hard_text"].split()))  # few words make many texts
+        empty += not words
+        if words and profession in label_of:
+            label = label_of[profession]
+            examples.append(Example(f"{part}-{number:06d}", words, label, gender, split))
+    if empty:
+        log.warning("bias_in_bios: left out %d empty biographies of %s", empty, part)
+    return examples
+
+
+def _index(where: str, row: Mapping[str, Any], column: str, count: int) -> int:
+    index = row[column]
+    if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < count:
+        raise InputError(f"{where}: {column} must be one of 0 to {count - 1}, found {index!r}")
+    return index

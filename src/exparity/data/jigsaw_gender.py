@@ -1,0 +1,124 @@
+"""Jigsaw's comments on women or on men (Borkan et al. 2019, as Chen et al. 2024 take them)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Literal
+
+from exparity.core.errors import InputError
+from exparity.data import dataset
+from exparity.data._genders import GROUPS
+from exparity.data._rows import csv_rows
+from exparity.data.files import DataSource, with_digest
+from exparity.interface import Example, RemoteFile
+
+log = logging.getLogger(__name__)
+
+_COMPETITION = "jigsaw-unintended-bias-in-toxicity-classification"
+_DIGESTS = {
+    "train": "9bc510519bb010a46c343d9733f9abfb33d31127d7fc08d72237cdfcb7a982be",
+    "test_public_expanded": "bb869de46d1034a8c81a19aae9437eda214ed03e46c78f7e287a6f973f9f40dc",
+    "test_private_expanded": "f25e352c8b9d2403bd614b7972e6ab5408a63adcea35e3230f17ca24e2b8004f",
+}
+FILES = {
+    name: RemoteFile(
+        path=f"jigsaw/{name}.csv",
+        url=f"https://www.kaggle.com/c/{_COMPETITION}/data",
+        sha256=digest,
+        member=f"{name}.csv",
+        digest_option=f"{name.removesuffix('_expanded')}_sha256",
+        by_hand=f"with an account there (`kaggle competitions download -c {_COMPETITION}`; unzip)",
+    )
+    for name, digest in _DIGESTS.items()
+}
+SIZES = {"train": 53_154, "test": 5_448}
+LABELS = ("non_toxic", "toxic")
+
+
+@dataset(
+    "jigsaw_gender",
+    attribute="gender",
+    groups=GROUPS,
+    labels=LABELS,
+    matched=False,
+    rationales=False,
+    licence="CC0",
+    reference="Borkan et al. 2019, arXiv:1903.04561; subset of Chen et al. 2024, arXiv:2404.00463",
+    files=tuple(FILES.values()),
+    display="Jigsaw",
+    sizes=tuple(SIZES.values()),
+)
+def jigsaw_gender(
+    source: DataSource,
+    *,
+    half_is_toxic: bool = False,
+    verify: bool = True,
+    train_sha256: str | None = None,
+    test_public_sha256: str | None = None,
+    test_private_sha256: str | None = None,
+) -> list[Example]:
+    """Online comments that mention women or men, and whether they are toxic.
+
+    Args:
+        source: where the raw files lie.
+        half_is_toxic: count a toxicity of 0.5 as toxic, as the competition does.
+        verify: refuse files of other SHA-256 than expected.
+        train_sha256: SHA-256 of the training file, once you have compared it.
+        test_public_sha256: SHA-256 of the public test file.
+        test_private_sha256: SHA-256 of the private test file.
+
+    Returns:
+        The comments of which the shares of annotators who saw a woman and a man mentioned differ by
+        more than 0.5; their group is the gender that more of them saw.
+
+    Raises:
+        InputError: a file is missing, altered or malformed.
+    """
+    digests = {
+        "train_sha256": train_sha256,
+        "test_public_sha256": test_public_sha256,
+        "test_private_sha256": test_private_sha256,
+    }
+    examples: list[Example] = []
+    for name, file in FILES.items():
+        path = source.find(with_digest(file, digests), verify=verify)
+        examples += _comments(path, "train" if name == "train" else "test", half_is_toxic)
+    for split, size in SIZES.items():
+        n = sum(example.split == split for example in examples)
+        if n != size:
+            log.warning("jigsaw_gender: %d comments of %s, and the study has %d", n, split, size)
+    return examples
+
+
+def _comments(
+    path: Path, split: Literal["train", "test"], half_is_toxic: bool
+) -> Iterator[Example]:
+    """Yield the comments of a file that mention one gender rather than the other."""
+    toxicity_of = "target" if split == "train" else "toxicity"
+    for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):
+        if not all(row[group] for group in GROUPS):  # nobody was asked who is mentioned
+            continue
+        male, female = (_share(where, row, group) for group in GROUPS)
+        words = tuple(row["comment_text"].split())
+        if abs(female - male) <= 0.5 or not words:
+            continue
+        toxicity = _share(where, row, toxicity_of)
+        yield Example(
+            example_id=row["id"],
+            words=words,
+            label=int(toxicity >= 0.5 if half_is_toxic else toxicity > 0.5),
+            group="female" if female > male else "male",
+            split=split,
+        )
+
+
+def _share(where: str, row: Mapping[str, str], column: str) -> float:
+    try:
+        share = float(row[column])
+    except ValueError:
+        share = float("nan")
+    if not 0 <= share <= 1:
+        raise InputError(f"{where}: {column} must be a share from 0 to 1, found '{row[column]}'")
+    return share

@@ -1,0 +1,177 @@
+"""Bias in Bios: classes and splits, samples with the shares of all, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pyarrow import parquet
+from support import REAL, need
+
+from exparity.artefacts.lineage import sha256_of
+from exparity.core.errors import InputError
+from exparity.data import DATASETS, load_dataset, load_with_facts
+from exparity.data.bias_in_bios import FILES, LABELS, SIZES
+from exparity.data.files import DataSource
+
+SAMPLE = REAL / "biasbios_sample" / "bios.csv"
+
+
+def biography(profession=0, gender=0, text="She writes, and teaches."):
+    return {"hard_text": text, "profession": profession, "gender": gender}
+
+
+def everyone(each=2):
+    """Every class and gender equally often."""
+    return [biography(p, g) for p in range(28) for g in (0, 1) for _ in range(each)]
+
+
+def source_of(folder, **parts):
+    for part, file in FILES.items():
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        parquet.write_table(pa.Table.from_pylist(parts.get(part, everyone())), path)
+    return DataSource(folder, download=False)
+
+
+def load(source, **options):
+    return load_dataset("bias_in_bios", source, {"verify": False, **options})
+
+
+def test_classes_are_alphabetical_and_sizes_add_up():
+    assert len(LABELS) == 28
+    assert list(LABELS) == sorted(LABELS)
+    assert (LABELS[0], LABELS[11], LABELS[21], LABELS[27]) == (
+        "accountant", "journalist", "professor", "yoga_teacher",
+    )  # fmt: skip
+    assert DATASETS.get("bias_in_bios").facts.sizes == (257_478 + 39_642, 99_069)
+    assert sum(SIZES.values()) == 396_189
+
+
+def test_a_row_becomes_an_example(tmp_path):
+    source = source_of(tmp_path, test=[biography(13, 1), biography(21, 0, " He  reads .\n")])
+    he, she = sorted(
+        (e for e in load(source) if e.split == "test"), key=lambda e: e.group == "female"
+    )
+    assert (she.words, she.label, she.group) == (
+        ("She", "writes,", "and", "teaches."),
+        13,
+        "female",
+    )
+    assert (he.words, he.label, he.group) == (("He", "reads", "."), 21, "male")
+    assert (she.example_id, he.example_id) == ("test-000001", "test-000002")
+    assert she.match_id is None
+    assert she.rationale is None
+
+
+def test_development_biographies_train_unless_left_out(tmp_path):
+    source = source_of(tmp_path)
+    parts = Counter((e.split, e.example_id.partition("-")[0]) for e in load(source))
+    assert parts == {("train", "train"): 112, ("train", "dev"): 112, ("test", "test"): 112}
+    (tmp_path / FILES["dev"].path).unlink()
+    assert Counter(e.split for e in load(source, dev=False)) == {"train": 112, "test": 112}
+
+
+def test_professions_are_the_classes_in_their_order(tmp_path):
+    source = source_of(tmp_path)
+    examples, facts = load_with_facts(
+        "bias_in_bios", source, {"verify": False, "professions": ["surgeon", "nurse"]}
+    )
+    assert facts.labels == ("surgeon", "nurse")
+    every = {e.example_id: e for e in load(source)}
+    assert len(examples) == 24
+    for example in examples:
+        assert facts.labels[example.label] == LABELS[every[example.example_id].label]
+
+
+@pytest.mark.property
+@given(st.integers(1, 120), st.integers(0, 5))
+def test_a_sample_has_the_shares_of_all(tmp_path_factory, size, seed):
+    source = source_of(tmp_path_factory.mktemp("bios"), train=everyone(each=3))
+    examples = load(source, dev=False, n_train=size, sample_seed=seed)
+    train = [e for e in examples if e.split == "train"]
+    assert len(train) == size
+    assert sum(e.split == "test" for e in examples) == 112
+    counts = Counter((e.label, e.group) for e in train)
+    share = size / 168
+    for label in range(28):
+        for group in ("male", "female"):
+            assert abs(counts[label, group] - 3 * share) < 1
+
+
+def test_seeds_take_others_and_no_more_than_there_are(tmp_path):
+    source = source_of(tmp_path)
+    samples = [
+        {e.example_id for e in load(source, n_test=40, sample_seed=seed) if e.split == "test"}
+        for seed in (0, 0, 1)
+    ]
+    assert samples[0] == samples[1] != samples[2]
+    assert load(source, n_train=999, n_test=999) == load(source)
+
+
+def test_empty_biographies_are_left_out_and_counted(tmp_path, caplog):
+    source = source_of(tmp_path, train=[*everyone(), biography(text=" "), biography(text="")])
+    assert len(load(source)) == 3 * 112
+    assert caplog.messages == ["bias_in_bios: left out 2 empty biographies of train"]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (biography(28), r"train.parquet, row 113: profession must be one of 0 to 27, found 28"),
+        (biography(-1), "profession must be one of 0 to 27, found -1"),
+        (biography(None), "profession must be one of 0 to 27, found None"),
+        (biography(0, 2), "row 113: gender must be one of 0 to 1, found 2"),
+        (biography(text=None), "row 113: hard_text must be text, found None"),
+    ],
+)
+def test_bad_rows_are_named(row, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        load(source_of(tmp_path, train=[*everyone(), row]))
+
+
+def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
+    source = source_of(tmp_path)
+    with pytest.raises(InputError, match="no profession 'nurs'; did you mean 'nurse'"):
+        load(source, professions=["nurs", "poet"])
+    with pytest.raises(InputError, match="the only class is 'nurse'; a classifier needs two"):
+        load(source, professions=["nurse"])
+    rows = [{"text": "a", "profession": 0, "gender": 0}]
+    with pytest.raises(InputError, match=r"dev.parquet: no column 'hard_text'"):
+        load(source_of(tmp_path, dev=rows))
+
+
+def test_files_are_told_compared_and_counted(tmp_path):
+    empty = DataSource(tmp_path / "none", download=False)
+    with pytest.raises(InputError, match=r"train.parquet is missing; get https://huggingface.co/d"):
+        load_dataset("bias_in_bios", empty)
+    source = source_of(tmp_path)
+    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    with pytest.raises(InputError, match=f"'train_sha256: {digests['train_sha256']}'"):
+        load_dataset("bias_in_bios", source)
+    with pytest.raises(InputError, match="has 112 rows, and the published file 257478; remove it"):
+        load_dataset("bias_in_bios", source, digests)
+    with pytest.raises(InputError, match=r"train.parquet is altered .its SHA-256 is "):
+        load_dataset("bias_in_bios", source, {**digests, "train_sha256": "0" * 64})
+
+
+def test_real_biographies(tmp_path):
+    need(SAMPLE.is_file(), f"the sample of Bias in Bios below {REAL} (or EXPARITY_DATA)")
+    with SAMPLE.open(encoding="utf-8", newline="") as file:
+        people = list(csv.DictReader(file))  # which has names where the Hub has numbers
+    rows = [
+        biography(LABELS.index(p["profession"]), int(p["gender"] == "Female"), p["hard_text"])
+        for p in people
+    ]
+    examples = load(source_of(tmp_path, train=rows), dev=False)
+    train = [e for e in examples if e.split == "train"]
+    assert len(train) == 1278
+    assert Counter((LABELS[e.label], e.group) for e in train) == Counter(
+        (p["profession"], p["gender"].lower()) for p in people
+    )
+    assert Counter(e.group for e in train) == {"male": 788, "female": 490}
+    assert {e.label for e in train} == set(range(28))

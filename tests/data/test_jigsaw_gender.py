@@ -1,0 +1,157 @@
+"""Jigsaw's comments on women or men: which are kept, their labels, and what is refused."""
+
+from __future__ import annotations
+
+import csv
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exparity.artefacts.lineage import sha256_of
+from exparity.core.errors import InputError
+from exparity.data import DATASETS, load_dataset
+from exparity.data.files import DataSource
+from exparity.data.jigsaw_gender import FILES
+
+IDENTITIES = [
+    *("asian", "atheist", "bisexual", "black", "buddhist", "christian", "female", "heterosexual"),
+    *("hindu", "homosexual_gay_or_lesbian", "intellectual_or_learning_disability", "jewish"),
+    *("latino", "male", "muslim", "other_disability", "other_gender", "other_race_or_ethnicity"),
+    *("other_religion", "other_sexual_orientation", "physical_disability"),
+    *("psychiatric_or_mental_illness", "transgender", "white"),
+]
+SUBTYPES = ["severe_toxicity", "obscene", "identity_attack", "insult", "threat"]
+REST = ["created_date", "publication_id", "parent_id", "article_id", "rating", "funny", "wow"]
+REST += ["sad", "likes", "disagree", "sexual_explicit", "identity_annotator_count"]
+REST += ["toxicity_annotator_count"]
+HEADERS = {
+    "train": ["id", "target", "comment_text", *SUBTYPES, *IDENTITIES, *REST],
+    "test_public_expanded": [
+        *("id", "comment_text", "created_date", "publication_id", "parent_id", "article_id"),
+        *("rating", "funny", "wow", "sad", "likes", "disagree", "toxicity", "severe_toxicity"),
+        *("obscene", "sexual_explicit", "identity_attack", "insult", "threat", *IDENTITIES),
+        *("identity_annotator_count", "toxicity_annotator_count"),
+    ],
+}
+HEADERS["test_private_expanded"] = HEADERS["test_public_expanded"]
+
+
+def comment(id, male="", female="", toxicity=0.0, text='He said, "No".\nShe left.'):
+    return {"id": id, "male": male, "female": female, "toxicity": toxicity, "comment_text": text}
+
+
+MEN, WOMEN = {"male": 1.0, "female": 0.0}, {"male": 0.0, "female": 0.6}
+
+
+def source_of(folder, train=(), public=(), private=()):
+    """The three files in the published columns, with one comment of each gender beside others."""
+    parts = {"train": train, "test_public_expanded": public, "test_private_expanded": private}
+    for number, (name, rows) in enumerate(parts.items()):
+        path = folder / FILES[name].path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        common = [comment(f"{number}0", **MEN), comment(f"{number}1", **WOMEN)]
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.DictWriter(file, HEADERS[name], restval="0.0")
+            writer.writeheader()
+            for row in [*common, *rows]:
+                values = dict(row)
+                if name == "train":
+                    values["target"] = values.pop("toxicity")
+                writer.writerow(values)
+    return DataSource(folder, download=False)
+
+
+def load(source, **options):
+    found = load_dataset("jigsaw_gender", source, {"verify": False, **options})
+    return {e.example_id: e for e in found}
+
+
+def test_a_comment_becomes_an_example(tmp_path):
+    found = load(source_of(tmp_path, train=[comment("59848", 0.2, 0.9, 0.8)]))
+    example = found["59848"]
+    assert example.words == ("He", "said,", '"No".', "She", "left.")
+    assert (example.label, example.group, example.split) == (1, "female", "train")
+    assert {id: e.split for id, e in found.items() if id != "59848"} == {
+        "00": "train", "01": "train", "10": "test", "11": "test", "20": "test", "21": "test",
+    }  # fmt: skip
+    assert DATASETS.get("jigsaw_gender").facts.sizes == (53_154, 5_448)
+    assert 53_154 == 42_523 + 10_631  # Chen et al. 2024, C.2
+
+
+@pytest.mark.property
+@given(st.lists(st.tuples(*[st.sampled_from([0.0, 0.1, 0.25, 0.4, 0.5, 0.6, 0.75, 1.0])] * 3)))
+@pytest.mark.parametrize("half_is_toxic", [False, True])
+def test_the_selection_by_a_naive_count(tmp_path_factory, half_is_toxic, shares):
+    rows = [comment(f"{i + 100}", *values) for i, values in enumerate(shares)]
+    source = source_of(tmp_path_factory.mktemp("jigsaw"), train=rows)
+    found = load(source, half_is_toxic=half_is_toxic)
+    expected = {}
+    for i, (male, female, toxicity) in enumerate(shares):
+        toxic = toxicity > 0.5 or (half_is_toxic and toxicity == 0.5)
+        if female - male > 0.5:
+            expected[f"{i + 100}"] = ("female", toxic)
+        if male - female > 0.5:
+            expected[f"{i + 100}"] = ("male", toxic)
+    assert {id: (e.group, e.label == 1) for id, e in found.items() if len(id) > 2} == expected
+
+
+def test_comments_that_nobody_was_asked_about_are_left_out(tmp_path):
+    rows = [comment("100"), comment("101", 1.0, 0.0, text="  "), comment("102", 0.5, 0.0)]
+    assert len(load(source_of(tmp_path, train=rows, public=rows[1:]))) == 6
+
+
+def test_other_numbers_than_the_study_has_are_said(tmp_path, caplog):
+    load(source_of(tmp_path))
+    assert caplog.messages == [
+        "jigsaw_gender: 2 comments of train, and the study has 53154",
+        "jigsaw_gender: 4 comments of test, and the study has 5448",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        (comment("9", "many", 0.0), r"train.csv:6: male must be a share from 0 to 1, found 'many'"),
+        (comment("9", 1.0, -1), "female must be a share from 0 to 1, found '-1'"),
+        (comment("9", 1.0, "nan"), "female must be a share from 0 to 1, found 'nan'"),
+        (comment("9", 1.0, 0.0, ""), r"train.csv:6: target must be a share from 0 to 1, found ''"),
+        (comment("00", 1.0, 0.0), "example id '00' occurs more than once"),
+    ],
+)
+def test_bad_rows_are_named(row, message, tmp_path):
+    with pytest.raises(InputError, match=message):
+        load(source_of(tmp_path, train=[row]))
+
+
+def test_a_missing_column_is_named(tmp_path):
+    source = source_of(tmp_path)
+    path = tmp_path / FILES["test_private_expanded"].path
+    path.write_text(path.read_text().replace(",toxicity,", ",poison,", 1))
+    with pytest.raises(InputError, match=r"private_expanded.csv: no column 'toxicity'; did you me"):
+        load(source)
+
+
+def test_how_to_get_a_missing_file_is_told(tmp_path):
+    for download in (True, False):
+        with pytest.raises(InputError) as refused:
+            load_dataset("jigsaw_gender", DataSource(tmp_path, download))
+        (message,) = str(refused.value).splitlines()
+        assert "jigsaw/train.csv is missing; get train.csv of https://www.kaggle.com/c/" in message
+        assert "kaggle competitions download" in message
+        assert "snakemake fetch" not in message
+
+
+def test_another_digest_is_refused_until_it_is_in_the_config(tmp_path):
+    source = source_of(tmp_path)
+    digests = {name: sha256_of(tmp_path / file.path) for name, file in FILES.items()}
+    options = {}
+    for name, digest in digests.items():
+        with pytest.raises(InputError) as refused:
+            load_dataset("jigsaw_gender", source, options)
+        option = FILES[name].digest_option
+        assert f"{name}.csv is altered (its SHA-256 is {digest})" in str(refused.value)
+        assert f"(SHA-256 {FILES[name].sha256})" in str(refused.value)
+        assert f"'{option}: {digest}'" in str(refused.value)
+        options[option] = digest
+    assert len(load_dataset("jigsaw_gender", source, options)) == 6

@@ -1,0 +1,171 @@
+"""SST by gendered words: trees read, groups by a naive count, published sizes, and refusals."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from support import REAL, need
+
+from exparity.core.errors import InputError
+from exparity.counterfactuals import terms_of
+from exparity.data import DATASETS, load_dataset, load_with_facts
+from exparity.data._sst import FILES, RATINGS, Phrase, read_sentences
+from exparity.data.files import DataSource
+
+HE, SHE = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
+
+
+def source_of(folder, **parts):
+    for part, file in FILES.items():
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text("\n".join([HE, SHE, *parts.get(part, [])]) + "\n", encoding="utf-8")
+    return DataSource(folder, download=False)
+
+
+def load(source, **options):
+    return load_dataset("sst_gender", source, {"verify": False, **options})
+
+
+def read(folder, *lines):
+    path = folder / "trees.txt"
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return list(read_sentences(path))
+
+
+class TestTrees:
+    def test_by_hand(self, tmp_path):
+        (sentence,) = read(tmp_path, "(3 (2 It) (4 (2 's) (4 good)))")
+        assert sentence.words == ("It", "'s", "good")
+        assert sentence.phrases == (
+            Phrase(0, 1, 2), Phrase(1, 2, 2), Phrase(2, 3, 4), Phrase(1, 3, 4), Phrase(0, 3, 3),
+        )  # fmt: skip
+        assert sentence.rating == 3
+
+    def test_what_trees_escape_is_written_as_in_english(self, tmp_path):
+        (sentence,) = read(tmp_path, r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
+        assert sentence.words == ("(", "writer/director", ")")
+
+    def test_lines_are_numbered_and_blank_ones_skipped(self, tmp_path):
+        assert [s.number for s in read(tmp_path, HE, "", SHE, "")] == [1, 3]
+
+    @given(st.recursive(st.tuples(st.integers(0, 4), st.just("w")),
+                        lambda t: st.tuples(st.integers(0, 4), t, t), max_leaves=12))  # fmt: skip
+    def test_phrases_are_the_spans_of_the_tree(self, tmp_path_factory, tree):
+        spans, words = [], []
+
+        def written(node):
+            rating, *parts = node
+            start = len(words)
+            if parts == ["w"]:
+                words.append(f"w{start}")
+                text = f"({rating} w{start})"
+            else:
+                text = f"({rating} {' '.join(map(written, parts))})"
+            spans.append(Phrase(start, len(words), rating))
+            return text
+
+        line = written(tree)
+        (sentence,) = read(tmp_path_factory.mktemp("trees"), line)
+        assert (sentence.words, sentence.phrases) == (tuple(words), tuple(spans))
+
+    @pytest.mark.parametrize(
+        ("line", "message"),
+        [
+            ("good", "trees.txt:2: not a tree"),
+            ("(3 good", "trees.txt:2: not a tree"),
+            ("(3 good))", "trees.txt:2: not a tree"),
+            ("(3 )", "trees.txt:2: not a tree"),
+            ("(3 good) (2 bad)", "trees.txt:2: not a tree"),
+            ("(5 good)", "trees.txt:2: a phrase is rated '5', and not 0 to 4"),
+            ("((3 good))", r"trees.txt:2: a phrase is rated '\(', and not 0 to 4"),
+            ("(", "trees.txt:2: a phrase is rated '', and not 0 to 4"),
+        ],
+    )
+    def test_other_lines_are_refused(self, line, message, tmp_path):
+        with pytest.raises(InputError, match=message):
+            read(tmp_path, HE, line)
+
+    def test_other_encodings_are_refused(self, tmp_path):
+        path = tmp_path / "trees.txt"
+        path.write_bytes("(3 café)".encode("latin-1"))
+        with pytest.raises(InputError, match=r"trees.txt: not UTF-8 text"):
+            list(read_sentences(path))
+
+
+class TestDataset:
+    def test_a_sentence_becomes_an_example(self, tmp_path):
+        found = {e.example_id: e for e in load(source_of(tmp_path))}
+        assert len(found) == 6
+        he, she = found["train-0001"], found["test-0002"]
+        assert (he.words, he.label, he.group, he.split) == (
+            ("He", "is", "good"), 1, "male", "train",
+        )  # fmt: skip
+        assert (she.label, she.group, she.split) == (0, "female", "test")
+        assert found["dev-0001"].split == "train"
+
+    def test_neutral_tied_and_ungendered_sentences_are_left_out(self, tmp_path, caplog):
+        others = [
+            HE.replace("(3", "(2", 1),
+            "(4 (2 He) (3 (2 loves) (3 her)))",
+            "(4 (2 It) (3 works))",
+            "(4 (2 Actors) (3 shine))",
+        ]
+        caplog.set_level("INFO")
+        assert len(load(source_of(tmp_path, train=others))) == 6
+        assert caplog.messages[-1] == (
+            "sst_gender: left out 1 sentences with as many words of both genders, and 2 with none"
+        )
+
+    def test_five_classes_and_no_development_part(self, tmp_path):
+        source = source_of(tmp_path, train=[HE.replace("(3", "(2", 1)])
+        options = {"verify": False, "classes": "five", "dev": False}
+        examples, facts = load_with_facts("sst_gender", source, options)
+        assert facts.labels == RATINGS
+        assert Counter((e.split, e.label) for e in examples) == {
+            ("train", 3): 1, ("train", 1): 1, ("train", 2): 1, ("test", 3): 1, ("test", 1): 1,
+        }  # fmt: skip
+
+    def test_missing_and_altered_files_are_told(self, tmp_path):
+        with pytest.raises(InputError, match=r"is missing; get trees/train.txt of https://nlp.st"):
+            load_dataset("sst_gender", DataSource(tmp_path / "none", download=False))
+        with pytest.raises(InputError, match=r"train.txt is altered"):
+            load_dataset("sst_gender", source_of(tmp_path))
+
+
+class TestReal:
+    @pytest.fixture
+    def source(self):
+        need((REAL / FILES["dev"].path).is_file(), f"SST below {REAL} (or EXPARITY_DATA)")
+        return DataSource(REAL, download=False)
+
+    def test_the_published_numbers_of_sentences_and_phrases(self, source):
+        for part, sentences, phrases in (
+            ("train", 8544, 318_582),
+            ("dev", 1101, 41_447),
+            ("test", 2210, 82_600),
+        ):
+            trees = list(read_sentences(source.find(FILES[part])))
+            assert len(trees) == sentences
+            assert sum(len(tree.phrases) for tree in trees) == phrases
+
+    def test_groups_by_a_naive_count(self, source):
+        terms = terms_of("gender_words", {})
+        groups = {e.example_id: e.group for e in load_dataset("sst_gender", source)}
+        for tree in read_sentences(source.find(FILES["dev"])):
+            text = " ".join(tree.words).lower()
+            n = {g: len(re.findall(rf"(?<![^\W_])(?:{'|'.join(w)})(?![^\W_])", text))
+                 for g, w in terms.items()}  # fmt: skip
+            expected = None
+            if tree.rating != 2 and n["male"] != n["female"]:
+                expected = max(n, key=n.get)
+            assert groups.get(f"dev-{tree.number:04d}") == expected, tree.number
+
+    def test_the_sizes_that_plans_take(self, source):
+        found = load_dataset("sst_gender", source)
+        sizes = Counter(e.split for e in found)
+        assert (sizes["train"], sizes["test"]) == DATASETS.get("sst_gender").facts.sizes

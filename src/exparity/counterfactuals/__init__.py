@@ -7,14 +7,18 @@ no such example. It is registered with :func:`counterfactual` in a module of its
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
+from difflib import SequenceMatcher
+from itertools import combinations
 from typing import Any
+
+import numpy as np
 
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import Registry
 from exparity.data.table import PreparedData
-from exparity.interface import CounterfactualFacts, Example
+from exparity.interface import BoolArray, CounterfactualFacts, Example
 
 GENERATORS: Registry[CounterfactualFacts] = Registry(
     "counterfactual generator", "exparity.counterfactuals", CounterfactualFacts
@@ -25,7 +29,8 @@ def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Call
     """Register a generator under ``id`` with its :class:`~exparity.interface.CounterfactualFacts`.
 
     What it returns has the group that was asked for, and the example's id and label:
-    ``dataclasses.replace(example, words=..., group=group)``.
+    ``dataclasses.replace(example, words=..., group=group)``. A text in which nothing changes is
+    returned with the same words; None is for examples without a counterfactual.
     """
     return GENERATORS.register(id, **facts)
 
@@ -41,12 +46,14 @@ def counterfactuals_of(
         params: the generator's options.
 
     Raises:
-        InputError: an unknown generator or option, or the generator does not know a group.
+        InputError: an unknown generator or option, the generator does not know a group, or the
+            label changes with the group.
     """
     entry = GENERATORS.get(use)
     where = f"counterfactuals.{data.dataset}"
     options = complete(entry.options, params, where)
-    check_groups(use, data.groups, where)
+    check_groups(use, options, data.groups, where)
+    _check_labels(data)
 
     def make(example: Example) -> tuple[Example, ...]:
         made = []
@@ -63,19 +70,104 @@ def counterfactuals_of(
     return make
 
 
-def check_groups(use: str, groups: tuple[str, ...], where: str) -> None:
+def changed_words(words: Sequence[str], counterfactual_words: Sequence[str]) -> BoolArray:
+    """Mark the words that a counterfactual changes.
+
+    Args:
+        words: (w,) the original.
+        counterfactual_words: the counterfactual, which may have another number of words.
+
+    Returns:
+        (w,) True where the word is replaced or left out. Where words are added alone, nothing of
+        the original is marked.
+    """
+    if len(words) == len(counterfactual_words):
+        pairs = zip(words, counterfactual_words, strict=True)
+        return np.array([one != other for one, other in pairs], dtype=np.bool_)
+    changed = np.ones(len(words), dtype=np.bool_)
+    matcher = SequenceMatcher(None, words, counterfactual_words, autojunk=False)
+    for block in matcher.get_matching_blocks():
+        changed[block.a : block.a + block.size] = False
+    return changed
+
+
+def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], where: str) -> None:
     """Check that a generator can make every group of a dataset.
+
+    Args:
+        use: registered id.
+        params: the generator's options, as far as they are set.
+        groups: the groups of the dataset.
+        where: how errors name the place.
 
     Raises:
         InputError: names ``where`` the generator is asked for, and the group.
     """
-    known = GENERATORS.get(use).facts.groups
-    for group in groups if known else ():
-        if group not in known:
+    facts = GENERATORS.get(use).facts
+    for group in groups if facts.groups else ():
+        if group not in facts.groups:
             raise InputError(
-                f"{where}: '{use}' makes the groups {', '.join(known)}, and not '{group}'; choose "
-                "another generator"
+                f"{where}: '{use}' makes the groups {', '.join(facts.groups)}, and not '{group}'; "
+                "choose another generator"
             )
+    problem = facts.check(params, groups) if facts.check else None
+    if problem is not None:
+        raise InputError(f"{where}: {problem}")
+
+
+def label_refusal(dataset: str, evidence: str) -> str:
+    """Return why a dataset has no counterfactuals that keep the label.
+
+    Args:
+        dataset: its name.
+        evidence: what shows it.
+    """
+    return (
+        f"counterfactuals.{dataset}: another group is another label in '{dataset}' ({evidence}), "
+        "and a counterfactual keeps its label; leave the dataset out of counterfactuals"
+    )
+
+
+def _check_labels(data: PreparedData) -> None:
+    """Refuse data whose label changes with the group: as sets or all examples show."""
+    for match_id, members in data.sets.items():
+        for one, other in combinations(members, 2):
+            if one.group != other.group and one.label != other.label:
+                evidence = f"so the members of set '{match_id}' say"
+                raise InputError(label_refusal(data.dataset, evidence))
+    labels = {group: {e.label for e in data.examples if e.group == group} for group in data.groups}
+    of_group = [of for of in labels.values() if of]
+    if len(of_group) > 1 and all(len(of) == 1 for of in of_group) and len(set.union(*of_group)) > 1:
+        raise InputError(label_refusal(data.dataset, "every group has a label of its own"))
+
+
+def terms_of(
+    use: str, params: Mapping[str, Any], groups: Sequence[str] = ()
+) -> Mapping[str, Collection[str]]:
+    """Return the words by which a generator tells the groups of texts.
+
+    Args:
+        use: registered id.
+        params: the generator's options.
+        groups: the groups in order; those that it knows if empty.
+
+    Raises:
+        InputError: an unknown generator, option or group, or the generator has no such words.
+    """
+    entry = GENERATORS.get(use)
+    where = f"counterfactual generator {use}"
+    options = complete(entry.options, params, where)
+    if entry.facts.terms is None:
+        known = [id for id in GENERATORS.ids() if GENERATORS.get(id).facts.terms]
+        raise InputError(
+            f"{where}: has no words that tell a group; choose one of {', '.join(known)}"
+        )
+    order = tuple(groups) or entry.facts.groups
+    if len(order) < 2:
+        raise InputError(f"{where}: name the groups, two or more, in the order of its words")
+    check_groups(use, options, order, where)
+    with entry.running():
+        return entry.facts.terms(order, options)
 
 
 def _check(use: str, example: Example, group: str, made: Any) -> None:

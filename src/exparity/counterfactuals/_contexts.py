@@ -1,0 +1,228 @@
+"""What the words around one tell of it: possessive or object, a title, a name, a fixed phrase."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from exparity.core.strict import read_yaml
+from exparity.counterfactuals._text import Token
+from exparity.data.files import shipped
+
+# A change of the words changes this file, and so the workflow runs again what they made.
+DIGESTS = {
+    "contexts.yaml": "ff4aaa2df51f342b6340144e9df1e060a797c2ea25414ec4e6a912cca07ed3b9",
+    "lexicon.yaml": "68f2863f4ad8b18abb3adb77b513d844962b6e470055302db740eee91688a314",
+}
+FOLDER = shipped("gender_words", DIGESTS)
+_LISTS = read_yaml(FOLDER / "contexts.yaml")
+
+
+def _words(name: str) -> frozenset[str]:
+    return frozenset(_LISTS[name].split())
+
+
+_NO_NOUN = {kind: frozenset(words.split()) for kind, words in _LISTS["no_noun"].items()}
+_CLOSED = frozenset().union(*_NO_NOUN.values())
+_MAYBE_NOUN, _MOVES, _GIVES = _words("maybe_noun"), _words("moves"), _words("gives")
+_PERCEIVES, _LETS, _NAMES = _words("perceives"), _words("lets"), _words("names")
+_VERBS, _LETS_ALSO = _words("verbs"), _words("lets_also")
+_LET_NOUNS = _words("let_nouns")
+_GIVEN, _KEEPS = _words("given") | _words("more"), _words("keeps")
+_TURNS, _DEGREES = _words("turns"), _words("degrees")
+_BEFORE_NOUNS = _NO_NOUN["determiners"] | frozenset(
+    ["my", "your", "his", "her", "our", "their", "it", "them"]
+)
+_ADJECTIVES = ("able", "ible", "ful", "less", "ous", "ive", "ish", "tic", "ed", "ing")
+_LET = frozenset(("let", "lets", "letting"))
+_STATES, _TIMES = _words("states"), _words("times")
+_ING_NOUNS, _LY_NO_ADVERBS = _words("ing_nouns"), _words("ly_no_adverbs")
+_DETERMINERS, _SURNAMES, _NO_NAMES = _words("determiners"), _words("surnames"), _words("no_names")
+_FIXED = tuple(tuple(phrase.split()) for phrase in _LISTS["fixed"].split(";"))
+_FIXED_STARTS = frozenset(phrase[0] for phrase in _FIXED)
+_FIXED_LENGTH = max(map(len, _FIXED))
+_FIXED_WORDS = _words("fixed_words")
+_WAYS = frozenset(("back", "home"))
+_AIMS = frozenset(("to", "into", "from", "onto"))
+_STOPS = frozenset(".,;:!?)]}")
+_MARKUP = frozenset("*_=~#$£€")
+_QUOTES = frozenset("\"'“‘`")
+_MALE = {"his": True, "him": False}
+_OWNERS = _words("owners")
+_TITLES = frozenset(("mr", "mrs", "ms", "miss", "mister", "sir", "dr", "lady", "lord", "dame"))
+
+
+class Context:
+    """A text's tokens, and what can be asked of one of them.
+
+    Args:
+        tokens: of :func:`~exparity.counterfactuals._text.tokens_of`.
+    """
+
+    def __init__(self, tokens: Sequence[Token]) -> None:
+        self._tokens = tokens
+
+    def _lower(self, place: int) -> str:
+        return self._tokens[place].lower if 0 <= place < len(self._tokens) else ""
+
+    def is_capital(self, place: int) -> bool:
+        """Return whether a word starts with a capital."""
+        return 0 <= place < len(self._tokens) and self._tokens[place].text[0].isupper()
+
+    def _is_word(self, place: int) -> bool:
+        return 0 <= place < len(self._tokens) and self._tokens[place].is_word
+
+    # Pronouns
+
+    def owns(self, place: int) -> bool:
+        """Return whether the "her" at a place is possessive, as in "her book", and no object."""
+        following = self._lower(place + 1)
+        if following in ("or", "and", "/") and self._lower(place + 2) in _MALE:
+            return _MALE[self._lower(place + 2)]
+        before = self._lower(place - 1)
+        if following in _QUOTES:
+            return self._opens_phrase(place + 1)
+        if before in _GIVES and (following in _GIVEN or following[:1].isdigit()):
+            return False
+        if not following or not following[0].isalnum():
+            return self._opens_noun(place + 1)
+        if following in _WAYS:
+            leads = self._lower(place + 2) in _AIMS and before not in _KEEPS
+            return before not in _MOVES and not leads
+        if before in _NAMES and self.is_capital(place + 1):
+            return False
+        if following == "every":
+            return self._is_word(place + 2) and self._lower(place + 2) not in _TIMES
+        if following in _DEGREES and before in _TURNS:
+            return False
+        if following in _MAYBE_NOUN:
+            return not self.ends_phrase(place + 2) or following in ("own", "past", "first", "best")
+        if following.split("'")[0] in _CLOSED:
+            return False
+        return not self._tells_of_her(before, following, place + 1)
+
+    def _tells_of_her(self, before: str, following: str, place: int) -> bool:
+        """Return whether what follows "her" is what she does or is, and nothing of hers."""
+        if following in _VERBS:
+            return True
+        if before in _LETS and following in _LETS_ALSO:
+            return True
+        if before in _LET:
+            return following not in _LET_NOUNS
+        after = self._lower(place + 1)
+        if before in _LETS and after in _BEFORE_NOUNS:
+            return True
+        if before in _TURNS and following.endswith(_ADJECTIVES):
+            return self.ends_phrase(place + 1)
+        if following in _STATES:
+            return self.ends_phrase(place + 1) or after in _NO_NOUN["prepositions"]
+        if following.endswith("ing") and following not in _ING_NOUNS:
+            return before in _PERCEIVES
+        if following.endswith("ly") and following not in _LY_NO_ADVERBS:
+            return self.ends_phrase(place + 1)
+        return False
+
+    def ends_phrase(self, place: int, but: str = "") -> bool:
+        """Return whether no noun can come at a place, nor the word ``but``."""
+        following = self._lower(place)
+        if following == but != "":
+            return False
+        if not following or not following[0].isalnum():
+            return following not in _QUOTES and following != "-"
+        return following in _CLOSED and following not in _MAYBE_NOUN
+
+    def _opens_phrase(self, place: int) -> bool:
+        """Return whether a quotation mark opens, and what it opens is no sentence."""
+        token = self._tokens[place]
+        opening = [t for t in self._tokens[:place] if t.text == token.text]
+        while self._lower(place + 1) == token.text:  # `` of the Penn Treebank
+            place += 1
+        opens = token.text in "“‘`" or (len(opening) % 2 == 0 and token.text != "'")
+        return opens and self._is_word(place + 1) and not self.ends_phrase(place + 1)
+
+    def _opens_noun(self, place: int) -> bool:
+        """Return whether what starts with a mark goes on with a noun: "her (first) book"."""
+        mark = self._lower(place)
+        if mark in ("(", "["):
+            closing = [i for i in range(place, place + 5) if self._lower(i) in (")", "]")]
+            return bool(closing) and not self.ends_phrase(closing[0] + 1)
+        return mark in _MARKUP and not self.ends_phrase(place + 1)
+
+    def stands_alone(self, place: int) -> bool:
+        """Return whether the "his" at a place is a pronoun, as in "a friend of his"."""
+        following = self._lower(place + 1)
+        if following in ("or", "and", "/") and self._lower(place + 2) in ("her", "hers"):
+            return self._lower(place + 2) == "hers"
+        if not following or following in _STOPS:
+            return True
+        if following in _NO_NOUN["auxiliaries"]:
+            return following != "not" and self._lower(place + 2) != "-"  # his would-be
+        ended = self.ends_phrase(place + 1) or following in _VERBS
+        return self._lower(place - 1) == "of" and following[0].isalpha() and ended
+
+    # Titles and names
+
+    def before_name(self, place: int) -> bool:
+        """Return whether a capitalised word follows, after a stop at most: "Ms. Hall"."""
+        after = place + (2 if self._lower(place + 1) == "." else 1)
+        return self._is_word(after) and self.is_capital(after)
+
+    def has_ending(self, place: int) -> bool:
+        """Return whether 's or the like is glued to a word."""
+        return "'" in self._lower(place)
+
+    def titles(self, place: int) -> bool:
+        """Return whether a name follows; of a word in lower case whatever can be one."""
+        if self.is_capital(place):
+            return self.before_name(place)
+        return self._lower(place) == "sir" and not self.ends_phrase(place + 1)
+
+    def is_title(self, place: int) -> bool:
+        """Return whether Mr, Mrs or Ms is a title, and no unit, degree or method (ms, MS, MR)."""
+        text = self._tokens[place].text
+        if text in ("MR", "MS", "ms"):
+            return self._lower(place + 1) == "." and self._is_word(place + 2)
+        return True
+
+    def after_owner(self, place: int) -> bool:
+        """Return whether a possessive or "the" stands before, with an adjective at most between."""
+        before = self._lower(place - 1)
+        before = self._lower(place - 2) if before in _DETERMINERS - _OWNERS else before
+        return before in _OWNERS
+
+    def after_determiner(self, place: int) -> bool:
+        """Return whether an article or the like stands before."""
+        return self._lower(place - 1) in _DETERMINERS
+
+    def next_is(self, place: int, *words: str) -> bool:
+        """Return whether one of these words follows."""
+        return self._lower(place + 1) in words
+
+    def is_name(self, place: int) -> bool:
+        """Return whether a word that can be a name is one: "Stephen King", "Mr. King"."""
+        token = self._tokens[place]
+        base = token.lower.split("'")[0]
+        if base not in _SURNAMES or not token.text[0].isupper() or token.text.isupper():
+            return False
+        if self.before_name(place) and (base == "guy" or base != token.lower):
+            return not self.after_determiner(place)  # Guy Hall, King's College
+        before = place - (2 if self._lower(place - 1) == "." else 1)
+        if before == place - 2:
+            return self._lower(before) in _TITLES or len(self._lower(before)) == 1
+        return (
+            self._is_word(before)
+            and self.is_capital(before)
+            and (self._lower(before) not in _NO_NAMES)
+        )
+
+    def is_fixed(self, place: int) -> bool:
+        """Return whether a word is part of a phrase that tells no gender: "mother tongue"."""
+        if self._lower(place) in _FIXED_WORDS:
+            return True
+        for start in range(max(0, place - _FIXED_LENGTH + 1), place + 1):
+            if self._lower(start) in _FIXED_STARTS:
+                for phrase in _FIXED:
+                    end = start + len(phrase)
+                    here = tuple(self._lower(i) for i in range(start, end))
+                    if place < end and here == phrase:
+                        return True
+        return False

@@ -1,0 +1,117 @@
+"""Words of a text as tokens, and what replaces them: case, punctuation and endings are kept."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+from exparity.interface import Example
+
+# What is written for both genders at once stays one token, so that nothing in it is replaced.
+_TOKEN = re.compile(
+    r"\(s\)he\b|\bs/he\b|[^\W\d_]+(?:[-'’][^\W\d_]+)*|\d+(?:[.,]\d+)*|\S", re.IGNORECASE
+)
+_ENDING = re.compile(r"['’]")
+
+
+class Token(NamedTuple):
+    """A word without the punctuation that is glued to it, a number, or a punctuation mark.
+
+    Attributes:
+        text: as written.
+        lower: in lower case, apostrophes straight.
+        word: index of the word that it is part of.
+        start: where it starts in that word.
+    """
+
+    text: str
+    lower: str
+    word: int
+    start: int
+
+    @property
+    def is_word(self) -> bool:
+        """Whether it is made of letters."""
+        return self.text[0].isalpha()
+
+
+class Edit(NamedTuple):
+    """Tokens ``first`` to ``last`` become ``text``, which may have blanks."""
+
+    first: int
+    last: int
+    text: str
+
+
+def tokens_of(words: Sequence[str]) -> list[Token]:
+    """Part words into tokens."""
+    return [
+        Token(match[0], match[0].lower().replace("’", "'"), place, match.start())
+        for place, word in enumerate(words)
+        for match in _TOKEN.finditer(word)
+    ]
+
+
+def edited(words: Sequence[str], tokens: Sequence[Token], edits: Iterable[Edit]) -> tuple[str, ...]:
+    """Return words with some tokens replaced.
+
+    Args:
+        words: the text.
+        tokens: of :func:`tokens_of`.
+        edits: from left to right, without overlap.
+    """
+    out: list[str] = []
+    pending, word, start = "", 0, 0  # what is written of the current word, and read of it
+    for edit in edits:
+        first, last = tokens[edit.first], tokens[edit.last]
+        if first.word > word:
+            out += [pending + words[word][start:], *words[word + 1 : first.word]]
+            pending, start = "", 0
+        before = pending + words[first.word][start : first.start]
+        *whole, open_word = edit.text.split(" ")
+        if whole:
+            out += [before + whole[0], *whole[1:]]
+        else:
+            open_word = before + open_word
+        pending, word, start = open_word, last.word, last.start + len(last.text)
+    return (*out, pending + words[word][start:], *words[word + 1 :]) if words else ()
+
+
+def in_case_of(model: str, word: str) -> str:
+    """Return a word in the case of another: HE to SHE, He to She; what has capitals keeps them."""
+    if len(model) > 1 and model.isupper():
+        return word.upper()
+    return word[0].upper() + word[1:] if model[0].isupper() else word
+
+
+def replaced(text: str, partner: Callable[[str], str | None]) -> str | None:
+    """Replace a token, or what stands in it before an ending ('s, 'd) or between hyphens.
+
+    Args:
+        text: the token.
+        partner: returns what replaces a word in lower case, None if it stays.
+
+    Returns:
+        The new token in the case of the old one; None if it stays.
+    """
+    lower = text.lower().replace("’", "'")
+    if (whole := partner(lower)) is not None:
+        return in_case_of(text, whole)
+    if ending := _ENDING.search(text):
+        place = ending.start()
+        start = replaced(text[:place], partner)
+        return None if start is None else start + text[place:]
+    if "-" not in text:
+        return None
+    parts = [(part, replaced(part, partner)) for part in text.split("-")]
+    if all(new is None for _, new in parts):
+        return None
+    return "-".join(old if new is None else new for old, new in parts)
+
+
+def with_words(example: Example, words: tuple[str, ...], group: str) -> Example:
+    """Return an example of another group; its rationale is unknown if words came or went."""
+    rationale = example.rationale if len(words) == len(example.words) else None
+    return replace(example, words=words, group=group, rationale=rationale)

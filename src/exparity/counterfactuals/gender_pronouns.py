@@ -1,0 +1,63 @@
+"""Generator gender_pronouns: the pronouns and titles that Chen et al. (2024) swap in BiasBios."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Mapping
+
+from exparity.counterfactuals import counterfactual
+from exparity.counterfactuals._contexts import Context
+from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
+from exparity.data.files import shipped
+from exparity.data.table import PreparedData
+from exparity.interface import Example
+
+_FILE = "chen2024_lexicon_biasbios.csv"
+DIGESTS = {_FILE: "71dd600866785b51a20020558bd21ed2d5a23517424f2609cea63e71c4c4b889"}
+
+
+def _read() -> Mapping[str, Mapping[str, str]]:
+    """Return the published list: by the gender that is made, words and partners."""
+    partners: dict[str, dict[str, str]] = {gender: {} for gender in GENDERS}
+    with (shipped("published", DIGESTS) / _FILE).open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            partners[row["to_group"]][row["from"]] = row["to"]
+            if row["kind"] == "bidirectional":
+                partners[row["from_group"]][row["to"]] = row["from"]
+    return partners
+
+
+_PARTNERS = _read()
+
+
+def _partner(context: Context, place: int, word: str, to: str) -> str | None:
+    """Return the partner of a word; see :data:`~exparity.counterfactuals._gendered.Partner`."""
+    return pronoun(context, place, word, to) if word == "her" else _PARTNERS[to].get(word)
+
+
+@counterfactual(
+    "gender_pronouns",
+    reference="Chen et al. 2024, Findings of NAACL, arXiv:2404.00463",
+    groups=GENDERS,
+    terms=lambda groups, options: {
+        gender: _PARTNERS[other] for gender, other in (GENDERS, GENDERS[::-1])
+    },
+)
+def gender_pronouns(
+    example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"
+) -> Example:
+    """Swap or set pronouns, Mr. and Ms., as the study of composed debiasing does in BiasBios.
+
+    In one pass over the original words, unlike the public code of the study, which puts every "her"
+    of a text to one form and leaves upper case as it is.
+
+    Args:
+        example: the example.
+        group: the gender that it is to be of.
+        data: not used; the text is enough.
+        mode: ``swap`` the words of both genders, or ``set`` all of them to ``group``.
+
+    Returns:
+        The example with its other words as they were.
+    """
+    return turned(example, group, mode, _partner)

@@ -1,0 +1,100 @@
+"""Generator gender_words: pronouns, titles, and nouns and adjectives that name a gender."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from exparity.counterfactuals import counterfactual
+from exparity.counterfactuals._contexts import FOLDER, Context
+from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
+from exparity.data.gendered_words import read_partners, telling_words
+from exparity.data.table import PreparedData
+from exparity.interface import Example
+
+_PARTNERS = read_partners(FOLDER)
+_BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
+"""Partners as titles: "Lady Hall" is Lord Hall, but a lady is a gentleman."""
+_FEMALE_TITLES = ("lady", "dame")
+
+
+def _always(context: Context, place: int) -> bool:
+    return True
+
+
+def _is_count(context: Context, place: int) -> bool:
+    is_rank = context.before_name(place) or context.after_determiner(place)
+    return context.is_capital(place) and is_rank
+
+
+def _is_master(context: Context, place: int) -> bool:
+    """Return whether it is who is served, and no degree and nobody who knows a craft."""
+    return (
+        not context.is_capital(place)
+        and context.after_owner(place)
+        and context.ends_phrase(place + 1, but="of")
+    )
+
+
+def _is_bachelor(context: Context, place: int) -> bool:
+    """Return whether it is an unmarried man, and no degree."""
+    is_degree = context.has_ending(place) or context.is_capital(place)
+    return not is_degree and not context.next_is(place, "of", "degree", "degrees", "in", "'")
+
+
+def _are_bachelors(context: Context, place: int) -> bool:
+    return _is_bachelor(context, place) and not context.after_determiner(place)
+
+
+def _is_miss(context: Context, place: int) -> bool:
+    return context.is_capital(place) and context.before_name(place)
+
+
+# What a word must fulfil to name a gender.
+_CONDITIONS: Mapping[str, Callable[[Context, int], bool]] = {
+    "count": _is_count,
+    "master": _is_master,
+    "bachelor": _is_bachelor,
+    "bachelors": _are_bachelors,
+    "mr": Context.is_title,
+    "mrs": Context.is_title,
+    "ms": Context.is_title,
+    "miss": _is_miss,
+    "hunter": lambda context, place: not context.is_capital(place),
+}
+
+
+def _partner(context: Context, place: int, word: str, to: str) -> str | None:
+    """Return the partner of a word; see :data:`~exparity.counterfactuals._gendered.Partner`."""
+    chosen = pronoun(context, place, word, to)
+    if chosen is not None:
+        return chosen
+    if word in _BEFORE_NAMES and context.titles(place):
+        title = _BEFORE_NAMES[word]
+        return title if (title in _FEMALE_TITLES) == (to == "female") else None
+    partner = _PARTNERS[to].get(word)
+    if partner is None or context.is_name(place) or context.is_fixed(place):
+        return None
+    return partner if _CONDITIONS.get(word, _always)(context, place) else None
+
+
+@counterfactual(
+    "gender_words",
+    reference="exparity's own word list and rules, after Chen et al. 2024, arXiv:2404.00463",
+    groups=GENDERS,
+    terms=lambda groups, options: telling_words(_PARTNERS),
+)
+def gender_words(
+    example: Example, group: str, data: PreparedData, *, mode: Mode = "swap"
+) -> Example:
+    """Swap or set the words that name a gender: he and she, father and mother, Mr. and Ms.
+
+    Args:
+        example: the example.
+        group: the gender that it is to be of.
+        data: not used; the text is enough.
+        mode: ``swap`` the words of both genders, or ``set`` all of them to ``group``.
+
+    Returns:
+        The example with its other words, names included, as they were.
+    """
+    return turned(example, group, mode, _partner)

@@ -1,0 +1,129 @@
+"""Generator word_pairs: words of the user's own, for any attribute and any number of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+from exparity.counterfactuals import counterfactual
+from exparity.counterfactuals._gendered import Mode
+from exparity.counterfactuals._text import (
+    Edit,
+    Token,
+    edited,
+    in_case_of,
+    replaced,
+    tokens_of,
+    with_words,
+)
+from exparity.data.table import PreparedData
+from exparity.data.word_rows import read_word_rows
+from exparity.interface import Example
+
+Phrase = tuple[str, ...]
+
+
+def _check(options: Mapping[str, Any], groups: tuple[str, ...]) -> str | None:
+    pairs, file = options.get("pairs"), options.get("pairs_file")
+    if (pairs is None) == (file is None):
+        return "'word_pairs' takes 'pairs' or 'pairs_file'; set one of them"
+    if file is not None:
+        read_word_rows(Path(file), groups)
+    elif len(groups) != 2:
+        return (
+            f"'pairs' are for two groups, and there are {len(groups)}; give a CSV file with a "
+            "column for each as 'pairs_file'"
+        )
+    elif not pairs or not all(word.strip() for pair in pairs.items() for word in pair):
+        return "'pairs' has an empty word, or none; give 'word: partner' for each pair"
+    return None
+
+
+@counterfactual(
+    "word_pairs",
+    reference="any two or more lists of words; see docs/counterfactuals.md",
+    path_options=("pairs_file",),
+    check=_check,
+    terms=lambda groups, options: dict(
+        zip(groups, zip(*_word_rows(groups, options), strict=True), strict=True)
+    ),
+)
+def word_pairs(
+    example: Example,
+    group: str,
+    data: PreparedData,
+    *,
+    pairs: Mapping[str, str] | None = None,
+    pairs_file: str | None = None,
+    mode: Mode = "swap",
+) -> Example:
+    """Swap or set words of lists of your own, for any attribute.
+
+    Args:
+        example: the example.
+        group: the group that it is to be of.
+        data: the dataset, whose groups the words are of.
+        pairs: for two groups, words of the first one and their partners of the second.
+        pairs_file: for any number of groups, a CSV file with a column for each, named after it, and
+            in each row words that stand for one another.
+        mode: ``swap`` the words of the example's group and of ``group``, or ``set`` the words of
+            all groups to ``group``.
+
+    Returns:
+        The example with its other words as they were.
+    """
+    rows = _word_rows(data.groups, {"pairs": pairs, "pairs_file": pairs_file})
+    places = {name: place for place, name in enumerate(data.groups)}
+    to, own = places[group], places[example.group]
+    turns = [(own, to), (to, own)]
+    if mode == "set":
+        turns = [(other, to) for other in places.values() if other != to]
+    partners = _partners(rows, tuple(turns))
+    tokens = tokens_of(example.words)
+    return with_words(example, edited(example.words, tokens, _edits(tokens, partners)), group)
+
+
+def _word_rows(groups: tuple[str, ...], options: Mapping[str, Any]) -> tuple[Phrase, ...]:
+    """Return the words that stand for one another, in the order of the groups."""
+    if options["pairs"] is not None:
+        return tuple(options["pairs"].items())
+    path = Path(options["pairs_file"])
+    status = path.stat()
+    return _rows(path, groups, (status.st_mtime_ns, status.st_size))
+
+
+@lru_cache(maxsize=16)
+def _rows(path: Path, groups: tuple[str, ...], version: tuple[int, int]) -> tuple[Phrase, ...]:
+    """Read a file once, as long as it stays the same."""
+    return tuple(read_word_rows(path, groups))
+
+
+@lru_cache(maxsize=256)
+def _partners(rows: tuple[Phrase, ...], turns: Sequence[tuple[int, int]]) -> Mapping[Phrase, str]:
+    """Return what phrases become, by their tokens in lower case; of several, the first in order."""
+    partners: dict[Phrase, str] = {}
+    for start, end in turns:
+        for row in rows:
+            key = tuple(token.lower for token in tokens_of(row[start].split()))
+            partners.setdefault(key, row[end])
+    return partners
+
+
+def _edits(tokens: Sequence[Token], partners: Mapping[Phrase, str]) -> Iterator[Edit]:
+    """Yield what becomes of the longest phrase at each place."""
+    longest, place = max(map(len, partners)), 0
+    while place < len(tokens):
+        size = 1
+        for size in range(min(longest, len(tokens) - place), 0, -1):
+            here = tokens[place : place + size]
+            phrase = partners.get(tuple(token.lower for token in here))
+            if phrase is not None:
+                yield Edit(place, place + size - 1, in_case_of(here[0].text, phrase))
+                break
+        else:
+            new = replaced(tokens[place].text, lambda word: partners.get((word,)))
+            if new is not None:
+                yield Edit(place, place, new)
+        place += size

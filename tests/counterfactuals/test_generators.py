@@ -1,0 +1,188 @@
+"""Generators of any attribute, what is refused, and which words a counterfactual changes."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from exparity.core.errors import InputError
+from exparity.counterfactuals import GENERATORS, changed_words, counterfactuals_of
+from exparity.data.table import PreparedData
+from exparity.interface import Example
+
+RACES = ("black", "white", "asian")
+PAIRS = {"pairs": {"male": "female", "veteran": "nurse"}}
+CSV = "white,note,black,asian\nAnne Smith,x,Keisha,Mei Ling\ncaucasian,y,african-american,Asian\n"
+
+
+def example(text, group, id="x", **more):
+    return Example(id, tuple(text.split()), more.pop("label", 0), group, "train", **more)
+
+
+def data_of(examples, groups, labels=("a", "b")):
+    return PreparedData("mine", tuple(examples), tuple(groups), labels, "attribute")
+
+
+def made(text, own, groups, use="word_pairs", **params):
+    """Return what becomes of a text, by group."""
+    one = example(text, own)
+    make = counterfactuals_of(data_of([one], groups), use, params)
+    return {other.group: " ".join(other.words) for other in make(one)}
+
+
+@pytest.fixture
+def names(tmp_path):
+    path = tmp_path / "names.csv"
+    path.write_text(CSV)
+    return str(path)
+
+
+class TestWordPairs:
+    def test_two_groups(self):
+        text = "A male , Male veteran (MALE) and males"
+        expected = {"f": "A female , Female nurse (FEMALE) and males"}
+        assert made(text, "m", ("m", "f"), **PAIRS) == expected
+        assert made(expected["f"], "f", ("m", "f"), **PAIRS) == {"m": text}
+
+    def test_set_takes_the_order_of_the_groups(self):
+        text = "male and female"
+        for groups, word in ((("m", "f"), "female"), (("f", "m"), "male")):
+            found = made(text, "m", groups, mode="set", **PAIRS)
+            assert found == {"f": f"{word} and {word}"}
+
+    def test_three_groups_get_one_each_and_the_third_keeps_its_words(self, names):
+        text = "Keisha met Anne Smith, who is asian."
+        found = made(text, "black", RACES, pairs_file=names)
+        assert found["white"] == "Anne Smith met Keisha, who is asian."
+        assert found["asian"] == "Mei Ling met Anne Smith, who is african-american."
+
+    def test_the_order_of_groups_is_that_of_the_data_and_changes_no_text(self, names):
+        text = "An African-American and KEISHA's aunt"
+        results = [made(text, "black", order, pairs_file=names) for order in permutations(RACES)]
+        assert results == [results[0]] * 6
+        assert results[0]["white"] == "An Caucasian and ANNE SMITH's aunt"
+        assert [list(r) for r in results][:2] == [["white", "asian"], ["asian", "white"]]
+
+    def test_set_replaces_the_words_of_every_group(self, names):
+        found = made("Keisha met Mei Ling", "black", RACES, pairs_file=names, mode="set")
+        assert found == {"white": "Anne Smith met Anne Smith", "asian": "Mei Ling met Mei Ling"}
+
+    def test_a_rationale_is_unknown_where_words_come_or_go(self, names):
+        one = example("Keisha sings", "black", rationale=(1, 0))
+        make = counterfactuals_of(data_of([one], RACES), "word_pairs", {"pairs_file": names})
+        assert [other.rationale for other in make(one)] == [None, None]
+        one = example("caucasian sings", "white", rationale=(1, 0))
+        assert [other.rationale for other in make(one)] == [(1, 0), (1, 0)]
+
+    @pytest.mark.parametrize(
+        ("groups", "params", "message"),
+        [
+            (("m", "f"), {}, r"counterfactuals.mine: 'word_pairs' takes 'pairs' or 'pairs_file'"),
+            (("m", "f"), {"pairs": {}}, r"'pairs' has an empty word, or none"),
+            (("m", "f"), {"pairs": {"a": " "}}, r"'pairs' has an empty word, or none"),
+            (RACES, PAIRS, r"'pairs' are for two groups, and there are 3; give a CSV"),
+        ],
+    )
+    def test_options_that_do_not_fit_are_refused(self, groups, params, message):
+        with pytest.raises(InputError, match=message):
+            made("x", groups[0], groups, **params)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("black,white\na,b\n", "asian"),
+            ("black,white,asian\n", "names.csv: has no rows"),
+            ("black,white,asian\na,,c\n", "names.csv:2: no word for 'white'"),
+            ("black,white,asian\na,b\n", "names.csv:2: 2 cells"),
+        ],
+    )
+    def test_a_bad_file_is_one_line_that_names_the_place(self, tmp_path, text, message):
+        path = tmp_path / "names.csv"
+        path.write_text(text)
+        with pytest.raises(InputError, match=message):
+            made("x", "black", RACES, pairs_file=str(path))
+        with pytest.raises(InputError, match="no such file"):
+            made("x", "black", RACES, pairs_file=str(tmp_path / "none.csv"))
+
+    def test_a_file_that_changes_is_read_again(self, tmp_path):
+        path = tmp_path / "names.csv"
+        path.write_text("m,f\nTom,Tess\n")
+        assert made("Tom", "m", ("m", "f"), pairs_file=str(path)) == {"f": "Tess"}
+        path.write_text("m,f\nTom,Thea Ann\n")
+        assert made("Tom", "m", ("m", "f"), pairs_file=str(path)) == {"f": "Thea Ann"}
+
+
+class TestMatched:
+    MEMBERS = (
+        example("he came", "m", "1-m", match_id="1"),
+        example("she came along", "f", "1-f", match_id="1", rationale=(1, 0, 0)),
+        example("he left", "m", "2-m", match_id="2"),
+        example("he stayed", "m", "3-m"),
+    )
+
+    def test_the_other_member_or_none(self):
+        make = counterfactuals_of(data_of(self.MEMBERS, ("m", "f")), "matched", {})
+        found = [make(member) for member in self.MEMBERS]
+        assert [len(others) for others in found] == [1, 1, 0, 0]
+        (other,) = found[0]
+        assert (other.example_id, other.group, other.words) == ("1-m", "f", self.MEMBERS[1].words)
+
+
+class TestLabels:
+    def refused(self, examples, use):
+        with pytest.raises(InputError, match="another group is another label in 'mine'") as error:
+            counterfactuals_of(data_of(examples, ("male", "female")), use, {})
+        assert "\n" not in str(error.value)
+
+    @pytest.mark.parametrize("use", ["matched", "gender_words"])
+    def test_sets_whose_members_have_other_labels_are_refused(self, use):
+        pair = [
+            example("he", "male", "1", match_id="one", label=0),
+            example("she", "female", "2", match_id="one", label=1),
+        ]
+        both = [example("he", "male", "3", label=1), example("she", "female", "4", label=0)]
+        self.refused([*both, *pair], use)
+
+    def test_a_label_that_is_the_group_is_refused(self):
+        self.refused(
+            [example("he", "male", "1", label=0), example("she", "female", "2", label=1)],
+            "gender_words",
+        )
+
+    def test_gender_generators_refuse_other_groups(self):
+        for use in ("gender_words", "gender_pronouns"):
+            with pytest.raises(InputError, match=f"'{use}' makes the groups male, female, and not"):
+                counterfactuals_of(
+                    data_of([example("he", "male")], ("male", "female", "x")), use, {}
+                )
+
+
+@pytest.mark.property
+@given(st.lists(st.sampled_from("abcd")), st.lists(st.sampled_from("abcd")))
+def test_what_is_not_marked_stands_in_both_texts_in_order(words, others):
+    changed = changed_words(words, others)
+    assert changed.dtype == np.bool_
+    assert changed.shape == (len(words),)
+    kept = iter(others)
+    assert all(word in kept for word, mark in zip(words, changed, strict=True) if not mark)
+    if len(words) == len(others):
+        assert changed.tolist() == [one != other for one, other in zip(words, others, strict=True)]
+    assert not changed_words(words, words).any()
+
+
+def test_words_that_come_or_go():
+    assert changed_words(["he", "is", "a", "x"], ["she", "is", "x"]).tolist() == [1, 0, 1, 0]
+    assert changed_words(["he", "is"], ["he", "really", "is"]).tolist() == [0, 0]
+
+
+@pytest.mark.contract
+def test_all_are_registered_with_their_reference():
+    built_in = ("gender_pronouns", "gender_words", "matched", "word_pairs")
+    for id in built_in:
+        entry = GENERATORS.get(id)
+        assert entry.facts.reference
+        assert entry.summary

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,8 +15,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.artefacts.layout import path_of
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
-from exparity.core.registry import load_plugin
-from exparity.counterfactuals import GENERATORS, counterfactuals_of
+from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import INTERVENTIONS, apply, intervention
@@ -42,24 +40,12 @@ BERT = {
 }
 
 
-@pytest.fixture(scope="module", autouse=True)
-def _plugins():
-    """Load both plug-ins, and forget them after: no other test shall see them."""
-    before = set(sys.modules)
-    for plugin in PLUGINS:
-        load_plugin(plugin)
-    yield
-    for name in set(sys.modules) - before:
-        if name.startswith("exparity_plugin_"):
-            del sys.modules[name]
-    GENERATORS._entries.clear()
-    INTERVENTIONS._entries.clear()
-
-
 @pytest.fixture(scope="module")
 def data_path(tmp_path_factory) -> Path:
     path = tmp_path_factory.mktemp("data") / "data.parquet"
-    prepare(path, use="pairs_all", params={"n_pairs": 60}, data_dir=path.parent, dataset_id="pairs")
+    prepare(
+        path, use="bios", params={"n_biographies": 60}, data_dir=path.parent, dataset_id="pairs"
+    )
     return path
 
 
@@ -90,6 +76,9 @@ class TestTrainingSet:
             assert (row["example_id"], row["group"]) not in known
             assert {"he", "she", "his", "her", "him"} & {word.lower() for word in row["words"]}
         assert all(row["words"] is None for row in one.rows() if not row["made_by"])
+        # The same one again draws anew, and the same whatever ran before.
+        twice = apply(plain, [calls[1], calls[1]])
+        assert len(twice.examples) < len(apply(plain, calls[1:]).examples)
         # Which of equal size is drawn depends on the seed.
         assert apply(replace(plain, seed=4), calls).rows() != one.rows()
 
@@ -181,7 +170,7 @@ class TestLoop:
 def experiment(repository, **changes) -> Experiment:
     config = {
         "plugins": PLUGINS,
-        "datasets": {"pairs": {"use": "pairs_all"}},
+        "datasets": {"pairs": {"use": "bios"}},
         "models": {
             "plain": BERT,
             "mended": {

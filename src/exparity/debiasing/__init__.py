@@ -7,6 +7,7 @@ after the held-out share is split off and before a tokenizer is trained.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -51,7 +52,8 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
         ExparityError: an intervention broke its contract.
     """
     known = {_identity(example): example for example in training_set.examples}
-    for position, call in enumerate(calls):
+    runs: Counter[str] = Counter()
+    for call in calls:
         entry = INTERVENTIONS.get(call["use"])
         options = complete(entry.options, call.get("params", {}), f"debias {entry.id}")
         if entry.facts.needs_counterfactuals and training_set.counterfactuals is None:
@@ -60,7 +62,10 @@ def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> Trai
                 f"counterfactuals.{training_set.dataset}"
             )
         with entry.running():
-            changed = entry.function(replace(training_set, draws=(position, entry.id)), **options)
+            # Not by position: an intervention draws alike whatever runs before it.
+            draws = (runs[entry.id], entry.id)
+            changed = entry.function(replace(training_set, draws=draws), **options)
+        runs[entry.id] += 1
         _check(entry.id, training_set, changed)
         for example in changed.examples:
             made = replace(example, attributes={**example.attributes, MADE_BY: entry.id})

@@ -1,0 +1,63 @@
+"""Cells of a training set, one for each class and group, and draws from them."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+
+from exparity.core.seeding import derive_seed
+from exparity.data.training_set import TrainingSet
+
+Cell = tuple[int, str]
+"""A class, by its index, and a group."""
+
+
+def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[Cell, list[int]]:
+    """Return the positions of each cell that holds some, in the order of the training set.
+
+    Args:
+        training_set: the examples.
+        positions: those to sort into cells.
+    """
+    cells: dict[Cell, list[int]] = defaultdict(list)
+    for position in positions:
+        example = training_set.examples[position]
+        cells[example.label, example.group].append(position)
+    return dict(cells)
+
+
+def empty_cells(training_set: TrainingSet, filled: Mapping[Cell, Collection[int]]) -> str:
+    """Return the cells without an example as one text, empty where there are none.
+
+    Args:
+        training_set: its classes and groups.
+        filled: the cells that hold some.
+    """
+    named = enumerate(training_set.labels)
+    empty = [
+        f"{label}/{group}"
+        for index, label in named
+        for group in training_set.groups
+        if (index, group) not in filled
+    ]
+    return ", ".join(empty)
+
+
+def shuffled(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
+    """Return positions in a random order, which does not depend on the order they are given in.
+
+    They are sorted by a hash of the run's seed, the intervention, and what each example is.
+
+    Args:
+        training_set: the examples.
+        positions: those to shuffle.
+    """
+    copies: Counter[Hashable] = Counter()
+
+    def draw(position: int) -> int:
+        example = training_set.examples[position]
+        key = (example.example_id, example.group)
+        copies[key] += 1
+        return derive_seed(training_set.seed, "debias", *training_set.draws, *key, copies[key])
+
+    return sorted(positions, key=draw)

@@ -1,0 +1,115 @@
+"""Counterfactual data augmentation and substitution."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Literal
+
+import numpy as np
+
+from exparity.core.errors import InputError
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import intervention
+from exparity.debiasing._cells import Cell, cells_of, shuffled
+from exparity.interface import Example, FloatArray
+
+log = logging.getLogger(__name__)
+
+
+@intervention(
+    "counterfactual_data",
+    reference="Lu et al. 2020, arXiv:1807.11714; Maudslay et al. 2019, arXiv:1909.00871",
+    needs_counterfactuals=True,
+)
+def counterfactual_data(
+    training_set: TrainingSet,
+    *,
+    mode: Literal["add", "substitute"] = "add",
+    weights: Literal["same", "one", "own"] = "same",
+) -> TrainingSet:
+    """Add the counterfactuals of all examples, or put one in the place of every other example.
+
+    Args:
+        training_set: what to change.
+        mode: ``add`` keeps all examples and appends the counterfactuals of each; ``substitute``
+            exchanges half of the examples of each class and group, rounded down, for one of their
+            counterfactuals each.
+        weights: weight of a counterfactual: that of its original (``same``), 1 (``one``), or the
+            mean weight of its class and its own group (``own``).
+
+    Raises:
+        InputError: ``own`` weights, where no example is of a counterfactual's class and group.
+    """
+    originals = range(len(training_set.examples))
+    chosen = list(originals) if mode == "add" else _half(training_set)
+    counterfactuals = [_counterfactuals(training_set, position, mode) for position in chosen]
+    added = [example for made in counterfactuals for example in made]
+    origins = [at for at, made in zip(chosen, counterfactuals, strict=True) for _ in made]
+    unchanged = sum(
+        example.words == training_set.examples[origin].words
+        for example, origin in zip(added, origins, strict=True)
+    )
+    log.info(
+        "debias counterfactual_data: %d counterfactuals, %d of them with the words of their "
+        "original; %d examples have none",
+        len(added),
+        unchanged,
+        sum(not made for made in counterfactuals),
+    )
+    added_weights = _weights(training_set, added, origins, weights)
+    kept = list(originals) if mode == "add" else sorted(set(originals) - set(origins))
+    remaining = training_set.take(kept)
+    return replace(
+        remaining,
+        examples=[*remaining.examples, *added],
+        weights=np.append(remaining.weights, added_weights),
+    )
+
+
+def _half(training_set: TrainingSet) -> list[int]:
+    """Return positions of half of the examples of each cell."""
+    cells = cells_of(training_set, range(len(training_set.examples)))
+    halves = [shuffled(training_set, members)[: len(members) // 2] for members in cells.values()]
+    return sorted(position for half in halves for position in half)
+
+
+def _counterfactuals(training_set: TrainingSet, position: int, mode: str) -> Sequence[Example]:
+    """Return an example's counterfactuals: all to add, or one drawn to substitute."""
+    assert training_set.counterfactuals is not None  # as the facts demand
+    example = training_set.examples[position]
+    made = training_set.counterfactuals(example)
+    if mode == "add" or len(made) < 2:
+        return made
+    draws = training_set.generator("group", example.example_id, example.group)
+    return [made[int(draws.integers(len(made)))]]
+
+
+def _weights(
+    training_set: TrainingSet, added: Sequence[Example], origins: Sequence[int], weights: str
+) -> FloatArray:
+    """Return the weights of counterfactuals.
+
+    Args:
+        training_set: the originals.
+        added: the counterfactuals.
+        origins: positions of their originals.
+        weights: which weight they get.
+    """
+    if weights == "same":
+        return training_set.weights[np.asarray(origins, dtype=np.int64)]
+    if weights == "one":
+        return np.ones(len(added))
+    cells = cells_of(training_set, range(len(training_set.examples)))
+    means: dict[Cell, float] = {
+        cell: float(training_set.weights[members].mean()) for cell, members in cells.items()
+    }
+    for example in added:
+        if (example.label, example.group) not in means:
+            raise InputError(
+                f"debias counterfactual_data: class '{training_set.labels[example.label]}' has no "
+                f"training example of group '{example.group}', so that its counterfactuals have no "
+                "weight of their own; choose 'same' or 'one'"
+            )
+    return np.array([means[example.label, example.group] for example in added])

@@ -1,0 +1,42 @@
+"""Reweighting: group and class become independent of each other in the weighted training set."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import intervention
+from exparity.debiasing._cells import cells_of, empty_cells
+
+log = logging.getLogger(__name__)
+
+
+@intervention(
+    "group_class_weights",
+    reference="Kamiran and Calders 2012, doi:10.1007/s10115-011-0463-8",
+    needs_counterfactuals=False,
+)
+def group_class_weights(training_set: TrainingSet) -> TrainingSet:
+    """Weigh examples by n_y n_g / (n n_yg), the inverse of how their group depends on their class.
+
+    Args:
+        training_set: what to weigh; the weights that it has are multiplied.
+    """
+    examples = training_set.examples
+    cells = cells_of(training_set, range(len(examples)))
+    if empty := empty_cells(training_set, cells):
+        log.warning(
+            "debias group_class_weights: no training example of %s; group and class cannot become "
+            "independent there",
+            empty,
+        )
+    of_class = Counter(example.label for example in examples)
+    of_group = Counter(example.group for example in examples)
+    factors = np.ones(len(examples))
+    for (label, group), members in cells.items():
+        factors[members] = of_class[label] * of_group[group] / (len(examples) * len(members))
+    return replace(training_set, weights=training_set.weights * factors)

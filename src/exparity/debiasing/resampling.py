@@ -1,0 +1,52 @@
+"""Over- and undersampling: within each class every group becomes equally large."""
+
+from __future__ import annotations
+
+import logging
+from typing import Literal
+
+from exparity.data.training_set import MADE_BY, TrainingSet
+from exparity.debiasing import intervention
+from exparity.debiasing._cells import cells_of, empty_cells, shuffled
+
+log = logging.getLogger(__name__)
+
+
+@intervention(
+    "resampling",
+    reference="Chen et al. 2024, arXiv:2404.00463, section 4.1",
+    needs_counterfactuals=False,
+)
+def resampling(
+    training_set: TrainingSet, *, mode: Literal["under", "over"] = "under"
+) -> TrainingSet:
+    """Give every group of a class the size of its smallest or largest group.
+
+    Classes keep their own sizes, and one whose groups are equally large stays as it is. Examples of
+    the data and those that an intervention made are resampled apart, each by its own group.
+
+    Args:
+        training_set: what to resample.
+        mode: ``under`` draws from larger groups without replacement; ``over`` keeps all examples
+            and draws more of smaller groups with replacement.
+    """
+    are_made = [MADE_BY in example.attributes for example in training_set.examples]
+    kept: list[int] = []
+    for made in sorted(set(are_made)):
+        positions = [position for position, is_made in enumerate(are_made) if is_made == made]
+        cells = cells_of(training_set, positions)
+        if empty := empty_cells(training_set, cells):
+            log.warning(
+                "debias resampling: no %s of %s; only the groups that a class has are made equally "
+                "large",
+                "counterfactual" if made else "training example",
+                empty,
+            )
+        for (label, group), members in cells.items():
+            sizes = [len(others) for (other, _), others in cells.items() if other == label]
+            wanted = min(sizes) if mode == "under" else max(sizes)
+            order = shuffled(training_set, members)
+            draws = training_set.generator("repeat", label, group, int(made))
+            repeats = draws.integers(len(order), size=max(0, wanted - len(order)))
+            kept += order[:wanted] + [order[index] for index in repeats]
+    return training_set.take(sorted(kept))

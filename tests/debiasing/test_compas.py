@@ -1,0 +1,96 @@
+"""The sizes and weights of the recipes on COMPAS, all 6,172 rows, counted apart from the code."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import need
+
+from exparity.data import load_dataset
+from exparity.data.compas import FILE, GROUPS, LABELS
+from exparity.data.files import DataSource
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import apply
+from exparity.debiasing.recipes import calls_of
+
+pytestmark = pytest.mark.reference
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+OTHER = {"male": "female", "female": "male"}
+SIZES = {
+    "us": 2350, "os": 9994, "rw": 6172, "cda": 12344, "us_cda": 4700, "os_cda": 19988,
+    "rw_cda": 12344, "us_cda_jigsaw": 4700, "os_cda_jigsaw": 19988, "rw_cda_jigsaw": 12344,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def rows() -> TrainingSet:
+    need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
+    examples = load_dataset("compas", DataSource(REAL, download=False))
+
+    def swapped(example):
+        words = tuple(
+            "".join(OTHER.get(w, w) for w in word.partition(",")) for word in example.words
+        )
+        return [replace(example, words=words, group=OTHER[example.group])]
+
+    return TrainingSet(
+        "compas", GROUPS["gender"], LABELS, examples, np.ones(len(examples)), (), 0,
+        counterfactuals=swapped,
+    )  # fmt: skip
+
+
+def debiased(rows, recipe) -> TrainingSet:
+    calls = calls_of(recipe, "")
+    return apply(rows, [{"use": call.pop("use"), "params": call} for call in calls])
+
+
+def test_weights(rows):
+    after = debiased(rows, "rw")
+    cells = [(label, group) for label in (0, 1) for group in ("male", "female")]
+    found = {
+        cell: {
+            round(float(w), 4)
+            for e, w in zip(after.examples, after.weights, strict=True)
+            if (e.label, e.group) == cell
+        }
+        for cell in cells
+    }
+    assert [found[cell] for cell in cells] == [{1.0468}, {0.8402}, {0.9492}, {1.2948}]
+    n = len(after.examples)
+    assert n == 6172
+    assert abs(after.weights.sum() - n) < 1e-9
+    for label, group in cells:
+        of_class = np.array([e.label == label for e in after.examples])
+        of_group = np.array([e.group == group for e in after.examples])
+        share_of_class, share_of_group, both = (
+            after.weights[mask].sum() / n for mask in (of_class, of_group, of_class & of_group)
+        )
+        assert abs(both - share_of_class * share_of_group) < 1e-12
+
+
+@pytest.mark.parametrize("recipe", SIZES)
+def test_sizes(rows, recipe):
+    after = debiased(rows, recipe)
+    assert len(after.examples) == SIZES[recipe]
+    sizes = Counter((example.label, example.group) for example in after.examples)
+    if recipe != "rw":
+        assert all(sizes[label, "male"] == sizes[label, "female"] for label in (0, 1))
+    copies = [row for row in after.rows() if row["made_by"]]
+    assert len(copies) == (SIZES[recipe] // 2 if "cda" in recipe else 0)
+    # All counterfactuals of COMPAS differ, and name their own group.
+    assert all(row["group"] in [word.strip(",") for word in row["words"]] for row in copies)
+
+
+def test_substitution_changes_half_of_each_class_and_group(rows):
+    after = debiased(rows, {"counterfactuals": "substitute"})
+    assert len(after.examples) == 6172
+    before = {e.example_id: (e.label, e.group) for e in rows.examples}
+    exchanged = Counter(before[row["example_id"]] for row in after.rows() if row["made_by"])
+    assert exchanged == {cell: n // 2 for cell, n in Counter(before.values()).items()}

@@ -1,0 +1,217 @@
+"""Recipes: which interventions they stand for, what a config may say, and what reruns."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from exparity import InputError
+from exparity.artefacts import layout
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
+from exparity.core import digest
+from exparity.core.options import options_of
+from exparity.debiasing.recipes import RECIPES, calls_of, interventions_of
+
+PLAIN = {
+    "init": "scratch",
+    "architecture": "bert",
+    "size": {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    },
+}
+UNDER, OVER = ({"use": "resampling", "mode": mode} for mode in ("under", "over"))
+WEIGH = {"use": "group_class_weights"}
+SAME, ONE = (
+    {"use": "counterfactual_data", "mode": "add", "weights": weights} for weights in ("same", "one")
+)
+BY_NAME = {
+    "os": [OVER],
+    "us": [UNDER],
+    "rw": [WEIGH],
+    "cda": [SAME],
+    "os_cda": [OVER, SAME],
+    "us_cda": [UNDER, SAME],
+    "rw_cda": [WEIGH, SAME],
+    "os_jigsaw": [OVER],
+    "us_jigsaw": [UNDER],
+    "rw_jigsaw": [WEIGH],
+    "cda_jigsaw": [ONE],
+    "os_cda_jigsaw": [ONE, OVER],
+    "us_cda_jigsaw": [ONE, UNDER],
+    "rw_cda_jigsaw": [WEIGH, ONE],
+}
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_recipes_by_name(name):
+    assert calls_of(name, "") == BY_NAME[name]
+    assert calls_of(dict(RECIPES[name]), "") == BY_NAME[name]
+
+
+@pytest.mark.parametrize(
+    ("keys", "calls"),
+    [
+        ({"resample": "under", "counterfactuals": "add"}, [UNDER, SAME]),
+        ({"weights": "group_class", "resample": "over"}, [OVER, WEIGH]),
+        (
+            {"counterfactuals": "substitute", "counterfactual_weights": "own"},
+            [{"use": "counterfactual_data", "mode": "substitute", "weights": "own"}],
+        ),
+        (
+            {
+                "resample": "over",
+                "counterfactuals": "add",
+                "weights": "group_class",
+                "order": "counterfactuals_first",
+                "equal_steps": True,
+            },
+            [{"use": "equal_steps"}, WEIGH, SAME, OVER],
+        ),
+        (
+            ["us_cda", {"use": "sampled", "share": 0.2}],
+            [UNDER, SAME, {"use": "sampled", "share": 0.2}],
+        ),
+        ({"use": "resampling", "mode": "over"}, [OVER]),
+    ],
+)
+def test_keys_and_lists(keys, calls):
+    assert calls_of(keys, "") == calls
+
+
+def experiment(repository, debias=None, **changes) -> Experiment:
+    models = {"plain": PLAIN, "second": {**PLAIN, "vocab_size": 900}}
+    if debias is not None:
+        models["mended"] = {**PLAIN, "debias": debias}
+    config = {
+        "plugins": [str(repository / "tests" / "debiasing" / "pronouns_plugin.py")],
+        "datasets": {"bios": {}},
+        "models": models,
+        "counterfactuals": {"bios": "pronouns"},
+        "methods": {"gradient": {}},
+        "metrics": {"gini": {}},
+    }
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    return Experiment.from_mapping({**config, **changes}, schema)
+
+
+def finetune(found: Experiment, model="mended"):
+    return json.loads(found.finetune_options("bios", model, 0))
+
+
+class TestConfig:
+    @pytest.mark.parametrize("name", [*RECIPES, "resampling"])
+    def test_the_whole_form_is_a_config_of_the_same_jobs(self, repository, name):
+        found = experiment(repository, name)
+        again = experiment(repository, **found.resolved())
+        assert again.finetune_options("bios", "mended", 0) == found.finetune_options(
+            "bios", "mended", 0
+        )
+        assert [call["use"] for call in finetune(found)["debias"]] == [
+            call["use"] for call in calls_of(name, "")
+        ]
+
+    def test_without_debias_a_training_depends_on_what_it_did(self, repository):
+        without = experiment(repository, counterfactuals={})
+        assert finetune(without, "plain").keys() == {"model", "training", "digest"}
+        # A generator for others changes nothing, nor does debiasing another model.
+        for debias in (None, "us_cda"):
+            beside = experiment(repository, debias)
+            for model in ("plain", "second"):
+                assert beside.finetune_options("bios", model, 0) == without.finetune_options(
+                    "bios", model, 0
+                )
+
+    def test_only_what_its_own_code_makes_runs_again(self, repository, monkeypatch):
+        names = [name for name in BY_NAME if not name.endswith("_jigsaw")]
+
+        def options():
+            return {name: finetune(experiment(repository, name))["debias"] for name in names}
+
+        before, read = options(), digest.source_digest.__wrapped__
+
+        def edited(*paths):
+            return read(*paths) + "x" * any(path.name == "resampling.py" for path in paths)
+
+        monkeypatch.setattr("exparity.config.instances.source_digest", edited)
+        after = options()
+        assert {name for name in names if after[name] != before[name]} == {
+            "os", "us", "os_cda", "us_cda"
+        }  # fmt: skip
+
+    def test_another_recipe_plans_its_own_jobs_and_what_reads_all_models(self, repository):
+        """What the DAG compares: jobs, their options and their inputs, before and after."""
+
+        def jobs(found):
+            made = {}
+            stages = {name: writes[0] for name, (_, writes) in layout.STAGES.items()}
+            for name, artefact in stages.items():
+                for ids in layout.cells(found.grid, artefact):
+                    path = layout.path_of(artefact, ids)
+                    made[path] = (found.options(name, ids), found.reads(name, ids))
+            for entry in found.analyses.used:
+                for ids in layout.cells(found.grid, entry.facts.artefact):
+                    path = layout.path_of(entry.facts.artefact, ids)
+                    options = found.analyses.options(entry.id, ids)
+                    made[path] = (options, found.analyses.inputs(entry.id, ids))
+            return made
+
+        before, after = jobs(experiment(repository)), jobs(experiment(repository, "us_cda"))
+        assert before.keys() <= after.keys()
+        assert len(before) > 10
+        assert {path: after[path] for path in before} == before
+        new = after.keys() - before.keys()
+        assert new
+        assert all("/mended" in path for path in new)
+
+    @pytest.mark.parametrize(
+        ("debias", "message"),
+        [
+            ("us_cdas", "unknown intervention 'us_cdas'; did you mean 'us_cda' or 'os_cda'"),
+            ("resamplin", "unknown intervention 'resamplin'; did you mean 'resampling'"),
+            ({"resampl": "under"}, "unknown option 'resampl'; did you mean 'resample'"),
+            ({"resample": "undr"}, r"debias.resample: 'undr' is not one of \['under', 'over'"),
+            ({"weights": 1}, "debias.weights: 1 is not one of"),
+            ({"counterfactuals": ["add"]}, r"counterfactuals: \['add'\] is not one of"),
+            ({"order": "cda", "resample": "under"}, "order: 'cda' is not one of"),
+            ({"weights": "group_class", "equal_steps": 1}, "1 is not of type 'boolean'"),
+            ({"equal_steps": True}, "changes nothing; name 'resample', 'weights' or"),
+            ({}, "models.mended.debias: changes nothing"),
+            (["us", {"resample": "over"}], r"debias\[1\]: 'use' is a required property"),
+            ({"use": "resampling", "mod": "over"}, "unknown option 'mod'; did you mean 'mode'"),
+        ],
+    )
+    def test_what_cannot_be_is_named(self, repository, debias, message):
+        with pytest.raises(InputError, match=message) as raised:
+            experiment(repository, debias)
+        assert "models.mended.debias" in str(raised.value)
+        assert "\n" not in str(raised.value)
+
+    @pytest.mark.parametrize("debias", ["cda", "rw_cda_jigsaw", {"counterfactuals": "add"}])
+    def test_counterfactuals_need_a_generator(self, repository, debias):
+        with pytest.raises(InputError, match=r"models.mended.debias: .*counterfactuals\.bios"):
+            experiment(repository, debias, counterfactuals={})
+        experiment(repository, "us", counterfactuals={})
+
+
+def test_the_page_tells_of_every_name_and_key(repository):
+    page = (repository / "docs" / "debiasing.md").read_text()
+    for name in (*RECIPES, *options_of(interventions_of)):
+        assert f"`{name}`" in page
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    description = schema["$defs"]["model"]["properties"]["debias"]["description"]
+    assert all(key in description for key in options_of(interventions_of))
+
+
+def test_the_example_of_the_page_is_a_config(repository):
+    page = (repository / "docs" / "debiasing.md").read_text()
+    example = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    found = Experiment.from_mapping(example, schema)
+    debiased = {model: calls for model, calls in found.interventions.items() if calls}
+    assert debiased.keys() == {"tiny_us", "tiny_rw_cda", "tiny_half"}

@@ -6,14 +6,13 @@ two classes. ``docs/bias.md`` has the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import combinations, product
 from typing import Any
 
 import numpy as np
 
-from exparity.core.errors import InputError
 from exparity.core.seeding import generator
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.bootstrap import interval_of
@@ -23,67 +22,9 @@ from exparity.stats.prediction_difference import (
     wasserstein,
     wasserstein_by_chance,
 )
-from exparity.stats.samples import TwoGroups, check_options, plain_ids, set_differences, set_index
+from exparity.stats.predictions import BiasRow, Predictions, predictions_of
+from exparity.stats.samples import TwoGroups, check_options, set_differences
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
-
-
-@dataclass(frozen=True)
-class BiasRow:
-    """One quantity of one classifier.
-
-    Attributes:
-        quantity: ``accuracy``, ``tpr``, ``apd``, ...; see ``docs/bias.md``.
-        group: the group, or the first of two; empty for all examples.
-        group_b: the second of two groups; else empty.
-        class_name: the class that counts as positive, or whose probability is compared; empty
-            where there is none.
-        value: the quantity; NaN where undefined.
-        n: what it is computed from: examples, or matched sets for ``apd``.
-        ci_low, ci_high: ends of its interval; NaN where there is none.
-        flags: what to know before using the row.
-    """
-
-    quantity: str
-    group: str
-    group_b: str
-    class_name: str
-    value: float
-    n: int
-    ci_low: float = NAN
-    ci_high: float = NAN
-    flags: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class _Predictions:
-    """The predictions of one classifier as arrays.
-
-    Attributes:
-        labels: (n,) true class.
-        predicted: (n,) predicted class.
-        probabilities: (n, c).
-        groups: (n,) index of the group.
-        sets: (n,) index of the matched set, one of its own for an example without; None if no
-            example has one.
-        order, classes: names of the groups and of the classes.
-    """
-
-    labels: IntArray
-    predicted: IntArray
-    probabilities: FloatArray
-    groups: IntArray
-    sets: IntArray | None
-    order: Sequence[str]
-    classes: Sequence[str]
-
-    def __len__(self) -> int:
-        return len(self.labels)
-
-    def members(self, group: str) -> BoolArray:
-        """Return an (n,) mask: the examples of a group, or all for an empty name."""
-        if not group:
-            return np.ones(len(self), dtype=bool)
-        return np.asarray(self.groups == self.order.index(group))
 
 
 def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:
@@ -129,7 +70,7 @@ def model_bias(
             or classes, a name that is empty or given twice, or an option out of range.
     """
     check_options(confidence=confidence, resamples=resamples)
-    data = _checked(labels, predicted, probabilities, groups, order, classes, pairs)
+    data = predictions_of(labels, predicted, probabilities, groups, order, classes, pairs)
 
     def drawn_for(row: BiasRow) -> dict[str, Any]:
         # The draws of an interval do not depend on what else is drawn.
@@ -142,67 +83,28 @@ def model_bias(
         rows += [_matched(row, pair, drawn_for), *_unmatched(row, pair, drawn_for)]
     if len(data.classes) == 2:
         rows.append(_apd_by_label(data))
-    if is_collapsed(data.predicted):
-        rows = [replace(row, flags=(*row.flags, "collapsed")) for row in rows]
-    return rows
+    return marked_if_collapsed(rows, data.predicted)
 
 
-def _checked(
-    labels: Sequence[int],
-    predicted: Sequence[int],
-    probabilities: Sequence[Sequence[float]] | FloatArray,
-    groups: Sequence[str],
-    order: Sequence[str],
-    classes: Sequence[str],
-    pairs: Sequence[str | None] | None,
-) -> _Predictions:
-    for kind, names in (("groups", order), ("classes", classes)):
-        if len(names) < 2 or len(set(names)) != len(names) or "" in names:
-            raise InputError(f"{kind} must be two or more different names, not {list(names)}")
-    n = len(labels)
-    if not n:
-        raise InputError("there are no predictions")
-    for name, other in (
-        ("predicted classes", predicted),
-        ("probabilities", probabilities),
-        ("groups", groups),
-        ("pairs", pairs),
-    ):
-        if other is not None and len(other) != n:
-            raise InputError(f"{n} labels but {len(other)} {name}")
-    for i, row in enumerate(probabilities):
-        if len(row) != len(classes):
-            raise InputError(
-                f"row {i}: {len(row)} probabilities for {len(classes)} classes "
-                f"({', '.join(classes)})"
-            )
-    shares = np.array(probabilities, dtype=np.float64)
-    outside = np.flatnonzero(((shares < 0) | (shares > 1 + 1e-6)).any(axis=1))
-    if len(outside):
-        raise InputError(f"row {outside[0]}: a probability is not between 0 and 1")
-    for name, indices in (("label", labels), ("predicted class", predicted)):
-        for i, value in enumerate(indices):
-            if not 0 <= value < len(classes):
-                raise InputError(f"row {i}: {name} {value} is not one of {len(classes)} classes")
-    index = {group: i for i, group in enumerate(order)}
-    for i, group in enumerate(groups):
-        if group not in index:
-            raise InputError(f"row {i}: group '{group}' is not one of {', '.join(order)}")
-    return _Predictions(
-        labels=np.array(labels, dtype=np.int64),
-        predicted=np.array(predicted, dtype=np.int64),
-        probabilities=shares,
-        groups=np.array([index[group] for group in groups], dtype=np.int64),
-        sets=set_index(plain_ids(pairs), np.ones(n, dtype=bool)),
-        order=list(order),
-        classes=list(classes),
-    )
+def marked_if_collapsed(rows: list[BiasRow], predicted: IntArray) -> list[BiasRow]:
+    """Return rows with the flag of a classifier that predicts one class, if it does."""
+    if not is_collapsed(predicted):
+        return rows
+    return [replace(row, flags=(*row.flags, "collapsed")) for row in rows]
+
+
+def fpr_gaps(rows: Iterable[BiasRow]) -> Iterator[BiasRow]:
+    """Yield the gaps of false positive rates: those of true negative rates with the other sign."""
+    for row in rows:
+        if row.quantity == "tnr_gap":
+            value, low, high = (0.0 - end for end in (row.value, row.ci_high, row.ci_low))
+            yield replace(row, quantity="fpr_gap", value=value, ci_low=low, ci_high=high)
 
 
 # Shares: accuracy, true positive and true negative rate, selection rate
 
 
-def _rates(data: _Predictions) -> Iterator[tuple[str, str, BoolArray, BoolArray]]:
+def _rates(data: Predictions) -> Iterator[tuple[str, str, BoolArray, BoolArray]]:
     """Yield quantity, class, (n,) what counts as a hit and (n,) which examples are counted."""
     every = data.members("")
     yield "accuracy", "", data.predicted == data.labels, every
@@ -213,27 +115,28 @@ def _rates(data: _Predictions) -> Iterator[tuple[str, str, BoolArray, BoolArray]
         yield "selection_rate", name, says, every
 
 
-def _rate_rows(data: _Predictions, confidence: float) -> Iterator[BiasRow]:
+def _rate_rows(data: Predictions, confidence: float) -> Iterator[BiasRow]:
     for quantity, class_name, hits, counted in _rates(data):
         masks = {group: counted & data.members(group) for group in ("", *data.order)}
         shares = {g: Share(int((hits & mask).sum()), int(mask.sum())) for g, mask in masks.items()}
         for group, share in shares.items():
             ends = share.interval(confidence)
             row = BiasRow(quantity, group, "", class_name, share.value, share.n, *ends)
-            yield replace(row, flags=_empty(share.n))
+            yield replace(row, flags=empty(share.n))
         for a, b in combinations(data.order, 2):
             together = correlation_of_shares(hits, masks[a], masks[b], data.sets)
             ends = difference_interval(shares[a], shares[b], confidence, together)
             gap, n = shares[a].value - shares[b].value, shares[a].n + shares[b].n
             row = BiasRow(f"{quantity}_gap", a, b, class_name, gap, n, *ends)
-            yield replace(row, flags=_empty(min(shares[a].n, shares[b].n)))
+            yield replace(row, flags=empty(min(shares[a].n, shares[b].n)))
 
 
-def _empty(n: int) -> tuple[str, ...]:
+def empty(n: int) -> tuple[str, ...]:
+    """Return the flag of what is computed from no example."""
     return () if n else ("no_examples",)
 
 
-def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> Iterator[BiasRow]:
+def _equalised_odds(data: Predictions, rows: Sequence[BiasRow]) -> Iterator[BiasRow]:
     """Yield the larger of the two gaps that equalised odds wants to be 0, by class."""
     gaps = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
     for (a, b), name in product(combinations(data.order, 2), data.classes):
@@ -250,7 +153,7 @@ def _equalised_odds(data: _Predictions, rows: Sequence[BiasRow]) -> Iterator[Bia
 _DrawnFor = Callable[[BiasRow], dict[str, Any]]
 
 
-def _probabilities(data: _Predictions) -> Iterator[tuple[BiasRow, TwoGroups]]:
+def _probabilities(data: Predictions) -> Iterator[tuple[BiasRow, TwoGroups]]:
     """Yield every pair of groups with the probability of the true class, and with each class's.
 
     The members of a matched set may belong to different classes, as in GECO, or to the same. The
@@ -307,7 +210,7 @@ def _unmatched(row: BiasRow, groups: TwoGroups, drawn_for: _DrawnFor) -> Iterato
     yield _filled(gap, float(a.mean() - b.mean()), n, *interval_of_gap(groups, **drawn_for(gap)))
 
 
-def _apd_by_label(data: _Predictions) -> BiasRow:
+def _apd_by_label(data: Predictions) -> BiasRow:
     """Return the prediction difference of the published study's code, for two classes.
 
     It compares the rows of the two classes, not of two groups. Where classes and groups coincide,

@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.interface import FloatArray
 from exparity.stats.bootstrap import Interval, interval_of
-from exparity.stats.samples import TwoGroups
+from exparity.stats.samples import TwoGroups, exchangeable
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:
@@ -50,10 +50,7 @@ def wasserstein_by_chance(
     values, in_a, in_b, sets = groups
     kept = in_a | in_b
     chosen, first = values[kept], in_a[kept]
-    block = np.zeros(len(chosen), dtype=np.int64)
-    if sets is not None:
-        _, index, size = np.unique(sets[kept], return_inverse=True, return_counts=True)
-        block = np.where(size[index] > 1, index + 1, 0)  # 0: those without a partner
+    block = exchangeable(len(chosen), None if sets is None else sets[kept])
     places = np.argsort(block, kind="stable")
     distances = np.empty(resamples)
     for i in range(resamples):

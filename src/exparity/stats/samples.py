@@ -100,6 +100,22 @@ def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray |
     return np.asarray(numbers, dtype=np.int64)
 
 
+def exchangeable(n: int, sets: IntArray | None) -> IntArray:
+    """Say among which values groups may be permuted: those of a set, and all without a partner.
+
+    Args:
+        n: how many values there are.
+        sets: (n,) number of each value's set; None if there are none.
+
+    Returns:
+        (n,) number of each value's block; 0 is that of the values without a partner.
+    """
+    if sets is None:
+        return np.zeros(n, dtype=np.int64)
+    _, index, size = np.unique(sets, return_inverse=True, return_counts=True)
+    return np.where(size[index] > 1, index + 1, 0)
+
+
 def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) -> FloatArray:
     """Return the mean of each group's values in each matched set.
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import logging
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -17,7 +19,9 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
-from exparity.stats.model_bias import BiasRow, is_collapsed, model_bias
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import fpr_gaps, is_collapsed, model_bias
+from exparity.stats.predictions import BiasRow, predictions_of
 
 log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
@@ -32,7 +36,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "bias",
     level="seed",
-    reads=("data", "predictions"),
+    reads=("data", "predictions", "counterfactual_predictions"),
     artefact="bias",
     columns=fields(*record_columns(BiasRow).items()),
     keys=("quantity", "group", "group_b", "class_name"),
@@ -44,6 +48,7 @@ def bias_cell(
     data: Path,
     predictions: Path,
     output: Output,
+    counterfactual_predictions: Sequence[Path] | None = None,
     *,
     confidence: float = 0.95,
     resamples: int = 2000,
@@ -54,6 +59,8 @@ def bias_cell(
         data: the data artefact, which declares groups, classes and the protected attribute.
         predictions: the predictions artefact.
         output: the bias artefact to write.
+        counterfactual_predictions: what is predicted where the groups are changed; none where the
+            config names no generator of counterfactuals.
         confidence: of the intervals.
         resamples: of each bootstrap; without any there are no intervals.
 
@@ -68,26 +75,24 @@ def bias_cell(
     table, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     require_same_cell((data, declared["wildcards"]), (predictions, ids))
-    columns = (table.column(name).to_pylist() for name in _COLUMNS)
-    labels, predicted, probabilities, groups, sets = columns
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples}
+    seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
+    measured = [table.column(name).to_pylist() for name in _COLUMNS]
+    measured[4:4] = declared["groups"], declared["labels"]
     try:
-        rows = model_bias(
-            labels,
-            predicted,
-            probabilities,
-            groups,
-            declared["groups"],
-            declared["labels"],
-            sets,
-            seed=derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"]),
-            **options,
-        )
+        rows = model_bias(*measured, **options, seed=seed)
     except InputError as error:
         raise InputError(f"{predictions}: {error}") from None
+    notes: dict[str, int] = {}
+    if counterfactual_predictions:
+        changed = _read_changed(counterfactual_predictions, predictions, table, ids)
+        notes["counterfactuals"] = len(changed)
+        notes["unchanged"] = sum(not one.n_changed for one in changed)
+        causal = causal_bias(predictions_of(*measured), changed, **options, seed=seed)
+        rows += [*fpr_gaps(rows), *causal]
     undefined = sum(math.isnan(row.value) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
-    if is_collapsed(predicted):
+    if is_collapsed(table.column("predicted").to_numpy()):
         log.warning("the classifier predicts one class for every test example")
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     write_artefact(
@@ -98,5 +103,41 @@ def bias_cell(
         stage="bias",
         parameters=options,
         seconds=time.monotonic() - start,
-        extra={**facts, "notes": {"undefined": undefined}},
+        extra={**facts, "notes": {"undefined": undefined, **notes}},
     )
+
+
+def _read_changed(
+    paths: Sequence[Path], predictions: Path, predicted: pa.Table, ids: Mapping[str, Any]
+) -> list[CounterfactualPrediction]:
+    """Read what is predicted for the counterfactuals of predicted examples.
+
+    Args:
+        paths: the counterfactual_predictions artefact.
+        predictions: the predictions artefact.
+        predicted: its rows.
+        ids: its ids.
+
+    Raises:
+        InputError: it is more than one file, or of another classifier or of other examples.
+    """
+    if len(paths) > 1:
+        raise InputError(
+            f"{paths[1]}: a classifier has one such file; leave out all but {paths[0]}"
+        )
+    table, metadata = read_examples(paths[0], "counterfactual_predictions")
+    require_same_cell((predictions, ids), (paths[0], cell_of(metadata)))
+    shared = ("example_id", "group", "label")
+    originals = zip(*(predicted.column(name).to_pylist() for name in shared), strict=True)
+    position = {original: i for i, original in enumerate(originals)}
+    changed = []
+    for row in table.to_pylist():
+        index = position.get(tuple(row[name] for name in shared))
+        if index is None:
+            raise InputError(
+                f"{paths[0]}: example '{row['example_id']}' is not in {predictions} with its group "
+                "and label; run counterfactual-predictions again"
+            )
+        outcome = (row[name] for name in ("group_to", "predicted", "probabilities", "n_changed"))
+        changed.append(CounterfactualPrediction(index, *outcome))
+    return changed

@@ -1,0 +1,193 @@
+"""Analysis counterfactual_predictions: what a classifier predicts where only the group differs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, analysis, fields
+from exparity.artefacts.files import read_artefact
+from exparity.core import flags
+from exparity.core.errors import InputError
+from exparity.data.table import PreparedData, read_prepared
+from exparity.interface import Example
+from exparity.jobs.loop import Chunks, Compute, load, run
+from exparity.jobs.parts import Job
+from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
+from exparity.stages.explain import check_texts, choose, encode
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+_PREDICTED = ("label", "predicted", "probabilities")
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Leave out datasets for which no counterfactuals are made; there is nothing to set."""
+    return {} if ids["dataset"] in experiment.generators else None
+
+
+@analysis(
+    "counterfactual_predictions",
+    level="seed",
+    reads=("data", "counterfactuals", "models", "predictions"),
+    artefact="counterfactual_predictions",
+    columns=fields(
+        ("example_id", pa.string()),
+        ("group", pa.string()),
+        ("group_to", pa.string()),
+        ("label", pa.int8()),
+        ("predicted", pa.int8()),
+        ("probabilities", pa.list_(pa.float32())),
+        ("n_changed", pa.int16()),
+    ),
+    keys=("example_id", "group_to"),
+    display="Counterfactual predictions",
+    runs_model=True,
+    block="counterfactuals",
+    memory_mb=8000,
+    minutes=60,
+    settle=_settle,
+)
+def counterfactual_predictions_cell(
+    data: Path,
+    counterfactuals: Path,
+    checkpoint: flags.Checkpoint,
+    predictions: Path,
+    output: flags.Output,
+    *,
+    device: flags.Device = "auto",
+    threads: int | None = None,
+    token_budget: flags.TokenBudget = None,
+) -> None:
+    """Predict the counterfactuals of the test split with a classifier.
+
+    A text in which no word changes keeps its prediction, bit for bit.
+
+    Args:
+        data: the data artefact.
+        counterfactuals: the counterfactuals artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the counterfactual_predictions artefact to write.
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; torch's choice if None.
+        token_budget: padded tokens per batch; by device if None.
+
+    Raises:
+        InputError: artefacts that do not belong together.
+    """
+    start = time.monotonic()
+    table, metadata = read_artefact(counterfactuals, "counterfactuals")
+    outcomes, predicted = read_examples(predictions, "predictions")
+    prepared, ids = read_prepared(data, "test"), cell_of(predicted)
+    require_same_cell(
+        (data, {"dataset": prepared.dataset}),
+        (counterfactuals, metadata["wildcards"]),
+        (predictions, ids),
+        (checkpoint, checkpoint_ids(checkpoint)),
+    )
+    originals = _originals(prepared, outcomes.to_pylist(), predictions)
+    rows = [row for row in table.to_pylist() if row["split"] == "test"]
+    _check_known(rows, originals, counterfactuals, data)
+    changes = {(row["example_id"], row["group_to"]): row["n_changed"] for row in rows}
+    job = Job(
+        output,
+        "counterfactual_predictions",
+        "counterfactual_predictions",
+        ids,
+        {},
+        files=[data, counterfactuals, predictions],
+        checkpoint=checkpoint,
+        sources=[Path(__file__)],
+        passes=1,
+        load=partial(load, checkpoint, "fp32", device, threads, token_budget=token_budget),
+        doing="predicting counterfactuals",
+        known={
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "notes": {"unchanged": sum(not n for n in changes.values())},
+        },
+        since=start,
+    )
+    made = [
+        replace(
+            originals[row["example_id"]].example, words=tuple(row["words"]), group=row["group_to"]
+        )
+        for row in rows
+    ]
+    run(job, made, partial(_predicting, originals, changes))
+
+
+class _Original(NamedTuple):
+    """An example of the test split, and its row of the predictions."""
+
+    example: Example
+    prediction: Mapping[str, Any]
+
+
+def _originals(
+    data: PreparedData, predicted: Sequence[Mapping[str, Any]], predictions: Path
+) -> dict[str, _Original]:
+    """Return the examples of the test split by id, each with its prediction."""
+    by_id = {row["example_id"]: row for row in predicted}
+    examples = data.split("test")
+    classes = {id: row["predicted"] for id, row in by_id.items()}
+    choose(examples, classes, "all", None, predictions)  # refuses what was not predicted
+    return {e.example_id: _Original(e, by_id[e.example_id]) for e in examples}
+
+
+def _check_known(
+    rows: Sequence[Mapping[str, Any]],
+    originals: Mapping[str, _Original],
+    counterfactuals: Path,
+    data: Path,
+) -> None:
+    for row in rows:
+        known = originals.get(row["example_id"])
+        if known is None or known.example.group != row["group"]:
+            what = "not of the test split" if known is None else "of another group"
+            raise InputError(
+                f"{counterfactuals}: example '{row['example_id']}' is {what} in {data}; run "
+                "counterfactuals again on this data"
+            )
+
+
+def _predicting(
+    originals: Mapping[str, _Original],
+    changes: Mapping[tuple[str, str], int],
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
+) -> Compute:
+    """Return what predicts the counterfactuals of a part."""
+    ahead = [check_texts(classifier, chunks)]  # of the first chunk
+
+    def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        encodings = ahead.pop() if ahead else encode(classifier, part)
+        before = [originals[example.example_id] for example in part]
+        changed = [i for i, x in enumerate(part) if x.words != before[i].example.words]
+        probabilities = classifier.probabilities([encodings[i].token_ids for i in changed])
+        anew = dict(zip(changed, probabilities, strict=True))
+        rows = []
+        for i, (example, original) in enumerate(zip(part, before, strict=True)):
+            row = {
+                "example_id": example.example_id,
+                "group": original.example.group,
+                "group_to": example.group,
+                "n_changed": changes[example.example_id, example.group],
+                **{name: original.prediction[name] for name in _PREDICTED},
+            }
+            if i in anew:
+                row["probabilities"] = anew[i].tolist()
+                row["predicted"] = int(anew[i].argmax())
+            rows.append(row)
+        return rows, {"n_truncated": sum(encoding.truncated for encoding in encodings)}
+
+    return compute

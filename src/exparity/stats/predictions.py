@@ -1,0 +1,132 @@
+"""The predictions of one classifier, checked, and one row of what is measured of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exparity.core.errors import InputError
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.samples import plain_ids, set_index
+from exparity.stats.shares import NAN
+
+
+@dataclass(frozen=True)
+class BiasRow:
+    """One quantity of one classifier.
+
+    Attributes:
+        quantity: ``accuracy``, ``tpr``, ``apd``, ...; see ``docs/bias.md``.
+        group: the group, or the first of two; empty for all examples.
+        group_b: the second of two groups; else empty.
+        class_name: the class that counts as positive, or whose probability is compared; empty
+            where there is none.
+        value: the quantity; NaN where undefined.
+        n: what it is computed from: examples, matched sets for ``apd``, classes for an RMS.
+        ci_low, ci_high: ends of its interval; NaN where there is none.
+        flags: what to know before using the row.
+    """
+
+    quantity: str
+    group: str
+    group_b: str
+    class_name: str
+    value: float
+    n: int
+    ci_low: float = NAN
+    ci_high: float = NAN
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """The predictions of one classifier as arrays.
+
+    Attributes:
+        labels: (n,) true class.
+        predicted: (n,) predicted class.
+        probabilities: (n, c).
+        groups: (n,) index of the group.
+        sets: (n,) index of the matched set, one of its own for an example without; None if no
+            example has one.
+        order, classes: names of the groups and of the classes.
+    """
+
+    labels: IntArray
+    predicted: IntArray
+    probabilities: FloatArray
+    groups: IntArray
+    sets: IntArray | None
+    order: Sequence[str]
+    classes: Sequence[str]
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def members(self, group: str) -> BoolArray:
+        """Return an (n,) mask: the examples of a group, or all for an empty name."""
+        if not group:
+            return np.ones(len(self), dtype=bool)
+        return np.asarray(self.groups == self.order.index(group))
+
+
+def predictions_of(
+    labels: Sequence[int],
+    predicted: Sequence[int],
+    probabilities: Sequence[Sequence[float]] | FloatArray,
+    groups: Sequence[str],
+    order: Sequence[str],
+    classes: Sequence[str],
+    pairs: Sequence[str | None] | None,
+) -> Predictions:
+    """Check predictions and return them as arrays.
+
+    The arguments are those of :func:`~exparity.stats.model_bias.model_bias`.
+
+    Raises:
+        InputError: no example, lengths disagree, an unknown group or class, fewer than two groups
+            or classes, a name that is empty or given twice, or a probability that can be none.
+    """
+    for kind, names in (("groups", order), ("classes", classes)):
+        if len(names) < 2 or len(set(names)) != len(names) or "" in names:
+            raise InputError(f"{kind} must be two or more different names, not {list(names)}")
+    n = len(labels)
+    if not n:
+        raise InputError("there are no predictions")
+    for name, other in (
+        ("predicted classes", predicted),
+        ("probabilities", probabilities),
+        ("groups", groups),
+        ("pairs", pairs),
+    ):
+        if other is not None and len(other) != n:
+            raise InputError(f"{n} labels but {len(other)} {name}")
+    for i, row in enumerate(probabilities):
+        if len(row) != len(classes):
+            raise InputError(
+                f"row {i}: {len(row)} probabilities for {len(classes)} classes "
+                f"({', '.join(classes)})"
+            )
+    shares = np.array(probabilities, dtype=np.float64)
+    outside = np.flatnonzero(((shares < 0) | (shares > 1 + 1e-6)).any(axis=1))
+    if len(outside):
+        raise InputError(f"row {outside[0]}: a probability is not between 0 and 1")
+    for name, indices in (("label", labels), ("predicted class", predicted)):
+        for i, value in enumerate(indices):
+            if not 0 <= value < len(classes):
+                raise InputError(f"row {i}: {name} {value} is not one of {len(classes)} classes")
+    index = {group: i for i, group in enumerate(order)}
+    for i, group in enumerate(groups):
+        if group not in index:
+            raise InputError(f"row {i}: group '{group}' is not one of {', '.join(order)}")
+    return Predictions(
+        labels=np.array(labels, dtype=np.int64),
+        predicted=np.array(predicted, dtype=np.int64),
+        probabilities=shares,
+        groups=np.array([index[group] for group in groups], dtype=np.int64),
+        sets=set_index(plain_ids(pairs), np.ones(n, dtype=bool)),
+        order=list(order),
+        classes=list(classes),
+    )

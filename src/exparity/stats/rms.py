@@ -1,0 +1,210 @@
+"""Gaps of rates of all classes in one number: the root of their mean square.
+
+Both sides of a gap are rows of predictions: those of two groups, or those of the same examples
+under do(first) and do(second). Everything is a function of their two confusion matrices, so that of
+a resample nothing but these is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+
+from exparity.core.seeding import generator
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.permutation import shuffled
+from exparity.stats.predictions import BiasRow
+from exparity.stats.samples import exchangeable
+from exparity.stats.shares import NAN, Interval
+
+RATES = ("tpr", "fpr", "selection_rate")
+# Draws held at once; bounds memory at large n.
+_BATCH = 50
+
+
+class Draws(NamedTuple):
+    """How intervals are drawn.
+
+    Attributes:
+        confidence: their coverage, in (0, 1).
+        resamples: bootstrap resamples, and permutations; 0 for none.
+        seed: of the draws.
+    """
+
+    confidence: float
+    resamples: int
+    seed: int
+
+
+@dataclass(frozen=True, eq=False)
+class Sides:
+    """Predictions on the two sides of a gap, row by row.
+
+    Attributes:
+        second: (m,) True for a row of the second side.
+        labels, predicted: (m,) true and predicted class.
+        units: (m,) number of what is drawn as one: an example, or its matched set.
+        n_classes: c.
+        paired: whether each unit has the same rows on both sides, so that nothing but the sides of
+            a unit can be exchanged; groups are permuted else.
+        matched: whether rows of the two groups share units, if they are not paired.
+    """
+
+    second: BoolArray
+    labels: IntArray
+    predicted: IntArray
+    units: IntArray
+    n_classes: int
+    paired: bool
+    matched: bool = False
+
+    def confusion(
+        self, second: BoolArray | None = None, weights: FloatArray | None = None
+    ) -> FloatArray:
+        """Count (2, c, c) rows by side, true and predicted class.
+
+        Args:
+            second: (m,) the side of each row; its own if None.
+            weights: (m,) how often each row counts; once if None.
+        """
+        c = self.n_classes
+        side = self.second if second is None else second
+        cells = (side * c + self.labels) * c + self.predicted
+        return np.bincount(cells, weights, 2 * c * c).astype(np.float64).reshape(2, c, c)
+
+    def resampled(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return (resamples, 2, c, c) counts of bootstrap samples of the units.
+
+        Those of two groups without matched sets are drawn within each group.
+        """
+        units = np.unique(self.units, return_inverse=True)[1]
+        n = int(units.max()) + 1
+        strata = [np.arange(n)]
+        if not (self.paired or self.matched):
+            strata = [units[self.second == side] for side in (False, True)]
+        counts = np.empty((resamples, 2, self.n_classes, self.n_classes))
+        for i in range(resamples):
+            drawn = [stratum[rng.integers(0, len(stratum), len(stratum))] for stratum in strata]
+            times = np.bincount(np.concatenate(drawn), minlength=n)
+            counts[i] = self.confusion(weights=times[units].astype(np.float64))
+        return counts
+
+    def permuted(self, resamples: int, rng: np.random.Generator) -> FloatArray:
+        """Return (resamples, 2, c, c) counts where the sides mean nothing."""
+        units = np.unique(self.units, return_inverse=True)[1]
+        blocks = exchangeable(len(units), units if self.matched else None)
+        counts = []
+        for start in range(0, resamples, _BATCH):
+            size = min(_BATCH, resamples - start)
+            if self.paired:
+                swapped = rng.random((size, int(units.max()) + 1)) < 0.5
+                sides = self.second ^ swapped[:, units]
+            else:
+                sides = shuffled(self.second.astype(np.int64), blocks, size, rng).astype(bool)
+            counts += [self.confusion(side) for side in sides]
+        return np.array(counts)
+
+
+def rate_gaps(confusion: FloatArray) -> dict[str, FloatArray]:
+    """Return the gap of every class's rates, first minus second side.
+
+    Args:
+        confusion: (..., 2, c, c) rows by side, true and predicted class.
+
+    Returns:
+        (..., c) gaps by rate: true positive, false positive and selection rate; NaN where a side
+        has no row to take the rate of.
+    """
+    rows = confusion.sum((-2, -1))[..., None]  # (..., 2, 1)
+    predicted, positives = confusion.sum(-2), confusion.sum(-1)  # (..., 2, c)
+    hits = np.diagonal(confusion, axis1=-2, axis2=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        rates = (hits / positives, (predicted - hits) / (rows - positives), predicted / rows)
+    gaps = [rate[..., 0, :] - rate[..., 1, :] for rate in rates]
+    return dict(zip(RATES, gaps, strict=True))
+
+
+def rms(gaps: FloatArray) -> FloatArray:
+    """Return the root of the mean square of gaps over classes (Chen, Ji and Evans 2024).
+
+    The paper prints it without the square; its numbers are with it.
+
+    Args:
+        gaps: (..., c); a class whose gap is NaN is left out.
+
+    Returns:
+        (...); NaN where every class is left out.
+    """
+    defined = ~np.isnan(gaps)
+    with np.errstate(invalid="ignore"):
+        mean = (np.where(defined, gaps, 0.0) ** 2).sum(-1) / defined.sum(-1)
+    return np.asarray(np.sqrt(mean))
+
+
+def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -> Iterator[BiasRow]:
+    """Yield the RMS over classes of each rate's gap, and what it is by chance.
+
+    Args:
+        prefix: what the names of the quantities start with.
+        groups: names of the two groups.
+        sides: the predictions.
+        draws: how intervals are drawn.
+    """
+    observed = rate_gaps(sides.confusion())
+    resampled = _drawn(sides, draws, f"{prefix}rms", *groups)
+    permuted = _drawn(sides, draws, f"{prefix}rms_by_chance", *groups)
+    for rate, gaps in observed.items():
+        n = int((~np.isnan(gaps)).sum())
+        flags = ("classes_left_out",) if n < len(gaps) else ()
+        row = BiasRow(f"{prefix}{rate}_gap_rms", *groups, "", float(rms(gaps)), n, flags=flags)
+        chance = replace(row, quantity=f"{row.quantity}_by_chance", value=NAN)
+        if not n:
+            yield from (replace(empty, flags=("no_examples",)) for empty in (row, chance))
+        elif not draws.resamples:
+            yield from (row, replace(chance, flags=(*flags, "not_drawn")))
+        else:
+            low, high = reverse_percentile(row.value, rms(resampled[rate]), draws.confidence)
+            yield replace(row, ci_low=low, ci_high=high)
+            value, low, high = central(rms(permuted[rate]), draws.confidence)
+            yield replace(chance, value=value, ci_low=low, ci_high=high)
+
+
+def reverse_percentile(value: float, drawn: FloatArray, confidence: float) -> Interval:
+    """Return the reverse percentile ("basic") bootstrap interval of an RMS.
+
+    Noise makes an RMS larger, and that of resamples, which have it twice, still larger. Taken the
+    other way round their quantiles undo both, so that the interval can lie below the value.
+
+    Args:
+        value: the RMS in the sample.
+        drawn: (r,) the RMS in the resamples; NaN is left out.
+        confidence: coverage, in (0, 1).
+    """
+    _, low, high = central(drawn, confidence)
+    return max(0.0, 2 * value - high), max(0.0, 2 * value - low)
+
+
+def central(drawn: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """Return the mean of draws, and the ends of their central part; NaN is left out.
+
+    Args:
+        drawn: (r,) a quantity.
+        confidence: share of the draws between the ends, in (0, 1).
+    """
+    drawn = drawn[~np.isnan(drawn)]
+    if not len(drawn):
+        return NAN, NAN, NAN
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, (tail, 1 - tail))
+    return float(drawn.mean()), float(low), float(high)
+
+
+def _drawn(sides: Sides, draws: Draws, what: str, *groups: str) -> dict[str, FloatArray]:
+    """Return the gaps of every draw; none where there is nothing to draw."""
+    if not draws.resamples or sides.second.all() or not sides.second.any():
+        return {}
+    draw = sides.permuted if what.endswith("by_chance") else sides.resampled
+    return rate_gaps(draw(draws.resamples, generator(draws.seed, what, *groups)))

@@ -1,0 +1,182 @@
+"""Statistical beside causal bias in the report: tables, downloads, picture, and none without."""
+
+from __future__ import annotations
+
+import statistics
+
+import pytest
+from report.synthetic import GROUPS, config, make_study, options_of
+
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, bias_tables, causal_tables
+from exparity.report.build import build_context
+from exparity.report.causal import class_gaps, overviews
+from exparity.report.downloads import bias_export
+from exparity.report.figures import _causal_bias
+from exparity.report.flags import meanings
+from exparity.report.gather import gather
+from exparity.report.render import render_page
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
+
+SETTINGS = config(datasets=2, models=2, seeds=2, methods=1, metrics=1)
+LABELS = ("female", "male")
+
+
+def add_counterfactuals(path, seed):
+    """Write a bias artefact again, with causal rows: some predictions change with the group."""
+    cell = path.relative_to(path.parents[3] / "bias")
+    rows = read_artefact(path.parents[3] / "predictions" / cell, "predictions")[0].to_pylist()
+    labels = [i // 2 % 2 for i in range(len(rows))]  # not the group
+    predicted = [label if i % 5 else 1 - label for i, label in enumerate(labels)]
+    given = (
+        *(labels, predicted, [row["probabilities"] for row in rows]),
+        *([row["group"] for row in rows], GROUPS, LABELS, None),
+    )
+    changed = [
+        CounterfactualPrediction(
+            i,
+            GROUPS[1 - GROUPS.index(row["group"])],
+            1 - predicted[i] if i % (4 + seed) == 0 else predicted[i],
+            row["probabilities"][:: -1 if i % 3 else 1],
+            i % 2,
+        )
+        for i, row in enumerate(rows)
+    ]
+    measured = model_bias(*given, resamples=0)
+    measured += [*fpr_gaps(measured), *causal_bias(predictions_of(*given), changed, resamples=40)]
+    facts = read_artefact(path, "bias")[1]
+    declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
+    write_artefact(
+        path,
+        "bias",
+        [vars(row) for row in measured],
+        facts["wildcards"],
+        stage="bias",
+        parameters={},
+        extra={**declared, "notes": {"counterfactuals": len(rows), "unchanged": 1234}},
+    )
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    """Of two datasets the first has counterfactuals."""
+    folder = tmp_path_factory.mktemp("study") / "results"
+    make_study(folder, SETTINGS, pairs=12)
+    for path in sorted(folder.glob("bias/data_0/*/*.parquet")):
+        add_counterfactuals(path, int(path.stem))
+    return gather(folder, options_of(SETTINGS))
+
+
+@pytest.fixture(scope="module")
+def table(study):
+    (table,) = causal_tables(study.bias, study.pairs)
+    return table
+
+
+@pytest.fixture(scope="module")
+def page(study, tmp_path_factory):
+    return render_page(build_context(study, tmp_path_factory.mktemp("page")))
+
+
+def values(study, quantity, model, class_name=""):
+    return [
+        row["value"]
+        for row in study.bias.rows
+        if (row["dataset"], row["model"], row["quantity"], row["class_name"])
+        == ("data_0", model, quantity, class_name)
+    ]
+
+
+@pytest.mark.contract
+class TestNames:
+    def test_every_quantity_and_flag_has_words(self, study):
+        rows = [row for row in study.bias.rows if row["dataset"] == "data_0"]
+        assert {row["quantity"] for row in rows} == {*QUANTITIES, *CAUSAL_QUANTITIES}
+        assert not QUANTITIES.keys() & CAUSAL_QUANTITIES
+        assert {flag for row in rows for flag in row["flags"]} <= set(meanings())
+
+    def test_the_table_of_model_bias_stays(self, study):
+        first, second = bias_tables(study.bias, study.pairs)
+        assert first.lines == second.lines
+        assert {line.quantity for line in first.lines} == set(QUANTITIES)
+
+
+@pytest.mark.reference
+class TestTables:
+    def test_of_datasets_with_counterfactuals_only(self, table):
+        assert table.dataset == "data_0"
+        assert table.name == "causal_bias-data_0"
+        assert {line.quantity for line in table.lines} == set(CAUSAL_QUANTITIES)
+
+    def test_lines_of_models_are_means_over_seeds(self, study, table):
+        lines = overviews(table)
+        assert [(line.model, line.groups) for line in lines] == [
+            ("model_0", GROUPS),
+            ("model_1", GROUPS),
+        ]
+        for line in lines:
+            expected = values(study, "flip_rate", line.model)
+            assert len(expected) == 2
+            assert line.flips.mean == pytest.approx(statistics.fmean(expected))
+            assert line.flips.sd == pytest.approx(statistics.stdev(expected))
+            for (kind, rate), (rms, chance) in line.rms.items():
+                name = f"{'causal_' * (kind == 'causal')}{rate}_gap_rms"
+                assert rms.mean == pytest.approx(statistics.fmean(values(study, name, line.model)))
+                expected = values(study, f"{name}_by_chance", line.model)
+                assert chance.mean == pytest.approx(statistics.fmean(expected))
+
+    def test_gaps_by_class(self, study):
+        gaps = class_gaps(study.bias, ["data_0"])
+        assert len(gaps) == 2 * 3 * 2 * 2  # models, rates, kinds, classes
+        assert [gap.class_name for gap in gaps[:8]] == [LABELS[0]] * 4 + [LABELS[1]] * 4
+        assert [gap.rate for gap in gaps[::8]] == ["tpr", "fpr", "selection_rate"]
+        for gap in gaps:
+            name = f"{'causal_' * (gap.kind == 'causal')}{gap.rate}_gap"
+            expected = values(study, name, gap.model, gap.class_name)
+            assert (gap.low, gap.high) == (min(expected), max(expected))
+            assert gap.mean == pytest.approx(statistics.fmean(expected))
+
+    def test_downloads_hold_every_line(self, study, table):
+        export = bias_export(study, table)
+        assert len(export.rows) == 2 * len(table.lines)
+        assert export.title.startswith("Causal bias on")
+        assert "True positive rate, causal difference" in export.latex
+
+
+class TestPage:
+    def test_the_section_shows_rms_flips_and_unchanged_texts(self, page, table):
+        section = page[page.index('id="causal_bias"') :]
+        section = section[: section.index("</section>")]
+        assert "1,234 of them no word changes" in " ".join(section.split())
+        for line in overviews(table):
+            assert f"{100 * line.flips.mean:.2f}" in section
+            rms, chance = line.rms["causal", "tpr"]
+            assert f"{100 * rms.mean:.2f}" in section
+            assert f"by chance {100 * chance.mean:.2f}" in section
+
+    def test_without_counterfactuals_there_is_none(self, tmp_path):
+        folder = tmp_path / "results"
+        make_study(folder, SETTINGS, pairs=4)
+        context = build_context(gather(folder, options_of(SETTINGS)), tmp_path)
+        page = render_page(context)
+        assert 'id="causal_bias"' not in page
+        assert "causal-rate" not in page
+        assert not any("causal" in export.name for export in context.exports)
+
+
+class TestFigure:
+    def test_one_a_rate_with_both_gaps_of_every_class_and_model(self, study):
+        figures = [*_causal_bias(study, "data_0")]
+        assert [drawn.kind for drawn, _ in figures] == ["causal_bias"] * 3
+        assert [*_causal_bias(study, "data_1")] == []
+        drawn, draw = figures[0]
+        assert "(statistical)" in drawn.caption
+        panels = [axes for axes in draw(6.9).axes if axes.get_title()]
+        assert len(panels) == 2
+        gaps = class_gaps(study.bias, ["data_0"])
+        for axes, model in zip(panels, ("model_0", "model_1"), strict=True):
+            marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() in ("o", "s")]
+            own = [100 * g.mean for g in gaps if (g.model, g.rate) == (model, "tpr")]
+            assert sorted(marks) == pytest.approx(sorted(own))

@@ -1,0 +1,268 @@
+"""Predictions of counterfactuals, and the causal bias that is measured from them."""
+
+from __future__ import annotations
+
+import logging
+
+import numpy as np
+import pytest
+
+from exparity import cli
+from exparity.analyses.bias import bias_cell
+from exparity.analyses.counterfactual_predictions import counterfactual_predictions_cell
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.errors import InputError
+from exparity.engine.classifier import load_classifier
+from exparity.stages.finetune import finetune_cell
+from exparity.stages.prepare import prepare
+
+IDS = {"dataset": "people", "model": "mine", "seed": 3}
+BERT = {
+    "init": "scratch",
+    "architecture": "bert",
+    "size": {
+        "hidden_size": 16,
+        "num_hidden_layers": 1,
+        "num_attention_heads": 2,
+        "intermediate_size": 32,
+    },
+}
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Short biographies, a classifier of them, and their counterfactuals by their own grammar."""
+    folder = tmp_path_factory.mktemp("made")
+    options = {"paired": False, "n_biographies": 200}
+    prepare(
+        folder / "data.parquet",
+        use="bios",
+        params=options,
+        data_dir=folder,
+        dataset_id="people",
+    )
+    finetune_cell(
+        folder / "data.parquet",
+        folder / "models" / "mine" / "3",
+        folder / "predictions.parquet",
+        model=BERT,
+        training={"epochs": 12, "learning_rate": 0.01},
+        model_id="mine",
+        seed=3,
+        device="cpu",
+    )
+    rows = read_artefact(folder / "data.parquet", "data")[0].to_pylist()
+    write_counterfactuals(folder / "counterfactuals.parquet", rows)
+    predict(folder)
+    return folder
+
+
+def write_counterfactuals(path, rows, dataset="people", change=lambda row: row):
+    """Swap the pronouns; every third text keeps its words."""
+    swaps = {"he": "she", "she": "he", "his": "her", "her": "his", "He": "She", "She": "He"}
+    made = []
+    for i, row in enumerate(rows):
+        words = [swaps.get(word, word) if i % 3 else word for word in row["words"]]
+        made.append(
+            change(
+                {
+                    "example_id": row["example_id"],
+                    "split": row["split"],
+                    "group": row["group"],
+                    "group_to": {"male": "female", "female": "male"}[row["group"]],
+                    "words": words,
+                    "n_changed": sum(a != b for a, b in zip(words, row["words"], strict=True)),
+                }
+            )
+        )
+    write_artefact(
+        path, "counterfactuals", made, {"dataset": dataset}, stage="counterfactuals", parameters={}
+    )
+
+
+def predict(folder, output=None, **changes):
+    inputs = {
+        "data": folder / "data.parquet",
+        "counterfactuals": folder / "counterfactuals.parquet",
+        "checkpoint": folder / "models" / "mine" / "3",
+        "predictions": folder / "predictions.parquet",
+        "output": output or folder / "counterfactual_predictions.parquet",
+    }
+    counterfactual_predictions_cell(**{**inputs, **changes}, device="cpu")
+
+
+def rows_of(path):
+    return read_artefact(path, path.stem)[0].to_pylist()
+
+
+class TestPredictions:
+    def test_each_is_what_the_classifier_says_of_the_words(self, made):
+        found = rows_of(made / "counterfactual_predictions.parquet")
+        wanted = [r for r in rows_of(made / "counterfactuals.parquet") if r["split"] == "test"]
+        assert [r["example_id"] for r in found] == sorted(r["example_id"] for r in wanted)
+        words = {r["example_id"]: r for r in wanted}
+        classifier = load_classifier(str(made / "models" / "mine" / "3"), "cpu")
+        changed = [row for row in found if row["n_changed"]]
+        assert 0 < len(changed) < len(found)
+        encodings = classifier.encode([words[row["example_id"]]["words"] for row in changed])
+        expected = classifier.probabilities([encoding.token_ids for encoding in encodings])
+        np.testing.assert_allclose([r["probabilities"] for r in changed], expected, atol=1e-6)
+        assert [r["predicted"] for r in changed] == expected.argmax(1).tolist()
+        labels = {r["example_id"]: r["label"] for r in rows_of(made / "data.parquet")}
+        for row in found:
+            assert row["label"] == labels[row["example_id"]]
+            assert row["group_to"] == words[row["example_id"]]["group_to"] != row["group"]
+
+    def test_unchanged_words_keep_the_prediction_bit_for_bit(self, made):
+        before = {row["example_id"]: row for row in rows_of(made / "predictions.parquet")}
+        table, facts = read_artefact(
+            made / "counterfactual_predictions.parquet", "counterfactual_predictions"
+        )
+        same = [row for row in table.to_pylist() if not row["n_changed"]]
+        assert same
+        assert facts["notes"]["unchanged"] == len(same)
+        assert facts["wildcards"] == IDS
+        for row in same:
+            original = before[row["example_id"]]
+            assert row["probabilities"] == original["probabilities"]
+            assert row["predicted"] == original["predicted"]
+
+    def test_it_goes_on_where_it_was_stopped(self, made, tmp_path, monkeypatch, caplog):
+        import exparity.jobs.parts as parts
+
+        monkeypatch.setattr(parts, "chunk_size", lambda passes: 8)
+        output = tmp_path / "counterfactual_predictions.parquet"
+        saved = parts.save_parquet
+
+        def stopping(path, *rest):
+            saved(path, *rest)
+            if path.name == "00001.part":
+                raise KeyboardInterrupt
+
+        monkeypatch.setattr(parts, "save_parquet", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            predict(made, output)
+        monkeypatch.setattr(parts, "save_parquet", saved)
+        with caplog.at_level(logging.INFO):
+            predict(made, output)
+        assert "examples are taken over from an earlier run" in caplog.text
+        # Other parts are other batches: equal but for rounding.
+        found, whole = (rows_of(p) for p in (output, made / "counterfactual_predictions.parquet"))
+        for one, other in zip(found, whole, strict=True):
+            assert one["probabilities"] == pytest.approx(other["probabilities"], abs=1e-6)
+
+    def test_the_command(self, made, tmp_path):
+        output = tmp_path / "counterfactual_predictions.parquet"
+        arguments = [
+            *("counterfactual-predictions", "--data", made / "data.parquet"),
+            *("--counterfactuals", made / "counterfactuals.parquet"),
+            *("--checkpoint", made / "models" / "mine" / "3", "--output", output),
+            *("--predictions", made / "predictions.parquet", "--device", "cpu"),
+        ]
+        assert cli.main(list(map(str, arguments))) == 0
+        assert rows_of(output) == rows_of(made / "counterfactual_predictions.parquet")
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [
+            (
+                lambda row: {**row, "example_id": f"x{row['example_id']}"},
+                r"example 'x.*' is not of the test split in .*data.parquet; run counterfactuals",
+            ),
+            (
+                lambda row: {**row, "group": row["group_to"]},
+                r"is of another group in .*data.parquet",
+            ),
+        ],
+    )
+    def test_counterfactuals_of_other_data_are_refused(self, made, tmp_path, change, message):
+        path, rows = tmp_path / "counterfactuals.parquet", rows_of(made / "data.parquet")
+        write_counterfactuals(path, rows, change=change)
+        with pytest.raises(InputError, match=message):
+            predict(made, tmp_path / "out.parquet", counterfactuals=path)
+
+    def test_another_dataset_is_refused(self, made, tmp_path):
+        path = tmp_path / "counterfactuals.parquet"
+        write_counterfactuals(path, rows_of(made / "data.parquet"), dataset="other")
+        with pytest.raises(InputError, match="is of dataset 'other'"):
+            predict(made, tmp_path / "out.parquet", counterfactuals=path)
+
+
+class TestBias:
+    def measure(self, made, output, *paths):
+        bias_cell(made / "data.parquet", made / "predictions.parquet", output, paths, resamples=50)
+        return read_artefact(output, "bias")
+
+    def test_the_other_rows_stay_as_they_are(self, made, tmp_path):
+        alone, facts = self.measure(made, tmp_path / "alone.parquet")
+        both, more = self.measure(
+            made, tmp_path / "both.parquet", made / "counterfactual_predictions.parquet"
+        )
+        assert "counterfactuals" not in facts["notes"]
+        key = ("quantity", "group", "group_b", "class_name")
+        known = {tuple(row[k] for k in key): repr(row) for row in alone.to_pylist()}
+        added = {}
+        for row in both.to_pylist():
+            name = tuple(row[k] for k in key)
+            if known.pop(name, None) not in (None, repr(row)):
+                raise AssertionError(name)
+            added[name] = row
+        assert not known
+        found = rows_of(made / "counterfactual_predictions.parquet")
+        assert more["notes"]["counterfactuals"] == len(found)
+        assert more["notes"]["unchanged"] == sum(not row["n_changed"] for row in found)
+        # By hand, from the two artefacts.
+        before = {row["example_id"]: row for row in rows_of(made / "predictions.parquet")}
+        flips = [before[row["example_id"]]["predicted"] != row["predicted"] for row in found]
+        row = added["flip_rate", "male", "female", ""]
+        assert row["value"] == pytest.approx(np.mean(flips))
+        assert row["n"] == len(flips)
+        assert row["flags"] == ["unchanged_texts"]
+        gaps = []
+        for one in found:
+            male, female = before[one["example_id"]], one
+            if one["group"] == "female":
+                male, female = female, male
+            gaps.append(male["probabilities"][1] - female["probabilities"][1])
+        name = more["labels"][1]
+        row = added["causal_probability_gap", "male", "female", name]
+        assert row["value"] == pytest.approx(np.mean(gaps), abs=1e-9)
+        assert row["value"] != 0
+        for rate in ("tpr", "fpr", "selection_rate"):
+            assert added[f"{rate}_gap_rms_by_chance", "male", "female", ""]["value"] > 0
+
+    @pytest.mark.parametrize("column", ["group", "label"])
+    def test_predictions_of_other_examples_are_refused(self, made, tmp_path, column):
+        rows = rows_of(made / "counterfactual_predictions.parquet")
+        spoilt = {"group": rows[0]["group_to"], "label": 1 - min(rows[0]["label"], 1)}[column]
+        rows[0] = {**rows[0], column: spoilt}
+        path = tmp_path / "spoilt.parquet"
+        write_artefact(
+            path,
+            "counterfactual_predictions",
+            [{k: v for k, v in row.items() if k not in IDS} for row in rows],
+            IDS,
+            stage="counterfactual_predictions",
+            parameters={},
+        )
+        with pytest.raises(InputError, match=r"spoilt.parquet: example '.*' is not in .*with its"):
+            self.measure(made, tmp_path / "out.parquet", path)
+
+    def test_one_that_is_there_twice_is_refused(self, made, tmp_path):
+        rows = rows_of(made / "counterfactual_predictions.parquet")
+        path = tmp_path / "twice.parquet"
+        write_artefact(
+            path,
+            "counterfactual_predictions",
+            [{k: v for k, v in row.items() if k not in IDS} for row in [*rows, rows[0]]],
+            IDS,
+            stage="counterfactual_predictions",
+            parameters={},
+        )
+        with pytest.raises(InputError, match=r"twice.parquet: example '.*' is there 2 times"):
+            self.measure(made, tmp_path / "out.parquet", path)
+
+    def test_two_files_are_refused(self, made, tmp_path):
+        path = made / "counterfactual_predictions.parquet"
+        with pytest.raises(InputError, match="a classifier has one such file"):
+            self.measure(made, tmp_path / "out.parquet", path, path)

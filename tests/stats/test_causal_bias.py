@@ -1,0 +1,444 @@
+"""Causal bias and RMS over classes against loops written apart, and what they do with odd input."""
+
+from __future__ import annotations
+
+import csv
+import math
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.core.errors import InputError
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
+from exparity.stats.rms import Sides, rate_gaps, rms
+from exparity.stats.shares import Share
+
+GROUPS = ("b", "a", "d")  # not sorted: the declared order counts
+CLASSES = ("no", "yes", "maybe", "never")
+NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
+
+
+def mean(values):
+    return sum(values) / len(values) if values else math.nan
+
+
+def root_mean_square(gaps):
+    defined = [gap for gap in gaps if gap == gap]
+    return math.sqrt(sum(gap**2 for gap in defined) / len(defined)) if defined else math.nan
+
+
+# The reference: plain loops over rows.
+
+
+def naive(sample):
+    """Value and n by (quantity, group, group_b, class)."""
+    rows = list(zip(sample["labels"], sample["predicted"], sample["probabilities"], strict=True))
+    under = [{group: row[1:]} for group, row in zip(sample["groups"], rows, strict=True)]
+    for one in sample["counterfactuals"]:
+        under[one.index][one.group] = one.predicted, one.probabilities
+    result = {}
+    for a, b in combinations(sample["order"], 2):
+        both = [
+            (row[0], do[a], do[b]) for row, do in zip(rows, under, strict=True) if {a, b} <= {*do}
+        ]
+        flips = [p[0] != q[0] for _, p, q in both]
+        result["flip_rate", a, b, ""] = (mean(flips), len(flips))
+        gaps = [p[1][y] - q[1][y] for y, p, q in both]
+        result["causal_probability_gap", a, b, ""] = (mean(gaps), len(gaps))
+        result["causal_apd", a, b, ""] = (mean([abs(gap) for gap in gaps]), len(gaps))
+        for c, name in enumerate(sample["classes"]):
+            change = [(y, (p[0] == c) - (q[0] == c)) for y, p, q in both]
+            right = [(p[0] == y) - (q[0] == y) for y, p, q in both if y != c]
+            gaps = [p[1][c] - q[1][c] for _, p, q in both]
+            found = {
+                "causal_tpr_gap": [d for y, d in change if y == c],
+                "causal_fpr_gap": [d for y, d in change if y != c],
+                "causal_fpr_gap_by_code": right,
+                "causal_selection_rate_gap": [d for _, d in change],
+                "flip_rate": [p[0] != q[0] for y, p, q in both if y == c],
+                "causal_probability_gap": gaps,
+                "causal_apd": [abs(gap) for gap in gaps],
+            }
+            for quantity, values in found.items():
+                result[quantity, a, b, name] = (mean(values), len(values))
+        for rate in ("tpr", "fpr", "selection_rate"):
+            causal = [result[f"causal_{rate}_gap", a, b, name][0] for name in sample["classes"]]
+            statistical = statistical_gaps(sample, a, b, rate)
+            for prefix, values in (("causal_", causal), ("", statistical)):
+                n = sum(value == value for value in values)
+                result[f"{prefix}{rate}_gap_rms", a, b, ""] = (root_mean_square(values), n)
+                result[f"{prefix}{rate}_gap_rms_by_chance", a, b, ""] = (math.nan, n)
+    return result
+
+
+def statistical_gaps(sample, a, b, rate):
+    gaps = []
+    for c in range(len(sample["classes"])):
+        rates = []
+        for group in (a, b):
+            own = [
+                (y, y_hat == c)
+                for y, y_hat, g in zip(
+                    sample["labels"], sample["predicted"], sample["groups"], strict=True
+                )
+                if g == group
+            ]
+            counted = {"tpr": {c}, "fpr": set(range(9)) - {c}}.get(rate, set(range(9)))
+            rates.append(mean([hit for y, hit in own if y in counted]))
+        gaps.append(rates[0] - rates[1])
+    return gaps
+
+
+@st.composite
+def samples(draw, n_groups=None, complete=False):
+    """Predictions with counterfactuals; absent groups and classes and missing ones included."""
+    order = GROUPS[: n_groups or draw(st.integers(2, 3))]
+    classes = CLASSES[: draw(st.integers(2, 4))]
+    n = draw(st.integers(1, 15))
+    index = st.integers(0, len(classes) - 1)
+    weights = st.lists(st.integers(0, 5), min_size=len(classes), max_size=len(classes)).filter(any)
+    shares = weights.map(lambda row: [w / sum(row) for w in row])
+    groups = draw(st.lists(st.sampled_from(order), min_size=n, max_size=n))
+    few = st.one_of(st.none(), st.sampled_from("pqrst"))
+    counterfactuals = [
+        CounterfactualPrediction(i, to, draw(index), draw(shares), draw(st.integers(0, 2)))
+        for i in range(n)
+        for to in order
+        if to != groups[i] and (complete or draw(st.integers(0, 5)))
+    ]
+    return {
+        "labels": draw(st.lists(index, min_size=n, max_size=n)),
+        "predicted": draw(st.lists(index, min_size=n, max_size=n)),
+        "probabilities": draw(st.lists(shares, min_size=n, max_size=n)),
+        "groups": groups,
+        "order": order,
+        "classes": classes,
+        "pairs": draw(st.lists(few, min_size=n, max_size=n)) if draw(st.booleans()) else None,
+        "counterfactuals": counterfactuals,
+    }
+
+
+def sample(n=60, n_classes=3, seed=0, flips=0.3, matched=False):
+    """Two groups; of some examples another class is predicted under the other group."""
+    rng = np.random.default_rng(seed)
+    shares, others = rng.dirichlet(np.ones(n_classes), (2, n))
+    others = np.where(rng.random((n, 1)) < flips, others, shares)
+    groups = [GROUPS[i % 2] for i in range(n)]
+    return {
+        "labels": rng.integers(0, n_classes, n).tolist(),
+        "predicted": shares.argmax(1).tolist(),
+        "probabilities": shares.tolist(),
+        "groups": groups,
+        "order": GROUPS[:2],
+        "classes": CLASSES[:n_classes],
+        "pairs": [f"set {i // 2}" for i in range(n)] if matched else None,
+        "counterfactuals": [
+            CounterfactualPrediction(i, GROUPS[1 - i % 2], int(row.argmax()), row.tolist(), 1)
+            for i, row in enumerate(others)
+        ],
+    }
+
+
+def measured(sample, **options):
+    data = predictions_of(*(sample[name] for name in NAMES))
+    rows = causal_bias(data, sample["counterfactuals"], **{"resamples": 0, **options})
+    found = {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+@pytest.mark.reference
+class TestReference:
+    @settings(max_examples=80, deadline=None)
+    @given(samples())
+    def test_every_value_is_that_of_the_loops(self, sample):
+        found, expected = measured(sample), naive(sample)
+        assert set(found) == set(expected)
+        for key, (value, n) in expected.items():
+            assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
+            assert found[key].n == n, key
+
+    def test_by_hand(self):
+        # Examples as they are: b b a a. Do(a) of the first loses its class, the third gains it.
+        sample = {
+            "labels": [1, 1, 1, 0],
+            "predicted": [1, 1, 0, 0],
+            "probabilities": [[0.2, 0.8], [0.1, 0.9], [0.7, 0.3], [0.9, 0.1]],
+            "groups": ["b", "b", "a", "a"],
+            "order": ("b", "a"),
+            "classes": ("no", "yes"),
+            "pairs": None,
+            "counterfactuals": [
+                CounterfactualPrediction(0, "a", 0, [0.6, 0.4], 1),
+                CounterfactualPrediction(1, "a", 1, [0.1, 0.9], 0),
+                CounterfactualPrediction(2, "b", 1, [0.4, 0.6], 2),
+                CounterfactualPrediction(3, "b", 0, [0.8, 0.2], 1),
+            ],
+        }
+        found = measured(sample)
+        value = {key[0::3]: row.value for key, row in found.items()}
+        # do(b) yes yes yes no, do(a) no yes no no
+        assert value["causal_tpr_gap", "yes"] == pytest.approx(2 / 3)
+        assert value["causal_fpr_gap", "no"] == pytest.approx(-2 / 3)
+        assert value["causal_fpr_gap", "yes"] == value["causal_tpr_gap", "no"] == 0
+        assert value["causal_fpr_gap_by_code", "no"] == pytest.approx(2 / 3)
+        assert value["causal_selection_rate_gap", "yes"] == 2 / 4
+        assert value["flip_rate", ""] == 2 / 4
+        assert value["flip_rate", "yes"] == pytest.approx(2 / 3)
+        # true class: 0.8 − 0.4, 0.9 − 0.9, 0.6 − 0.3, 0.8 − 0.9
+        assert value["causal_probability_gap", ""] == pytest.approx(0.6 / 4)
+        assert value["causal_apd", ""] == pytest.approx(0.8 / 4)
+        assert value["causal_tpr_gap_rms", ""] == pytest.approx(math.sqrt((2 / 3) ** 2 / 2))
+        # Group a has 0 of 1 of class yes and b 2 of 2; b has nothing of class no.
+        assert value["tpr_gap_rms", ""] == 1
+        row = found["tpr_gap_rms", "b", "a", ""]
+        assert (row.n, row.flags) == (1, ("classes_left_out",))
+        assert found["flip_rate", "b", "a", ""].flags == ("unchanged_texts",)
+
+    @pytest.mark.parametrize(
+        ("e", "f", "g", "h"), [(24, 3, 11, 2), (0, 4, 1, 20), (9, 0, 0, 7), (14, 5, 0, 22)]
+    )
+    def test_the_interval_of_a_gap_is_that_of_paired_shares(self, e, f, g, h):
+        """Newcombe's method 10 from the four counts of the pairs, its formula written out."""
+        cells = [(1, 1)] * e + [(1, 0)] * f + [(0, 1)] * g + [(0, 0)] * h
+        n = len(cells)
+        sample = {
+            "labels": [1] * n,
+            "predicted": [first for first, _ in cells],
+            "probabilities": [[1 - first, first] for first, _ in cells],
+            "groups": ["b"] * n,
+            "order": ("b", "a"),
+            "classes": ("no", "yes"),
+            "pairs": None,
+            "counterfactuals": [
+                CounterfactualPrediction(i, "a", second, [1 - second, second], 1)
+                for i, (_, second) in enumerate(cells)
+            ],
+        }
+        row = measured(sample)["causal_tpr_gap", "b", "a", "yes"]
+        scale = math.sqrt((e + f) * (g + h) * (e + g) * (f + h))
+        together = e * h - f * g
+        together = max(together - n / 2, 0) if together > 0 else together
+        phi = together / scale if scale else 0.0
+        (p, q), (low, high) = ((e + f) / n, (e + g) / n), ([], [])
+        for hits in (e + f, e + g):
+            share = Share(hits, n)
+            low.append(share.value - share.interval(0.95)[0])
+            high.append(share.interval(0.95)[1] - share.value)
+        below, above = (
+            math.sqrt(x**2 - 2 * phi * x * y + y**2) for x, y in zip(low, high[::-1], strict=True)
+        )
+        ends = p - q - below, p - q + above
+        assert row.value == pytest.approx((f - g) / n)
+        assert (row.ci_low, row.ci_high) == pytest.approx(ends, abs=1e-12)
+
+    @pytest.mark.parametrize(
+        ("column", "expected"), [("normal_sg", 7.712), ("normal_cg", 2.4745), ("cda_cg", 0.122)]
+    )
+    def test_rms_of_the_published_gaps(self, column, expected):
+        """TPR gaps of 28 occupations, ALBERT: Figure 5 of Chen, Ji and Evans (2024)."""
+        with Path(__file__).with_name("chen2024_figure5.csv").open() as file:
+            gaps = np.array([float(row[column]) for row in csv.DictReader(file)])
+        assert len(gaps) == 28
+        assert 100 * float(rms(gaps)) == pytest.approx(expected, abs=0.0005)
+
+    def test_classes_without_a_gap_are_left_out(self):
+        assert rms(np.array([[3.0, np.nan, -4.0], [np.nan] * 3])) == pytest.approx(
+            [math.sqrt(12.5), math.nan], nan_ok=True
+        )
+
+    def test_gaps_of_two_confusion_matrices_are_those_of_model_bias(self):
+        given = sample(80)
+        rows = model_bias(*(given[name] for name in NAMES), resamples=0)
+        expected = {(r.quantity, r.class_name): r.value for r in [*rows, *fpr_gaps(rows)]}
+        sides = Sides(
+            np.array([group == "a" for group in given["groups"]]),
+            np.array(given["labels"]),
+            np.array(given["predicted"]),
+            np.arange(80),
+            3,
+            paired=False,
+        )
+        for rate, gaps in rate_gaps(sides.confusion()).items():
+            for name, gap in zip(given["classes"], gaps, strict=True):
+                assert gap == pytest.approx(expected[f"{rate}_gap", name], abs=1e-12)
+
+
+@pytest.mark.property
+class TestProperties:
+    @settings(max_examples=50, deadline=None)
+    @given(samples())
+    def test_the_other_order_of_groups_flips_every_causal_sign(self, sample):
+        there = measured(sample)
+        back = measured({**sample, "order": sample["order"][::-1]})
+        near = {"abs": 1e-12, "nan_ok": True}
+        flipped = 0
+        for (quantity, a, b, name), row in there.items():
+            other = back[quantity, b, a, name]
+            signed = quantity.endswith(("_gap", "_by_code"))
+            sign = -1 if signed else 1
+            assert other.value == pytest.approx(sign * row.value, **near)
+            ends = (-row.ci_high, -row.ci_low) if signed else (row.ci_low, row.ci_high)
+            assert (other.ci_low, other.ci_high) == pytest.approx(ends, **near)
+            assert (other.n, other.flags) == (row.n, row.flags)
+            flipped += signed
+        assert flipped
+
+    @settings(max_examples=30, deadline=None)
+    @given(samples(complete=True))
+    def test_a_classifier_that_does_not_see_the_group_has_no_causal_bias(self, sample):
+        blind = [
+            replace(one, predicted=sample["predicted"][one.index],
+                    probabilities=sample["probabilities"][one.index])
+            for one in sample["counterfactuals"]
+        ]  # fmt: off
+        for (quantity, *_), row in measured({**sample, "counterfactuals": blind}).items():
+            if quantity.startswith(("causal_", "flip_rate")) and row.value == row.value:
+                assert row.value == 0
+
+    @settings(max_examples=30, deadline=None)
+    @given(samples(), st.randoms(use_true_random=False))
+    def test_the_order_of_the_rows_does_not_matter(self, sample, random):
+        places = list(range(len(sample["labels"])))
+        random.shuffle(places)
+        moved = dict(sample)
+        for name in ("labels", "predicted", "probabilities", "groups", "pairs"):
+            if sample[name] is not None:
+                moved[name] = [sample[name][i] for i in places]
+        moved["counterfactuals"] = [
+            replace(one, index=places.index(one.index)) for one in sample["counterfactuals"][::-1]
+        ]
+        one, other = measured(sample), measured(moved)
+        for key, row in one.items():
+            for name in ("value", "ci_low", "ci_high"):
+                close = pytest.approx(getattr(row, name), abs=1e-12, nan_ok=True)
+                assert getattr(other[key], name) == close, key
+            assert (other[key].n, other[key].flags) == (row.n, row.flags)
+
+    @pytest.mark.parametrize("matched", [False, True])
+    def test_draws_depend_on_the_seed_and_lie_around_the_value(self, matched):
+        given = sample(matched=matched)
+        one, again, other = (measured(given, resamples=200, seed=s) for s in (1, 1, 2))
+        assert one == again
+        key = "causal_probability_gap", "b", "a", "yes"
+        assert one[key] != other[key]
+        for (quantity, *_), row in one.items():
+            assert row.ci_low <= row.ci_high
+            if "rms" not in quantity:
+                assert row.ci_low - 1e-12 <= row.value <= row.ci_high + 1e-12, quantity
+            assert "not_drawn" not in row.flags
+
+    def test_a_matched_set_counts_once_towards_an_interval(self):
+        """Each example twice, as a set: nothing is known better."""
+        single = sample(40)
+        twice = {
+            name: [value for value in single[name] for _ in (0, 1)]
+            for name in ("labels", "predicted", "probabilities", "groups")
+        }
+        twice["pairs"] = [f"set {i}" for i in range(40) for _ in (0, 1)]
+        twice["counterfactuals"] = [
+            replace(one, index=2 * one.index + k)
+            for one in single["counterfactuals"]
+            for k in (0, 1)
+        ]
+        found, expected = measured({**single, **twice}), measured(single)
+        seen = 0
+        for key, row in expected.items():
+            if key[0] == "flip_rate" or (key[0].startswith("causal_") and "_gap" in key[0]):
+                assert found[key].value == pytest.approx(row.value, nan_ok=True)
+                ends = pytest.approx((row.ci_low, row.ci_high), abs=1e-12, nan_ok=True)
+                assert (found[key].ci_low, found[key].ci_high) == ends
+                seen += row.ci_low == row.ci_low
+        assert seen > 10
+
+
+@pytest.mark.property
+class TestChance:
+    def test_noise_lies_within_its_level_and_a_gap_above(self):
+        """Predictions that know nothing of the groups, and such that follow them."""
+        rng = np.random.default_rng(3)
+        inside = {"tpr_gap_rms": 0, "causal_tpr_gap_rms": 0}
+        runs = 40
+        for seed in range(runs):
+            given = sample(120, seed=seed, flips=0.5)
+            # Which of both predictions is that under do(b) means nothing.
+            found = measured(given, resamples=100, seed=seed)
+            for name in inside:
+                row, level = (found[n, "b", "a", ""] for n in (name, f"{name}_by_chance"))
+                inside[name] += level.ci_low <= row.value <= level.ci_high
+        # 95 % wanted; 40 runs have a standard error of 3.4 points.
+        assert min(inside.values()) >= 0.8 * runs
+        labels = rng.integers(0, 2, 200)
+        groups = ["b", "a"] * 100
+        predicted = [int(group == "b") for group in groups]
+        given = {
+            "labels": labels.tolist(),
+            "predicted": predicted,
+            "probabilities": [[1 - p, p] for p in predicted],
+            "groups": groups,
+            "order": ("b", "a"),
+            "classes": ("no", "yes"),
+            "pairs": None,
+            "counterfactuals": [
+                CounterfactualPrediction(i, "ab"[p == 0], 1 - p, [p, 1 - p], 1)
+                for i, p in enumerate(predicted)
+            ],
+        }
+        found = measured(given, resamples=100)
+        for name in inside:
+            row, level = (found[n, "b", "a", ""] for n in (name, f"{name}_by_chance"))
+            assert row.value == 1
+            assert level.ci_high < 0.5
+
+
+@pytest.mark.contract
+class TestInput:
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            ({"index": 60}, "example 60: there are 60 examples"),
+            ({"group": "x"}, "example 0: group 'x' is not one of b, a"),
+            ({"group": "b"}, "example 0: a counterfactual of its own group, 'b'"),
+            ({"index": 2}, "example 2: a counterfactual of a group that it has one of, 'a'"),
+            ({"predicted": 3}, "example 0: predicted class 3 is not one of 3 classes"),
+            ({"probabilities": [1.0]}, "example 0: 1 probabilities for 3 classes"),
+            ({"probabilities": [1.5, 0, 0]}, "example 0: a probability is not between 0 and 1"),
+        ],
+    )
+    def test_what_cannot_be_is_named(self, spoil, message):
+        given = sample()
+        first, *others = given["counterfactuals"]
+        with pytest.raises(InputError, match=message):
+            measured({**given, "counterfactuals": [*others, replace(first, **spoil)]})
+
+    def test_options_out_of_range(self):
+        with pytest.raises(InputError, match=r"statistics.confidence must be"):
+            measured(sample(), confidence=1.0)
+
+    def test_what_is_missing_is_flagged_and_undefined_probabilities_left_out(self):
+        given = sample()
+        given["counterfactuals"] = given["counterfactuals"][1:]
+        last = given["counterfactuals"][-1]
+        nan = replace(last, probabilities=[math.nan] * 3)
+        given["counterfactuals"][-1] = nan
+        found = measured(given)
+        flips, gap = (found[q, "b", "a", ""] for q in ("flip_rate", "causal_probability_gap"))
+        assert (flips.n, flips.flags) == (59, ("missing_counterfactuals",))
+        assert (gap.n, gap.flags) == (58, ("missing_counterfactuals", "undefined_values"))
+        none = measured({**given, "counterfactuals": []})
+        row = none["causal_tpr_gap", "b", "a", "yes"]
+        assert (row.n, row.flags) == (0, ("missing_counterfactuals", "no_examples"))
+        assert math.isnan(none["causal_tpr_gap_rms", "b", "a", ""].value)
+        assert none["tpr_gap_rms", "b", "a", ""].value > 0
+
+    def test_a_collapsed_classifier_is_flagged(self):
+        given = sample()
+        given["predicted"] = [1] * 60
+        assert all("collapsed" in row.flags for row in measured(given).values())

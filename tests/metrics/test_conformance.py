@@ -46,6 +46,7 @@ def make(classifier, texts, scorer, targets=None):
             special_mask=e.special_mask,
             word_ids=e.word_ids,
             rationale=marked(e.text),
+            changed_words=marked(e.text),
         )
         for i, e in enumerate(classifier.encode(texts))
     ]
@@ -171,6 +172,8 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
         scorers = [concentrated, random_scores, spread]
     elif facts.kind == "correctness":
         scorers = [on_rationale, random_scores, off_rationale]
+    elif facts.kind == "reliance":
+        scorers = [off_rationale, random_scores, on_rationale]
     else:
         oracle = single_token_effects(classifier, targets)
         scorers = [oracle, random_scores, lambda e, i: -oracle(e, i)]
@@ -213,7 +216,12 @@ def test_only_metrics_that_run_it_need_a_classifier(classifier, explanations, me
 
 def test_hand_made_explanations_without_ids(classifiers, metric):
     one = Explanation(
-        text="good film", target=1, tokens=["good", "film"], scores=[0.9, 0.1], rationale=[1, 0]
+        text="good film",
+        target=1,
+        tokens=["good", "film"],
+        scores=[0.9, 0.1],
+        rationale=[1, 0],
+        changed_words=[1, 0],
     )
     if not METRICS.get(metric).facts.runs_model:
         assert np.isfinite(evaluate(None, [one], metric)).all()
@@ -227,7 +235,7 @@ def test_every_metric_has_the_options_of_its_kind(metric):
     entry = METRICS.get(metric)
     needs, options = entry.facts.needs, metric_options(entry)
     assert ("normalise_over" in options) == (needs in ("attributions", "probabilities"))
-    assert ("attribution" in options) == (needs == "rationale")
+    assert ("attribution" in options) == (needs in ("rationale", "counterfactual"))
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,10 @@
 
 A metric that needs attributions alone is a function of padded arrays,
 ``f(scores, content_mask, *, options) -> (n,)``. One that compares with a rationale is given words
-instead of tokens, ``f(scores, rationale, word_mask, *, options) -> (n,)``. One that runs the model,
-or the explanation method again, is a function of a :class:`MetricBatch`,
-``f(batch, *, options) -> (n,)``. All are registered with :func:`metric` in a module of their own.
+instead of tokens, ``f(scores, rationale, word_mask, *, options) -> (n,)``; so is one that looks at
+the words that a counterfactual changes. One that runs the model, or the explanation method again,
+is a function of a :class:`MetricBatch`, ``f(batch, *, options) -> (n,)``. All are registered with
+:func:`metric` in a module of their own.
 """
 
 from __future__ import annotations
@@ -49,8 +50,17 @@ if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
 
 METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
+MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed_words"}
+"""What marks words, by what metrics of words need, and where an explanation has it."""
 SHARED_SOURCES = (Path(_arrays.__file__),)
 """Source files that make what metrics are given."""
+
+
+_UNMARKED = {
+    "rationale": "compares with rationales, and no explanation has one; give `rationales`",
+    "counterfactual": "measures attribution on words that counterfactuals change, and no "
+    "explanation says which; give each its `changed_words`",
+}
 
 
 def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -210,14 +220,14 @@ def _of_tokens(*, normalise_over: Literal["sequence", "content"] = "sequence") -
 
 
 def _of_words(*, attribution: Attribution = "absolute") -> None:
-    """Options that every metric has that compares with a rationale."""
+    """Options that every metric of words has."""
 
 
 def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
     """Return all options of a metric: its own, and those that all of its kind share."""
     if entry.facts.needs == "explainer":
         return entry.options  # it compares raw attributions
-    if entry.facts.needs == "rationale":
+    if entry.facts.needs in MARKS:
         return {**options_of(_of_words), **entry.options}
     shared = options_of(_of_tokens)["normalise_over"]
     default = entry.facts.normalise_over
@@ -270,11 +280,11 @@ def evaluate(
             replace(explanation, rationale=rationale)
             for explanation, rationale in zip(explanations, rationales, strict=True)
         ]
-    compares = METRICS.get(metric).facts.needs == "rationale"
-    if compares and explanations and all(e.rationale is None for e in explanations):
+    needs = METRICS.get(metric).facts.needs
+    marks = [getattr(e, MARKS[needs]) for e in explanations] if needs in MARKS else [()]
+    if marks and all(one is None for one in marks):
         raise InputError(
-            f"metric {metric}: compares with rationales, and no explanation has one; give "
-            "`rationales`, a 0 or 1 for each word of each text"
+            f"metric {metric}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
         )
     return evaluate_keyed(
         classifier, explanations, [e.text for e in explanations], metric, seed, params
@@ -342,7 +352,9 @@ def evaluate_keyed(
         if not mask.any():
             raise InputError(f"explanation of {explanation.text!r}: all tokens are special")
     inputs: tuple[Any, ...]
-    if entry.facts.needs == "rationale":
+    if entry.facts.needs in MARKS:
+        if entry.facts.needs == "counterfactual":
+            explanations = [replace(e, rationale=e.changed_words) for e in explanations]
         inputs = tuple(map(locked, word_arrays(explanations, options.pop("attribution"))))
     else:
         over = options.pop("normalise_over", "sequence")

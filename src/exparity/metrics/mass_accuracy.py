@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from exparity.interface import BoolArray, FloatArray
-from exparity.metrics._arrays import row_sums
 from exparity.metrics._rationale import rationale_metric
+from exparity.metrics._shares import marked_share
 
 
 @rationale_metric(
@@ -29,8 +27,4 @@ def mass_accuracy(scores: FloatArray, rationale: BoolArray, word_mask: BoolArray
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty or all scores are zero.
     """
-    total = row_sums(np.where(word_mask, scores, 0.0))
-    on_rationale = row_sums(np.where(rationale & word_mask, scores, 0.0))
-    share = np.full(len(scores), np.nan)
-    np.divide(on_rationale, total, out=share, where=total > 0)
-    return np.where((rationale & word_mask).any(1), share, np.nan)
+    return marked_share(scores, rationale, word_mask)

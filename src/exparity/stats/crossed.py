@@ -270,28 +270,49 @@ def _tested(
     power: float,
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
-    from scipy.special import stdtr, stdtrit
-
     base, error, dof = _described(order, groups)
     problem = _problem(base, error, groups)
     if problem:
         return replace(base, flags=[problem])
     bound = threshold * base.pooled_sd
-    half = float(stdtrit(dof, (1 + confidence) / 2)) * error
-    below_bound = stdtr(dof, (base.estimate - bound) / error)
-    above_bound = stdtr(dof, -(base.estimate + bound) / error)
     detectable = minimal_detectable_effect(error / base.pooled_sd, dof, alpha=alpha, power=power)
     return replace(
         base,
-        standard_error=error,
-        dof=dof,
+        **t_tests(base.estimate, error, dof, bound=bound, confidence=confidence),
         statistic=base.estimate / error,
-        p=2 * float(stdtr(dof, -abs(base.estimate) / error)),
-        ci_low=base.estimate - half,
-        ci_high=base.estimate + half,
-        equivalence_p=float(max(below_bound, above_bound)),
         minimal_detectable_effect=float(detectable),
     )
+
+
+def t_tests(
+    estimate: float, error: float, dof: float, *, bound: float, confidence: float
+) -> dict[str, Any]:
+    """Test by t whether an estimate is zero, and whether its size is below a bound.
+
+    Args:
+        estimate: what is tested.
+        error: its standard error, above zero.
+        dof: degrees of freedom of that.
+        bound: size from which the estimate is considerable, in its unit.
+        confidence: coverage of the interval.
+
+    Returns:
+        ``standard_error``, ``dof``, ``p``, ``ci_low``, ``ci_high`` and ``equivalence_p``; see
+        :class:`CrossedTest`.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    half = float(stdtrit(dof, (1 + confidence) / 2)) * error
+    below_bound = stdtr(dof, (estimate - bound) / error)
+    above_bound = stdtr(dof, -(estimate + bound) / error)
+    return {
+        "standard_error": error,
+        "dof": dof,
+        "p": 2 * float(stdtr(dof, -abs(estimate) / error)),
+        "ci_low": estimate - half,
+        "ci_high": estimate + half,
+        "equivalence_p": float(max(below_bound, above_bound)),
+    }
 
 
 def _described(order: tuple[str, str], groups: _Divided) -> tuple[CrossedTest, float, float]:

@@ -90,18 +90,45 @@ def jackknife_ends(
         (...) low and high ends: d ± t·s, with the degrees of freedom of Welch and Satterthwaite for
         two strata. Not finite where d without one of the sets is not, or nothing varies.
     """
+    return ends_of(*d_without_each(strata, ddof=ddof), confidence=confidence)
+
+
+def d_without_each(
+    strata: Sequence[FloatArray], *, ddof: int
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Return d, and d without each set, of sums over sets: see :func:`jackknife_ends`.
+
+    Returns:
+        (...) d, and of each stratum (..., m); not finite where undefined.
+    """
     whole = np.asarray(sum(units.sum(axis=-2) for units in strata))
+    with np.errstate(all="ignore"):  # degenerate samples; whoever uses it checks
+        without = [_d_of_sums(whole[..., None, :] - units, ddof) for units in strata]
+        return _d_of_sums(whole, ddof), without
+
+
+def ends_of(
+    estimate: FloatArray, without: Sequence[FloatArray], *, confidence: float
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Ends of the jackknife interval of an estimate.
+
+    Args:
+        estimate: (...) of the whole sample.
+        without: (..., m) of the sample without each unit of a stratum.
+        confidence: coverage, in (0, 1).
+
+    Returns:
+        (...) low and high ends; not finite where some estimate is not, or nothing varies.
+    """
     variance, squares = 0.0, 0.0
     with np.errstate(all="ignore"):  # degenerate samples; the ends are checked
-        for units in strata:
-            m = units.shape[-2]
-            left_out = _d_of_sums(whole[..., None, :] - units, ddof)  # (..., m)
+        for left_out in without:
+            m = left_out.shape[-1]
             deviations = left_out - left_out.mean(axis=-1, keepdims=True)
             part = (m - 1) / m * (deviations**2).sum(axis=-1)
             variance, squares = variance + part, squares + part**2 / (m - 1)
-        d = _d_of_sums(whole, ddof)
         reach = _t_quantile((1 + confidence) / 2, variance**2 / squares) * np.sqrt(variance)
-    return d - reach, d + reach
+    return estimate - reach, estimate + reach
 
 
 def cluster_sums(values: FloatArray, is_first: BoolArray, clusters: IntArray) -> FloatArray:

@@ -11,11 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import KEY, ExperimentView, analysis, fields
-from exparity.analyses._reading import read_compared
+from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses._reading import Examples, read_compared
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
-from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.interface import FloatArray, IntArray
 from exparity.stages.cell import read_examples
@@ -139,8 +138,7 @@ class _Scores:
         self, random: Mapping[tuple[int, str], RandomScores], collapsed: Container[int]
     ) -> None:
         self._random, self._collapsed = random, collapsed
-        self._examples: dict[str, tuple[int, str, str | None]] = {}  # place, group, set
-        self._last: tuple[pa.Table, IntArray] | None = None
+        self._examples = Examples()
         self._cells: dict[tuple[str, str], dict[int, _Seed]] = {}
         self._flags: dict[tuple[str, str], set[str]] = {}
 
@@ -160,7 +158,7 @@ class _Scores:
             scores = nothing
         elif random is not None and random.are_scored_as(metadata):
             over = random.excess(table)
-        of_seed = _Seed(self._places(path, table), scores, over)
+        of_seed = _Seed(self._examples.places(path, table), scores, over)
         self._cells.setdefault(cell, {})[seed] = of_seed
         self._flags.setdefault(cell, set()).update(metadata.get("flags", []))
 
@@ -168,11 +166,11 @@ class _Scores:
         self, order: Sequence[str], options: Mapping[str, float]
     ) -> Iterator[dict[str, Any]]:
         """Yield the rows of every method and metric."""
-        known = list(self._examples.values())
+        all_groups, all_sets = self._examples.groups, self._examples.sets
         for cell, by_seed in self._cells.items():
             used = np.unique(np.concatenate([of_seed.places for of_seed in by_seed.values()]))
-            groups = [known[place][1] for place in used]
-            sets = [known[place][2] for place in used]
+            groups = [all_groups[place] for place in used]
+            sets = [all_sets[place] for place in used]
             scores, over = np.full((2, len(by_seed), len(used)), np.nan)
             for row, of_seed in enumerate(by_seed.values()):
                 at = np.searchsorted(used, of_seed.places)
@@ -183,21 +181,3 @@ class _Scores:
                 test.flags.extend(sorted(self._flags[cell]))
                 excess = {f"excess_{k}": v for k, v in asdict(beside).items() if k not in _GROUPS}
                 yield {"method": cell[0], "metric": cell[1], **asdict(test), **excess}
-
-    def _places(self, path: Path, table: pa.Table) -> IntArray:
-        """Return the number of each row's example; most files hold the examples of the last."""
-        keys = table.select([field.name for field in KEY])
-        if self._last is not None and keys.equals(self._last[0]):
-            return self._last[1]
-        places = []
-        for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
-            example, group, match = row
-            place, *said = self._examples.setdefault(example, (len(self._examples), group, match))
-            if said != [group, match]:
-                raise InputError(
-                    f"{path}: example '{example}' is of group '{group}' and set '{match}', but in "
-                    f"another file of '{said[0]}' and '{said[1]}'; evaluate both again"
-                )
-            places.append(place)
-        self._last = keys, np.array(places, dtype=np.int64)
-        return self._last[1]

@@ -25,6 +25,7 @@ from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
 from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_options
 from exparity.stages.cell import key_of
+from exparity.stages.counterfactuals import ChangedWords, read_changed_words
 from exparity.stages.evaluate import check_needs
 from exparity.stages.explain import check_texts, choose, encode, read_predicted
 
@@ -58,7 +59,8 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "negative_control",
     level="metric",
-    reads=("data", "models", "predictions"),
+    reads=("data", "models", "predictions", "counterfactuals"),
+    only_for={"counterfactuals": "counterfactual"},
     artefact="random_scores",
     columns=KEY + fields(("draw", pa.int16()), ("score", pa.float64())),
     keys=("example_id", "draw"),
@@ -74,6 +76,7 @@ def negative_control_cell(
     checkpoint: flags.Checkpoint,
     predictions: Path,
     output: flags.Output,
+    counterfactuals: Sequence[Path] | None = None,
     *,
     use: flags.Id,
     params: MetricParams,
@@ -99,6 +102,7 @@ def negative_control_cell(
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
         output: the random_scores artefact to write.
+        counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
         use: metric, as registered; see ``exparity list``.
         params: option of the metric.
         metric_id: name of the metric's instance; as ``use`` if None.
@@ -131,7 +135,8 @@ def negative_control_cell(
     }
     prepared, predicted = read_predicted(data, checkpoint, predictions, trained)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
-    check_needs(entry, metric_id, chosen, data, checkpoint)
+    changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
+    check_needs(entry, metric_id, chosen, data, checkpoint, changed)
     precision = "fp32" if entry.facts.needs_gradient else precision
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     job = Job(
@@ -148,7 +153,7 @@ def negative_control_cell(
             "max_examples": max_examples,
             "precision": precision,
         },
-        files=[data, predictions],
+        files=[data, predictions, *(counterfactuals or ())],
         checkpoint=checkpoint,
         sources=[Path(__file__), METHODS.get(_METHOD).source, entry.source, *SHARED_SOURCES],
         passes=entry.facts.passes * draws,
@@ -161,11 +166,17 @@ def negative_control_cell(
         },
         since=start,
     )
-    run(job, chosen, partial(_scoring, job, predicted if target == "predicted" else {}))
+    targets = predicted if target == "predicted" else {}
+    run(job, chosen, partial(_scoring, job, targets, changed))
 
 
 def _scoring(
-    job: Job, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
+    job: Job,
+    targets: Mapping[str, int],
+    changed: ChangedWords,
+    classifier: Classifier,
+    chunks: Chunks,
+    afresh: bool,
 ) -> Compute:
     """Return what scores the random explanations of a part, all of them in one call."""
     use, draws = job.parameters["use"], int(job.parameters["draws"])
@@ -176,9 +187,15 @@ def _scoring(
         encodings = ahead.pop() if ahead else encode(classifier, part)
         classes = np.array([targets.get(example.example_id, example.label) for example in part])
         explanations = [
-            explanation
+            replace(
+                explanation,
+                rationale=example.rationale,
+                changed_words=changed.get(example.example_id),
+            )
             for draw in range(draws)
-            for explanation in _drawn(classifier, part, encodings, classes, seed, draw)
+            for explanation, example in zip(
+                _drawn(classifier, part, encodings, classes, seed, draw), part, strict=True
+            )
         ]
         keys, notes = [example.example_id for example in part] * draws, Counter[str]()
         values = evaluate_keyed(classifier, explanations, keys, use, seed, params, notes)
@@ -203,8 +220,4 @@ def _drawn(
     """Return a random explanation of each example, the same for every metric."""
     keys = [example.example_id for example in part]
     drawn = derive_seed(seed, "negative_control", draw)
-    explained = explain_encodings(classifier, encodings, classes, keys, _METHOD, drawn, {})
-    return [
-        replace(explanation, rationale=example.rationale)
-        for explanation, example in zip(explained, part, strict=True)
-    ]
+    return explain_encodings(classifier, encodings, classes, keys, _METHOD, drawn, {})

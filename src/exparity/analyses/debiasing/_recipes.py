@@ -1,0 +1,112 @@
+"""Which models are recipes of debiasing: those that differ from the base in ``debias`` alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+from exparity.analyses import ExperimentView
+from exparity.core.errors import InputError, did_you_mean
+
+Gap = Literal["tpr", "fpr", "selection_rate"]
+_OF_DEBIASING = ("debias", "counterfactuals")
+"""What a training depends on through its interventions alone."""
+_OPTIONS = ("alpha", "threshold", "ddof", "confidence")
+
+
+def settle(
+    experiment: ExperimentView,
+    ids: Mapping[str, Any],
+    *,
+    base: str = "",
+    recipes: list[str] | None = None,
+    gap: Gap = "tpr",
+) -> dict[str, Any] | None:
+    """Find the recipes of a dataset, and take the options from how groups are compared.
+
+    Args:
+        experiment: the experiment.
+        ids: the dataset.
+        base: the model without debiasing.
+        recipes: models to compare with it; all that differ in ``debias`` alone if None.
+        gap: rate whose gaps stand for the classifier's bias.
+
+    Raises:
+        InputError: the base is unknown, a recipe is, or differs in something else than ``debias``;
+            or there is no recipe at all.
+    """
+    where = "analyses.debiasing"
+    for key, model in (("base", base), *(("recipes", one) for one in recipes or ())):
+        if model not in experiment.models:
+            hint = did_you_mean(model, experiment.models)
+            raise InputError(f"{where}.{key}: no model '{model}' here; {hint}")
+    for model in recipes or ():
+        if other := _difference(experiment, base, model):
+            raise InputError(f"{where}.recipes: '{model}' is no recipe of '{base}': it {other}")
+    fitting = [
+        model
+        for model in recipes or experiment.models
+        if model != base and not _difference(experiment, base, model)
+    ]
+    if not fitting:
+        raise InputError(
+            f"{where}: no model differs from '{base}' in debias alone; add one, models.{base}_cda: "
+            f"the settings of {base} and `debias: cda`"
+        )
+    dataset = ids["dataset"]
+    there = [model for model in fitting if (dataset, model) in experiment.pairs]
+    if (dataset, base) not in experiment.pairs or not there:
+        return None
+    statistics = experiment.statistics(ids)
+    options = {name: statistics[name] for name in _OPTIONS}
+    return {"base": base, "recipes": there, "gap": gap, **options}
+
+
+def caution(experiment: ExperimentView, *, base: str = "", **settings: Any) -> str | None:
+    """Return which models are left out, and why, in one line; None if none is."""
+    if settings.get("recipes"):
+        return None
+    others = [model for model in experiment.models if model != base]
+    reasons = {model: _difference(experiment, base, model) for model in others}
+    unfit = [f"{model} ({why})" for model, why in reasons.items() if why]
+    return f"not compared with '{base}': {', '.join(unfit)}" if unfit else None
+
+
+def _difference(experiment: ExperimentView, base: str, model: str) -> str:
+    """Return in what a model differs from the base beside ``debias``; empty if in nothing."""
+    trained = [
+        [
+            (dataset, seed)
+            for dataset, other in experiment.pairs
+            if other == one
+            for seed in experiment.config["seeds"]
+        ]
+        for one in (base, model)
+    ]
+    shared = [cell for cell in trained[0] if cell in trained[1]]
+    if not shared:
+        return f"shares no dataset with {base}"
+    differ: dict[str, None] = {}
+    for cell in shared:
+        own, of_base = (_settled(experiment, cell, one) for one in (model, base))
+        if own.pop("debias") == of_base.pop("debias"):
+            return "has the same debias"
+        differ |= dict.fromkeys(k for k in own | of_base if own.get(k) != of_base.get(k))
+    return f"differs in {', '.join(differ)}" if differ else ""
+
+
+def _settled(experiment: ExperimentView, cell: tuple[str, int], model: str) -> dict[str, Any]:
+    """Return what a checkpoint depends on, by dotted key; its interventions are ``debias``."""
+    dataset, seed = cell
+    settled = json.loads(experiment.finetune_options(dataset, model, seed))
+    debias = [settled.pop(name, None) for name in _OF_DEBIASING]
+    return {**dict(_flat(settled)), "debias": debias[0]}
+
+
+def _flat(settings: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from _flat(value, *above, name)
+        else:
+            yield ".".join((*above, name)), value

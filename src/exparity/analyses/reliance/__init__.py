@@ -1,0 +1,167 @@
+"""Analysis reliance: do explanations name the words that the prediction depends on?
+
+Where a text's prediction changes when only the group changes, the classifier relies on the words
+that differ, and a faithful explanation gives them attribution.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from itertools import combinations
+from pathlib import Path
+from typing import Any, Literal
+
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, Export, Findings, analysis, fields
+from exparity.analyses._reading import read_all
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.schemas import record_columns
+from exparity.core.errors import InputError
+from exparity.core.flags import Output
+from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
+
+_COLUMNS = fields(
+    ("group_a", pa.string()),
+    ("group_b", pa.string()),
+    ("n_unchanged", pa.int64()),
+    *record_columns(RankCorrelation).items(),
+)
+_SHOWN = ("dataset", "model", "seed", "method", "metric")
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Correlate wherever a metric is of the words that counterfactuals change."""
+    if not experiment.metrics_that_need("counterfactual"):
+        return None
+    return {
+        "confidence": experiment.statistics(ids)["confidence"],
+        "target": experiment.config["target"],
+    }
+
+
+def _findings(
+    rows: Sequence[Mapping[str, Any]], study: Any, options: Mapping[str, Any]
+) -> Findings:
+    ids = [(name, pa.int64() if name == "seed" else pa.string()) for name in _SHOWN]
+    columns = pa.schema([*ids, *((one.name, one.type) for one in _COLUMNS)])
+    return Findings(
+        {"rows": rows},
+        [Export("reliance", "Attribution on group terms and effect of the group", columns, rows)],
+    )
+
+
+@analysis(
+    "reliance",
+    level="seed",
+    reads=("scores", "predictions", "counterfactual_predictions"),
+    artefact="reliance",
+    columns=_COLUMNS,
+    keys=("method", "metric", "group_a", "group_b"),
+    ids=("method", "metric"),
+    metric_needs="counterfactual",
+    display="Attribution on group terms",
+    block="counterfactuals",
+    settle=_settle,
+    section=_findings,
+)
+def reliance_cell(
+    scores: Sequence[Path],
+    predictions: Path,
+    counterfactual_predictions: Path,
+    output: Output,
+    *,
+    confidence: float = 0.95,
+    target: Literal["label", "predicted"] = "label",
+) -> None:
+    """Correlate attribution on the words that change with the effect of changing them.
+
+    The effect is the size of the change in the probability of the explained class. Examples whose
+    counterfactual is the same text are left out, and counted.
+
+    Args:
+        scores: scores artefacts of one dataset, model and seed, by metrics of the words that
+            counterfactuals change; one per method and metric.
+        predictions: the predictions artefact.
+        counterfactual_predictions: the predictions for the counterfactuals.
+        output: the reliance artefact to write.
+        confidence: coverage of the intervals.
+        target: the class that is explained, the true or the predicted one.
+
+    Raises:
+        InputError: a file does not hold what was written, or is of another trained classifier.
+    """
+    start = time.monotonic()
+    predicted, metadata = read_examples(predictions, "predictions")
+    ids = cell_of(metadata)
+    effects, unchanged = _effects(predicted, counterfactual_predictions, ids, target)
+    rows: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {}
+    for _, table, metadata in read_all("reliance", "scores", scores, (predictions, ids)):
+        facts = {name: metadata[name] for name in ("groups", "attribute")}
+        columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))
+        scored = list(zip(*columns, strict=True))
+        for pair in combinations(metadata["groups"], 2):
+            there = [
+                (key, score)
+                for example, group, score in scored
+                if group in pair and (key := (example, pair[1 - pair.index(group)])) in effects
+            ]
+            correlation = rank_correlation(
+                [float("nan") if key in unchanged else score for key, score in there],
+                [effects[key] for key, _ in there],
+                confidence=confidence,
+            )
+            rows.append(
+                {
+                    **{name: metadata["wildcards"][name] for name in ("method", "metric")},
+                    "group_a": pair[0],
+                    "group_b": pair[1],
+                    "n_unchanged": sum(key in unchanged for key, _ in there),
+                    **asdict(correlation),
+                }
+            )
+    write_artefact(
+        output,
+        "reliance",
+        rows,
+        ids,
+        stage="reliance",
+        parameters={"confidence": confidence, "target": target},
+        seconds=time.monotonic() - start,
+        extra=facts,
+    )
+
+
+def _effects(
+    predicted: pa.Table, path: Path, ids: Mapping[str, Any], target: str
+) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
+    """Return by example and other group how far the probability moves, and where nothing changes.
+
+    Raises:
+        InputError: a counterfactual is of another cell, or of an example without a prediction.
+    """
+    table, metadata = read_artefact(path, "counterfactual_predictions")
+    require_same_cell(("predictions", ids), (path, metadata.get("wildcards", {})))
+    classes = predicted.column("label" if target == "label" else "predicted").to_pylist()
+    columns = (
+        predicted.column("example_id").to_pylist(),
+        predicted.column("probabilities").to_pylist(),
+    )
+    known = {e: (c, p[c]) for e, p, c in zip(*columns, classes, strict=True)}
+    effects: dict[tuple[str, str], float] = {}
+    unchanged: set[tuple[str, str]] = set()
+    for row in table.to_pylist():
+        if row["example_id"] not in known:
+            raise InputError(
+                f"{path}: example '{row['example_id']}' has no prediction; make it again"
+            )
+        explained, probability = known[row["example_id"]]
+        key = row["example_id"], row["group_to"]
+        effects[key] = abs(probability - row["probabilities"][explained])
+        if not row["n_changed"]:
+            unchanged.add(key)
+    return effects, unchanged

@@ -1,0 +1,191 @@
+"""Analysis term_weight_probe: bias of a bag of words whose words for the groups weigh more or less.
+
+Chen, Ji and Evans (2024), section 3.3 and figure 3: what is left of a gap at weight 0 does not come
+from these words.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
+from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
+from exparity.analyses.term_weight_probe.section import BOTH, NONE, findings
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.core.digest import source_digest
+from exparity.core.errors import InputError, did_you_mean
+from exparity.core.flags import Output
+from exparity.data.table import PreparedData, read_prepared
+from exparity.data.training_set import TrainingSet
+from exparity.debiasing import apply, sources
+from exparity.debiasing.recipes import calls_of
+from exparity.interface import Example
+from exparity.stages.cell import require_same_cell
+
+log = logging.getLogger(__name__)
+_WEIGHTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)
+_SEED = 0  # of the draws of interventions
+_WHERE = "analyses.term_weight_probe"
+
+
+def _settle(
+    experiment: ExperimentView,
+    ids: Mapping[str, Any],
+    *,
+    weights: Sequence[float] = _WEIGHTS,
+    terms: Sequence[str] | None = None,
+    debias: Sequence[str] = (NONE,),
+) -> dict[str, Any] | None:
+    """Return the options of a job; none where a dataset has no counterfactuals.
+
+    Args:
+        experiment: the experiment.
+        ids: the dataset.
+        weights: factors of the counts of the groups' words in test texts.
+        terms: whose words are scaled: ``both`` for those of all groups, or a group; all of these if
+            None.
+        debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
+    """
+    if not experiment.generators:
+        raise InputError(
+            f"{_WHERE}: no dataset has counterfactuals; name a generator, counterfactuals.DATASET"
+        )
+    if ids["dataset"] not in experiment.generators:
+        return None
+    code = source_digest(*sources([call for name in debias for call in _calls(name)]))
+    return {"weights": weights, "terms": terms, "debias": debias, "digest": code}
+
+
+@analysis(
+    "term_weight_probe",
+    level="dataset",
+    reads=("data", "counterfactuals"),
+    artefact="term_weight_probe",
+    columns=fields(
+        ("debias", pa.string()),
+        ("terms", pa.string()),
+        ("weight", pa.float64()),
+        ("quantity", pa.string()),
+        ("group", pa.string()),
+        ("group_b", pa.string()),
+        ("class_name", pa.string()),
+        ("value", pa.float64()),
+        ("n", pa.int64()),
+    ),
+    keys=("debias", "terms", "weight", "quantity", "group", "group_b", "class_name"),
+    display="Words for groups",
+    memory_mb=4000,
+    settle=_settle,
+    section=findings,
+)
+def term_weight_probe(
+    data: Path,
+    counterfactuals: Path,
+    output: Output,
+    *,
+    weights: Sequence[float] = _WEIGHTS,
+    terms: Sequence[str] | None = None,
+    debias: Sequence[str] = (NONE,),
+) -> None:
+    """Measure the bias of a bag of words whose words for the groups weigh more or less.
+
+    Args:
+        data: the data artefact.
+        counterfactuals: the counterfactuals artefact, which says what words these are.
+        output: the term_weight_probe artefact to write.
+        weights: factors of the counts of the groups' words in test texts.
+        terms: whose words are scaled: ``both`` for those of all groups, or a group; all of these if
+            None.
+        debias: what is trained on: ``none`` for the data as they are, recipes and interventions.
+
+    Raises:
+        InputError: the files are of different datasets, an unknown group or recipe, or one class.
+    """
+    start = time.monotonic()
+    prepared = read_prepared(data)
+    versions = _versions(counterfactuals, data, prepared)
+    words = _words_of(prepared, versions)
+    scaled = {BOTH: frozenset[str]().union(*words.values()), **words}
+    for name in terms or ():
+        if name not in scaled:
+            raise InputError(f"{_WHERE}.terms: no '{name}' here; {did_you_mean(name, scaled)}")
+    training_set = replace(
+        TrainingSet.of(prepared, 0.0, _SEED),
+        counterfactuals=lambda example: versions.get((example.example_id, example.group), ()),
+    )
+    test = TestSplit.of(prepared.split("test"), versions, prepared.groups, prepared.labels)
+    places = list(product(terms or scaled, weights))
+    rows = []
+    for name in debias:
+        bag = BagOfWords(apply(training_set, _calls(name)))
+        counts = [bag.counts(texts) for texts in (test.texts, test.counterfactuals)]
+        for of, weight in places:
+            predicted = (bag.predict(part, scaled[of], weight) for part in counts)
+            place = {"debias": name, "terms": of, "weight": weight}
+            rows += [{**place, **row} for row in gap_rows(test, *predicted)]
+    log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
+    write_artefact(
+        output,
+        "term_weight_probe",
+        rows,
+        {"dataset": prepared.dataset},
+        stage="term_weight_probe",
+        parameters={
+            "weights": list(weights),
+            "terms": terms and list(terms),
+            "debias": list(debias),
+        },
+        seconds=time.monotonic() - start,
+        extra={
+            "groups": list(prepared.groups),
+            "labels": list(prepared.labels),
+            "attribute": prepared.attribute,
+            "words": {group: sorted(known) for group, known in words.items()},
+        },
+    )
+
+
+def _calls(debias: str) -> list[dict[str, Any]]:
+    """Return ``use`` and ``params`` of the interventions that a name stands for."""
+    written = [] if debias == NONE else calls_of(debias, f"{_WHERE}.debias")
+    return [
+        {"use": call["use"], "params": {key: call[key] for key in call if key != "use"}}
+        for call in written
+    ]
+
+
+def _versions(path: Path, data: Path, prepared: PreparedData) -> Versions:
+    """Read the counterfactuals of every example."""
+    table, metadata = read_artefact(path, "counterfactuals")
+    require_same_cell((data, {"dataset": prepared.dataset}), (path, metadata["wildcards"]))
+    known = {(example.example_id, example.group): example for example in prepared.examples}
+    versions: dict[tuple[str, str], list[Example]] = defaultdict(list)
+    for row in table.to_pylist():
+        key = row["example_id"], row["group"]
+        if key not in known:
+            raise InputError(f"{path}: the data have no example '{key[0]}'; make it again")
+        made = replace(known[key], words=tuple(row["words"]), group=row["group_to"])
+        versions[key].append(made)
+    return dict(versions)
+
+
+def _words_of(prepared: PreparedData, versions: Versions) -> dict[str, frozenset[str]]:
+    """Return the words of each group: those that counterfactuals change."""
+    pairs: dict[tuple[str, str], tuple[list[Any], list[Any]]] = defaultdict(lambda: ([], []))
+    for example in prepared.examples:
+        for made in versions.get((example.example_id, example.group), ()):
+            originals, counterfactuals = pairs[example.group, made.group]
+            originals.append(example.words)
+            counterfactuals.append(made.words)
+    words = group_words(pairs)
+    return {group: words.get(group, frozenset()) for group in prepared.groups}

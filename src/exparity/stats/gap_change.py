@@ -1,0 +1,294 @@
+"""Change of |d|: is the gap between two groups smaller by one model than by another?
+
+Both models are scored on the same examples, so that their d go together: what is left out of one
+is left out of the other. Leaving out each matched set, or each row, gives the variance of the
+change within a training, and what each of them contributes to it. Over trainings these
+contributions are crossed with the seeds, as the scores are for a gap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, fields, replace
+from itertools import combinations
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exparity.core.errors import InputError
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.crossed import mean_gap, t_tests
+from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
+from exparity.stats.power import minimal_detectable_effect
+from exparity.stats.samples import check_options, samples, set_index
+
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class GapChange:
+    """How |d| between two groups changes from a base model to another, on the same examples.
+
+    Attributes:
+        group_a, group_b: first and second group.
+        n_seeds: trainings that it is the mean of.
+        n_sets: matched sets with values of both groups in some training; 0 without matched sets.
+        n_a, n_b: examples of each group with a value by both models in some training.
+        d: Cohen's d of the model, first minus second group.
+        base_d: that of the base.
+        absolute_d: |d| of the model.
+        base_absolute_d: |d| of the base.
+        change: ``absolute_d − base_absolute_d``; below zero where the gap is smaller.
+        ci_low, ci_high: ends of its interval; NaN where none covers.
+        standard_error: of the mean change over other trainings and texts; NaN of a single one.
+        dof: degrees of freedom of the t-tests.
+        p: two-sided p-value of "the mean change is zero".
+        equivalence_p: p-value of "its size is at least the threshold".
+        minimal_detectable_effect: size of a change that the test finds with a power of 80 %, at α.
+        flags: ``too_few``, ``constant``, ``no_variance`` or ``no_change`` where there is no change
+            to speak of, ``one_training`` where it is not tested, and ``missing_cells`` where an
+            example lacks a value in some training.
+    """
+
+    group_a: str
+    group_b: str
+    n_seeds: int = 0
+    n_sets: int = 0
+    n_a: int = 0
+    n_b: int = 0
+    d: float = NAN
+    base_d: float = NAN
+    absolute_d: float = NAN
+    base_absolute_d: float = NAN
+    change: float = NAN
+    ci_low: float = NAN
+    ci_high: float = NAN
+    standard_error: float = NAN
+    dof: float = NAN
+    p: float = NAN
+    equivalence_p: float = NAN
+    minimal_detectable_effect: float = NAN
+    flags: list[str] = field(default_factory=list)
+
+
+MEASURES = tuple(one.name for one in fields(GapChange))[2:]
+"""What is measured of a pair of groups: all but their names."""
+_MEANS = ("d", "base_d", "absolute_d", "base_absolute_d")
+
+
+class Changes(NamedTuple):
+    """The changes between two groups: of each training, and of all together."""
+
+    of_seeds: list[GapChange]
+    over_seeds: GapChange
+
+
+class _Sample(NamedTuple):
+    """The examples of two groups.
+
+    Attributes:
+        is_first: (n,) True for the first group.
+        clusters: (n,) number of each one's matched set, or of its row.
+        matched: whether ``clusters`` are matched sets.
+    """
+
+    is_first: BoolArray
+    clusters: IntArray
+    matched: bool
+
+
+class _Training(NamedTuple):
+    """One training: its change, and what each cluster contributes to it.
+
+    Attributes:
+        contributions: (strata, m) with mean zero over a stratum; NaN for a cluster that is not
+            there, or of another stratum.
+        present: (n,) the examples that both models have a value of.
+    """
+
+    change: GapChange
+    contributions: FloatArray
+    present: BoolArray
+
+
+def gap_changes(
+    values: Sequence[FloatArray] | FloatArray,
+    base_values: Sequence[FloatArray] | FloatArray,
+    groups: Sequence[str],
+    order: Sequence[str],
+    pairs: Sequence[str | None] | None = None,
+    *,
+    alpha: float = 0.05,
+    threshold: float = 0.2,
+    ddof: int = 1,
+    confidence: float = 0.95,
+) -> list[Changes]:
+    """Compare |d| between every two groups by a model with that by a base model.
+
+    Args:
+        values: (s, n) scores by the model, one list for each training; NaN where undefined.
+        base_values: (s, n) scores by the base, of the same trainings and examples.
+        groups: (n,) group of each example.
+        order: two or more groups; the order fixes the signs of d, and no change depends on it.
+        pairs: (n,) matched set of each example; see
+            :func:`~exparity.stats.compare.compare_groups`.
+        alpha: level of the test whose minimal detectable effect is wanted.
+        threshold: change of |d| from which it is considerable.
+        ddof: degrees of freedom taken off in the variances of d.
+        confidence: coverage of the intervals.
+
+    Returns:
+        The changes of each pair of groups. Degenerate input gives NaN and a flag.
+
+    Raises:
+        InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
+            option is out of range.
+    """
+    check_options(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
+    if len(values) != len(base_values):
+        raise InputError(f"{len(values)} trainings, but {len(base_values)} of the base")
+    _, codes, names = samples(np.zeros(len(groups)), groups, order, pairs)
+    both = np.array([values, base_values], dtype=np.float64).reshape(2, len(values), len(codes))
+    if np.isinf(both).any():
+        raise InputError("a score is infinite; undefined ones are NaN")
+    changes = []
+    for a, b in combinations(range(len(order)), 2):
+        chosen = (codes == a) | (codes == b)
+        sets = set_index(names, chosen)
+        sample = _Sample(
+            codes[chosen] == a, np.arange(chosen.sum()) if sets is None else sets, sets is not None
+        )
+        blank = GapChange(order[a], order[b])
+        trainings = [
+            _trained(blank, own, of_base, sample, ddof=ddof, confidence=confidence)
+            for own, of_base in zip(*both[..., chosen], strict=True)
+        ]
+        options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
+        over_seeds = _over_trainings(blank, trainings, sample, **options)
+        changes.append(Changes([one.change for one in trainings], over_seeds))
+    return changes
+
+
+def _trained(
+    blank: GapChange,
+    values: FloatArray,
+    base_values: FloatArray,
+    sample: _Sample,
+    *,
+    ddof: int,
+    confidence: float,
+) -> _Training:
+    """Compare two models of one training; both (n,)."""
+    present = ~np.isnan(values + base_values)
+    base = replace(blank, **_sizes(sample, present))
+    size = int(sample.clusters.max(initial=-1)) + 1
+    contributions = np.full((1 if sample.matched else 2, size), NAN)
+
+    def without_change(flag: str) -> _Training:
+        return _Training(replace(base, flags=[flag]), contributions, present)
+
+    if min(base.n_a, base.n_b) < 2:
+        return without_change("too_few")
+    scores, is_first = (values[present], base_values[present]), sample.is_first[present]
+    clusters = sample.clusters[present]
+    if any(np.ptp(one) == 0 for one in scores):
+        return without_change("constant")
+    jackknifed = [_jackknifed(one, is_first, clusters, sample.matched, ddof) for one in scores]
+    d, base_d = (float(estimate) for estimate, _ in jackknifed)
+    if not np.isfinite(d + base_d):
+        return without_change("no_variance")
+    signs = np.sign([d, base_d])
+    left_out = [
+        signs[0] * own - signs[1] * of_base
+        for own, of_base in zip(*(without for _, without in jackknifed), strict=True)
+    ]
+    change = abs(d) - abs(base_d)
+    for row, one in enumerate(left_out):
+        members = np.unique(clusters if sample.matched else clusters[is_first == (row == 0)])
+        contributions[row, members] = (len(one) - 1) * (one.mean() - one)
+    low, high = NAN, NAN
+    if _are_shown(scores, is_first, clusters):
+        ends = ends_of(np.asarray(change), left_out, confidence=confidence)
+        low, high = (float(end) for end in ends)
+    measured: dict[str, Any] = dict(zip(_MEANS, (d, base_d, abs(d), abs(base_d)), strict=True))
+    own = replace(base, n_seeds=1, **measured, change=change, ci_low=low, ci_high=high)
+    return _Training(own, contributions, present)
+
+
+def _sizes(sample: _Sample, present: BoolArray) -> dict[str, Any]:
+    """Count the examples of each group, and the matched sets that have both."""
+    of_both = [set(sample.clusters[present & mask]) for mask in (sample.is_first, ~sample.is_first)]
+    return {
+        "n_a": int((present & sample.is_first).sum()),
+        "n_b": int((present & ~sample.is_first).sum()),
+        "n_sets": len(of_both[0] & of_both[1]),
+    }
+
+
+def _jackknifed(
+    scores: FloatArray, is_first: BoolArray, clusters: IntArray, matched: bool, ddof: int
+) -> tuple[FloatArray, list[FloatArray]]:
+    """Return d, and d without each matched set, or without each row of either group."""
+    sums = cluster_sums(scores, is_first, clusters)
+    return d_without_each([sums] if matched else [sums[is_first], sums[~is_first]], ddof=ddof)
+
+
+def _are_shown(scores: Sequence[FloatArray], is_first: BoolArray, clusters: IntArray) -> bool:
+    """Return whether the d of both models have an interval, see :func:`is_shown`."""
+    return all(
+        is_shown(one[mask], len(np.unique(clusters[mask])))
+        for one in scores
+        for mask in (is_first, ~is_first)
+    )
+
+
+def _over_trainings(
+    blank: GapChange,
+    trainings: Sequence[_Training],
+    sample: _Sample,
+    *,
+    alpha: float,
+    threshold: float,
+    confidence: float,
+) -> GapChange:
+    """Test the mean change over trainings and texts."""
+    kept = [one for one in trainings if one.change.n_seeds]
+    if not kept:
+        flags = dict.fromkeys(flag for one in trainings for flag in one.change.flags)
+        return replace(blank, flags=list(flags))
+    present = np.array([one.present for one in kept])
+    means: dict[str, Any] = {
+        name: float(np.mean([getattr(one.change, name) for one in kept])) for name in _MEANS
+    }
+    sizes = _sizes(sample, np.asarray(present.any(axis=0)))
+    lacking = present.any(axis=0) != present.all(axis=0)
+    base = replace(
+        blank,
+        n_seeds=len(kept),
+        **sizes,
+        **means,
+        change=means["absolute_d"] - means["base_absolute_d"],
+        flags=["missing_cells"] if lacking.any() else [],
+    )
+    if len(kept) < 2:
+        return replace(base, flags=[*base.flags, "one_training"])
+    error, dof = _error(kept)
+    if not error > 0:
+        return replace(base, flags=[*base.flags, "no_change"])
+    detectable = minimal_detectable_effect(error, dof, alpha=alpha)
+    tested: dict[str, Any] = t_tests(
+        base.change, error, dof, bound=threshold, confidence=confidence
+    )
+    return replace(base, **tested, minimal_detectable_effect=float(detectable))
+
+
+def _error(trainings: Sequence[_Training]) -> tuple[float, float]:
+    """Return the standard error of the mean change, and its degrees of freedom."""
+    changes = np.array([one.change.change for one in trainings])
+    strata = np.array([one.contributions for one in trainings])  # (s, strata, m)
+    strata += (changes / strata.shape[1])[:, None, None]
+    strata[:, 1:] *= -1  # of two groups, the difference of means is taken
+    columns = ~np.isnan(strata).all(axis=0)
+    crossed = mean_gap(*(strata[:, row, columns[row]] for row in range(strata.shape[1])))
+    return math.sqrt(crossed.variance), float(crossed.dof)

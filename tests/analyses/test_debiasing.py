@@ -1,0 +1,381 @@
+"""The analysis debiasing: what it reads and writes, what it finds, what it refuses."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import sys
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from support import TINY
+
+from exparity import InputError
+from exparity.analyses.debiasing import debiasing_cell
+from exparity.analyses.debiasing.section import change_tables, findings
+from exparity.artefacts.analyses import ANALYSES
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.config.checks import cautions
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.seeding import derive_seed
+from exparity.debiasing import INTERVENTIONS
+from exparity.report.bias import Declared, ModelBias
+from exparity.report.build import section_of
+from exparity.report.figures.style import house_style
+from exparity.report.gather import Study
+from exparity.report.render import template_of
+from exparity.report.templating import html_environment
+from exparity.stats.gap_change import gap_changes
+
+pytestmark = pytest.mark.contract
+
+GROUPS = ("male", "female")
+FACTS = {"groups": list(GROUPS), "attribute": "gender"}
+SCORING = {"use": "gini", "params": {}, "precision": "fp32"}
+N = 60
+
+
+def examples(n=N, matched=True):
+    return [
+        {"example_id": f"{i:03d}-{g}", "group": g, "match_id": f"{i:03d}" if matched else None}
+        for i in range(n)
+        for g in GROUPS
+    ]
+
+
+class Made:
+    """Artefacts of a base with a gap and a recipe with another, in a folder.
+
+    Args:
+        folder: where to.
+        gaps: d of each model.
+        seeds: trainings.
+        collapsed: (model, seed) whose classifier predicts one class.
+    """
+
+    def __init__(self, folder, gaps, seeds=(0, 1, 2), collapsed=(), draws=2, sd=0.2, matched=True):
+        self.folder, self.matched = folder, matched
+        self.scores, self.random, self.bias = [], [], []
+        for model, gap in gaps.items():
+            for seed in seeds:
+                cell = {"dataset": "d", "model": model, "seed": seed}
+                rng = np.random.default_rng(derive_seed(0, model, seed))
+                self.add_scores(cell, gap + sd * rng.normal(), rng)
+                if draws:
+                    self.add_random(cell, rng, draws)
+                self.add_bias(cell, gap, (model, seed) in collapsed)
+
+    def write(self, artefact, name, rows, ids, **extra):
+        path = self.folder / f"{name}-{'-'.join(map(str, ids.values()))}.parquet"
+        parameters = SCORING if artefact != "bias" else {}
+        write_artefact(
+            path, artefact, rows, ids, stage="x", parameters=parameters, extra={**FACTS, **extra}
+        )
+        return path
+
+    def add_scores(self, cell, gap, rng):
+        values = rng.normal(size=2 * N)
+        values[::2] += gap
+        keys = examples(matched=self.matched)
+        rows = [{**key, "score": value} for key, value in zip(keys, values, strict=True)]
+        ids = {**cell, "method": "lime", "metric": "gini"}
+        self.scores.append(self.write("scores", "s", rows, ids))
+
+    def add_random(self, cell, rng, draws):
+        rows = [
+            {**key, "draw": draw, "score": value}
+            for draw in range(draws)
+            for key, value in zip(
+                examples(matched=self.matched), rng.normal(size=2 * N), strict=True
+            )
+        ]
+        self.random.append(self.write("random_scores", "r", rows, {**cell, "metric": "gini"}))
+
+    def add_bias(self, cell, gap, collapsed):
+        def row(quantity, value, *pair):
+            group, group_b = pair or ("", "")
+            return {
+                "quantity": quantity, "group": group, "group_b": group_b, "class_name": "",
+                "value": value, "n": 9, "ci_low": math.nan, "ci_high": math.nan,
+                "flags": ["collapsed"] * collapsed,
+            }  # fmt: skip
+
+        rows = [
+            row("accuracy", 0.9 - 0.01 * cell["seed"]),
+            row("tpr_gap_rms", abs(gap) / 10, *GROUPS),
+            row("causal_tpr_gap_rms", abs(gap) / 20, *GROUPS),
+        ]
+        self.bias.append(self.write("bias", "b", rows, cell))
+
+    def run(self, recipes=("cda",), **options):
+        output = self.folder / "out.parquet"
+        options = {"base": "plain", "recipes": list(recipes), **options}
+        debiasing_cell(self.scores, self.random, self.bias, output, **options)
+        table, metadata = read_artefact(output, "debiasing")
+        return table.to_pylist(), metadata
+
+
+def values_of(path):
+    return read_artefact(path, "scores")[0].column("score").to_numpy()
+
+
+class TestArtefact:
+    def test_one_row_per_training_and_one_over_all(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1, "os": 0.9})
+        rows, metadata = made.run(["cda", "os"])
+        assert [(r["model"], r["seed"]) for r in rows] == [
+            (model, seed) for model in ("cda", "os") for seed in (0, 1, 2, None)
+        ]
+        assert {(r["dataset"], r["base"], r["method"], r["metric"]) for r in rows} == {
+            ("d", "plain", "lime", "gini")
+        }
+        assert metadata["wildcards"] == {"dataset": "d"}
+        assert metadata["parameters"]["recipes"] == ["cda", "os"]
+
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_the_numbers_are_those_of_the_function(self, matched, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, matched=matched)
+        rows, _ = made.run(threshold=0.3)
+        values = [values_of(path) for path in made.scores]
+        keys = sorted(examples(matched=matched), key=lambda key: key["example_id"])
+        groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
+        (changes,) = gap_changes(values[3:], values[:3], groups, GROUPS, sets, threshold=0.3)
+        for row, change in zip(rows, [*changes.of_seeds, changes.over_seeds], strict=True):
+            for name, value in asdict(change).items():
+                assert row[name] == pytest.approx(value, nan_ok=True), name
+
+    def test_the_excess_is_over_the_mean_of_the_draws(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
+        rows, _ = made.run()
+        values, over = [], []
+        for path, random in zip(made.scores, made.random, strict=True):
+            drawn = values_of_random(random)
+            values.append(drawn)
+            over.append(values_of(path) - drawn.mean(axis=0))
+        keys = sorted(examples(), key=lambda key: key["example_id"])
+        groups, sets = [key["group"] for key in keys], [key["match_id"] for key in keys]
+        (excess,) = gap_changes(over[3:], over[:3], groups, GROUPS, sets)
+        assert rows[3]["excess_change"] == pytest.approx(excess.over_seeds.change)
+        assert rows[3]["excess_p"] == pytest.approx(excess.over_seeds.p)
+        of_draws = [
+            gap_changes(values[3 + s], values[s], groups, GROUPS, sets)[0].over_seeds.change
+            for s in range(3)
+        ]
+        assert [row["random_change"] for row in rows[:3]] == pytest.approx(of_draws)
+        assert rows[3]["random_change"] == pytest.approx(np.mean(of_draws))
+
+    def test_the_classifiers_stand_beside(self, tmp_path):
+        rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run()
+        assert [row["accuracy"] for row in rows] == pytest.approx([0.9, 0.89, 0.88, 0.89])
+        over = rows[3]
+        named = ("statistical_gap", "base_statistical_gap", "causal_gap", "base_causal_gap")
+        assert [over[name] for name in named] == pytest.approx([0.01, 0.1, 0.005, 0.05])
+        fpr, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run(gap="fpr")
+        assert math.isnan(fpr[3]["statistical_gap"] + fpr[3]["causal_gap"])
+
+    def test_without_random_explanations_there_is_no_excess(self, tmp_path):
+        rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0).run()
+        assert all(math.isnan(row["excess_change"]) for row in rows)
+        assert all(math.isnan(row["random_change"]) for row in rows)
+        assert {row["excess_n_seeds"] for row in rows} == {0}
+
+    def test_a_seed_that_one_model_lacks_is_left_out(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
+        made.scores = [path for path in made.scores if "cda-1" not in path.name]
+        rows, _ = made.run()
+        assert [(row["seed"], row["n_seeds"]) for row in rows] == [(0, 1), (2, 1), (None, 2)]
+
+    def test_one_seed(self, tmp_path):
+        rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, seeds=(4,)).run()
+        assert [row["seed"] for row in rows] == [4, None]
+        assert rows[1]["flags"] == ["one_training"]
+        assert math.isnan(rows[1]["p"])
+        assert math.isfinite(rows[0]["ci_low"])
+
+    def test_collapsed_trainings_are_flagged_and_left_out(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, collapsed=[("plain", 1), ("cda", 2)])
+        rows, _ = made.run()
+        assert ["collapsed" in row["flags"] for row in rows] == [False, True, True, False]
+        assert math.isnan(rows[1]["change"])
+        assert rows[3]["change"] == pytest.approx(rows[0]["change"])
+        assert rows[3]["accuracy"] == pytest.approx(0.9)
+
+    def test_constant_scores(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0)
+        for path in made.scores[3:]:
+            table, metadata = read_artefact(path, "scores")
+            rows = [{**row, "score": 0.5} for row in table.to_pylist()]
+            write_artefact(path, "scores", rows, metadata["wildcards"], stage="x",
+                           parameters=SCORING, extra=FACTS)  # fmt: skip
+        rows, _ = made.run()
+        assert all("constant" in row["flags"] for row in rows)
+        assert all(math.isnan(row["change"]) for row in rows)
+
+
+def values_of_random(path):
+    rows = read_artefact(path, "random_scores")[0].to_pylist()
+    return np.array([[row["score"] for row in rows if row["draw"] == draw] for draw in range(2)])
+
+
+class TestRefused:
+    def test_models_that_were_scored_otherwise(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0)
+        table, metadata = read_artefact(made.scores[-1], "scores")
+        parameters = {**SCORING, "params": {"epsilon": 1.0}}
+        write_artefact(made.scores[-1], "scores", table.to_pylist(), metadata["wildcards"],
+                       stage="x", parameters=parameters, extra=FACTS)  # fmt: skip
+        with pytest.raises(InputError, match="was scored with other options than"):
+            made.run()
+
+    def test_a_cell_twice(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
+        made.scores.append(made.scores[0])
+        with pytest.raises(InputError, match="is of the same cell as"):
+            made.run()
+
+    def test_no_training_of_both(self, tmp_path):
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
+        made.scores = made.scores[:3]
+        with pytest.raises(InputError, match="no scores of plain and of a recipe"):
+            made.run()
+
+
+def study(results):
+    statistics = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95, "family": ["dataset"]}
+    return Study(
+        results=results, options={}, title="t", pairs=[("d", "plain"), ("d", "cda")],
+        seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"}, metrics={"gini": "gini"},
+        datasets={"d": "pairs_all"}, statistics=statistics, rows=[],
+        bias=ModelBias([], {"d": Declared("gender", GROUPS, ("a", "b"))}), accuracies=[],
+        controls={},
+    )  # fmt: skip
+
+
+class TestSection:
+    @pytest.mark.parametrize(("gap", "outcome"), [(0.1, "smaller"), (3.0, "larger")])
+    def test_what_is_planted_is_said(self, gap, outcome, tmp_path):
+        rows, _ = Made(tmp_path, {"plain": 1.5, "cda": gap}, seeds=range(5)).run()
+        (table,) = change_tables(rows, study(tmp_path))
+        cell = table.cells["cda", "lime", "gini"]
+        assert (cell.verdict, cell.outcome) == ("different", outcome)
+        assert cell.excess_verdict == "different"
+        assert table.shade(cell) == 8
+
+    def test_page_tables_and_figure(self, tmp_path):
+        rows, _ = Made(tmp_path, {"plain": 1.5, "cda": 0.1}, seeds=range(5)).run()
+        of = study(tmp_path)
+        found = findings(rows, of, {})
+        template = template_of(html_environment(), section_of(ANALYSES.get("debiasing"), found))
+        html = template.render(study=of, **found.values)
+        assert "smaller" in html
+        assert "nan" not in html
+        cell = found.values["change_tables"][0].cells["cda", "lime", "gini"]
+        place = 170 + 4.6 * found.values["change_tables"][0].place(cell.change)
+        assert f'<circle cx="{place}"' in html
+        assert [table.name for table in found.tables] == [
+            "debiasing", "debiased_classifiers", "debiasing_correlations",
+        ]  # fmt: skip
+        assert all(table.as_csv() for table in found.tables)
+        (picture,) = found.pictures
+        with house_style():
+            for width in (3.3, 6.9):
+                assert picture.draw(width).axes
+        assert "Cross: random explanations" in picture.caption
+
+    def test_correlations_over_recipes_and_seeds(self, tmp_path):
+        gaps = {"plain": 1.0, "cda": 0.0, "os": 0.5, "us": 2.0}
+        rows, _ = Made(tmp_path, gaps, seeds=range(4)).run(["cda", "os", "us"])
+        (table,) = change_tables(rows, study(tmp_path))
+        correlation = table.correlations["lime", "gini", "statistical"]
+        assert correlation.n == 12
+        assert correlation.correlation > 0.8
+        assert correlation.ci_low < correlation.correlation < correlation.ci_high
+
+
+@pytest.fixture
+def experiment(repository):
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    plugins = [str(repository / "tests" / "debiasing" / "mending_plugin.py")]
+    before = set(sys.modules)
+
+    def make(settings, **models):
+        tiny = TINY["models"]["bert_tiny"]
+        config = {
+            **copy.deepcopy(TINY),
+            "plugins": plugins,
+            "datasets": {"bios": {}},
+            "models": {name: {**tiny, **own} for name, own in models.items()},
+            "analyses": {"debiasing": settings},
+        }
+        return Experiment.from_mapping(config, schema)
+
+    yield make
+    for name in set(sys.modules) - before:
+        if name.startswith("exparity_plugin_mending"):
+            del sys.modules[name]
+    for id in ("mirrored", "sampled"):
+        INTERVENTIONS._entries.pop(id, None)
+
+
+class TestConfig:
+    def test_recipes_differ_in_debias_alone(self, experiment):
+        found = experiment(
+            {"base": "plain"},
+            plain={}, os={"debias": "sampled"}, same={},
+            longer={"debias": "sampled", "training": {"epochs": 5}},
+        )  # fmt: skip
+        settled = json.loads(found.analyses.options("debiasing", {"dataset": "bios"}))["settings"]
+        assert settled["recipes"] == ["os"]
+        assert (settled["base"], settled["gap"]) == ("plain", "tpr")
+        (message,) = [line for line in cautions(found) if line.startswith("analyses.debiasing")]
+        assert message == (
+            "analyses.debiasing: not compared with 'plain': same (has the same debias), "
+            "longer (differs in training.epochs)"
+        )
+
+    def test_it_reads_the_scores_of_all_models(self, experiment):
+        found = experiment({"base": "plain"}, plain={}, os={"debias": "sampled"})
+        inputs = found.analyses.inputs("debiasing", {"dataset": "bios"})
+        assert len(inputs["scores"]) == 2 * 2 * 2
+        assert len(inputs["bias"]) == 2
+
+    @pytest.mark.parametrize(
+        ("settings", "message"),
+        [
+            ({"base": "plane"}, r"analyses.debiasing.base: no model 'plane' here; .*plain"),
+            ({}, r"analyses.debiasing.base: no model '' here"),
+            ({"base": "plain", "recipes": ["so"]}, r"recipes: no model 'so' here"),
+            (
+                {"base": "plain", "recipes": ["longer"]},
+                r"'longer' is no recipe of 'plain': it differs in training.epochs",
+            ),
+            ({"base": "longer"}, r"no model differs from 'longer' in debias alone"),
+        ],
+    )
+    def test_refused(self, experiment, settings, message):
+        with pytest.raises(InputError, match=message):
+            experiment(
+                settings,
+                plain={}, os={"debias": "sampled"},
+                longer={"debias": "sampled", "training": {"epochs": 5}},
+            )  # fmt: skip
+
+    def test_a_metric_of_changed_words_needs_a_generator(self, experiment, repository):
+        schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+        config = {**copy.deepcopy(TINY), "datasets": {"bios": {"paired": False}},
+                  "metrics": {"term_attribution": {}}}  # fmt: skip
+        with pytest.raises(InputError, match="dataset 'bios' has no generator; name one"):
+            Experiment.from_mapping(config, schema)
+        config["counterfactuals"] = {"bios": "gender_words"}
+        found = Experiment.from_mapping(config, schema)
+        cell = {"dataset": "bios", "model": "bert_tiny", "seed": 0, "metric": "term_attribution"}
+        artefact = "results/counterfactuals/bios.parquet"
+        assert found.reads("evaluate", {**cell, "method": "gradient"})[-1] == artefact
+        assert found.analyses.inputs("negative_control", cell)["counterfactuals"] == [artefact]
+        del cell["metric"]
+        assert found.analyses.inputs("reliance", cell)["counterfactual_predictions"] == (
+            "results/counterfactual_predictions/bios/bert_tiny/0.parquet"
+        )

@@ -1,0 +1,137 @@
+"""The analysis reliance: attribution on changed words beside the effect of changing them."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from exparity import InputError
+from exparity.analyses.reliance import reliance_cell
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.stats.rank_correlation import rank_correlation
+
+pytestmark = pytest.mark.contract
+
+GROUPS = ("male", "female")
+CELL = {"dataset": "d", "model": "m", "seed": 0}
+N = 40
+
+
+def made(folder, relies, groups=GROUPS, seed=0, cell=CELL):
+    """Texts of each group whose prediction moves by a known amount; attribution follows it."""
+    rng = np.random.default_rng(seed)
+    effects = rng.uniform(0, 0.4, N)
+    scores = np.argsort(np.argsort(effects)) / N if relies else rng.permutation(N) / N
+    keys = [(f"{i:03d}", groups[i % len(groups)]) for i in range(N)]
+    unchanged = {i for i in range(N) if i % 10 == 0}
+    rows = {
+        "predictions": [
+            {"example_id": e, "group": g, "match_id": None, "label": i % 2, "predicted": 0,
+             "probabilities": [0.5, 0.5]}
+            for i, (e, g) in enumerate(keys)
+        ],
+        "scores": [
+            {"example_id": e, "group": g, "match_id": None,
+             "score": math.nan if i in unchanged else float(scores[i])}
+            for i, (e, g) in enumerate(keys)
+        ],
+        "counterfactual_predictions": [
+            {"example_id": e, "group": g, "group_to": other, "label": i % 2, "predicted": 0,
+             "probabilities": [0.5 + move * (1 - 2 * (i % 2)), 0.5 - move * (1 - 2 * (i % 2))],
+             "n_changed": int(i not in unchanged)}
+            for i, (e, g) in enumerate(keys)
+            for other in groups
+            if other != g
+            for move in [0.0 if i in unchanged else effects[i] * (-1) ** i]
+        ],
+    }  # fmt: skip
+    paths = {}
+    for artefact, of in rows.items():
+        ids = cell | ({"method": "lime", "metric": "terms"} if artefact == "scores" else {})
+        paths[artefact] = folder / f"{artefact}.parquet"
+        write_artefact(paths[artefact], artefact, of, ids, stage="x", parameters={},
+                       extra={"groups": list(groups), "attribute": "gender"})  # fmt: skip
+    return paths
+
+
+def run(folder, paths, **options):
+    output = folder / "out.parquet"
+    reliance_cell(
+        [paths["scores"]], paths["predictions"], paths["counterfactual_predictions"], output,
+        **options,
+    )  # fmt: skip
+    return read_artefact(output, "reliance")[0].to_pylist()
+
+
+@pytest.mark.parametrize("target", ["label", "predicted"])
+def test_attribution_that_follows_the_effect(target, tmp_path):
+    (row,) = run(tmp_path, made(tmp_path, relies=True), target=target)
+    assert row["correlation"] == pytest.approx(1.0)
+    assert (row["n"], row["n_unchanged"]) == (36, 4)
+    assert (row["method"], row["metric"], row["group_a"], row["group_b"]) == (
+        "lime", "terms", *GROUPS,
+    )  # fmt: skip
+
+
+def test_attribution_that_does_not(tmp_path):
+    (row,) = run(tmp_path, made(tmp_path, relies=False))
+    assert row["ci_low"] < 0 < row["ci_high"]
+
+
+def test_three_groups_are_compared_two_by_two(tmp_path):
+    rows = run(tmp_path, made(tmp_path, relies=True, groups=("a", "b", "c")))
+    pairs = [(row["group_a"], row["group_b"]) for row in rows]
+    assert pairs == [("a", "b"), ("a", "c"), ("b", "c")]
+    assert sum(row["n"] + row["n_unchanged"] for row in rows) == 2 * N
+
+
+def test_files_of_another_classifier_are_refused(tmp_path):
+    paths = made(tmp_path, relies=True)
+    other = tmp_path / "other"
+    other.mkdir()
+    of_other = made(other, relies=True, cell={**CELL, "seed": 7})
+    paths["counterfactual_predictions"] = of_other["counterfactual_predictions"]
+    with pytest.raises(InputError, match="is of seed '7', but"):
+        run(tmp_path, paths)
+
+
+class TestRankCorrelation:
+    def test_as_scipy_has_it(self):
+        rng = np.random.default_rng(3)
+        x = np.round(rng.normal(size=30), 1)
+        y = np.round(x + rng.normal(size=30), 1)
+        found = rank_correlation(x, y)
+        assert found.correlation == pytest.approx(stats.spearmanr(x, y).statistic)
+        z, reach = (
+            math.atanh(found.correlation),
+            1.959964 * math.sqrt((1 + found.correlation**2 / 2) / 27),
+        )
+        assert (found.ci_low, found.ci_high) == pytest.approx(
+            (math.tanh(z - reach), math.tanh(z + reach))
+        )
+
+    def test_undefined_values_are_left_out(self):
+        assert rank_correlation([1, 2, 3, math.nan], [1, 2, 3, 4]).n == 3
+
+    @pytest.mark.parametrize(("x", "y"), [([1, 2], [1, 2]), ([1, 1, 1], [1, 2, 3])])
+    def test_nothing_to_say(self, x, y):
+        assert math.isnan(rank_correlation(x, y).correlation)
+
+    def test_few_have_no_interval(self):
+        found = rank_correlation(range(9), [1, 0, 2, 4, 3, 6, 5, 8, 7])
+        assert found.correlation > 0.8
+        assert math.isnan(found.ci_low)
+
+    @pytest.mark.parametrize("rho", [0.0, 0.7])
+    def test_the_interval_covers(self, rho):
+        rng, covered, times = np.random.default_rng(4), 0, 1000
+        truth = 6 / math.pi * math.asin(rho / 2)  # of a bivariate normal (Pearson 1907)
+        for _ in range(times):
+            x, e = rng.normal(size=(2, 24))
+            found = rank_correlation(x, rho * x + math.sqrt(1 - rho**2) * e)
+            covered += found.ci_low <= truth <= found.ci_high
+        low, high = stats.binom.ppf([0.0005, 0.9995], times, 0.95)
+        assert low <= covered <= high

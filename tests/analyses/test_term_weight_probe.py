@@ -1,0 +1,244 @@
+"""The probe: exact truths at weights 0 and −1, loops, and an independent calculation on COMPAS."""
+
+from __future__ import annotations
+
+import csv
+import math
+import os
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+from support import need
+
+from exparity import InputError
+from exparity.analyses.counterfactuals import make_counterfactuals
+from exparity.analyses.term_weight_probe import term_weight_probe
+from exparity.analyses.term_weight_probe._bag_of_words import group_words
+from exparity.analyses.term_weight_probe._gaps import TestSplit, gap_rows
+from exparity.analyses.term_weight_probe.section import findings
+from exparity.artefacts.files import read_artefact
+from exparity.data.compas import FILE
+from exparity.report.templating import html_environment
+from exparity.stages.prepare import prepare
+
+REAL = Path(
+    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
+)
+ANCHOR = Path(__file__).with_name("bow_anchor.csv")
+RECIPES = ("os", "us", "rw", "cda", "os_cda", "us_cda", "rw_cda")
+WEIGHTS = (-3.0, -1.0, 0.0, 1.0, 3.0)
+BIOS = {"n_biographies": 320, "paired": False, "imbalance": 0.85, "proxy": 0.5}
+
+
+def probe(folder, use, params, generator, **options):
+    """Prepare a dataset, make its counterfactuals, probe; return rows and metadata."""
+    data, made, output = (folder / f"{name}.parquet" for name in ("data", "made", "probe"))
+    prepare(data, use=use, params=params, data_dir=REAL, dataset_id=use)
+    make_counterfactuals(data, made, **generator)
+    term_weight_probe(data, made, output, **options)
+    table, metadata = read_artefact(output, "term_weight_probe")
+    return table.to_pylist(), metadata
+
+
+@pytest.fixture(scope="module")
+def bios(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("bios")
+    generator = {"use": "gender_words", "params": {}}
+    options = {"weights": WEIGHTS, "debias": ("none", "cda")}
+    return probe(folder, "bios", BIOS, generator, **options)
+
+
+def of(rows, **wanted):
+    return [row for row in rows if wanted.items() <= row.items()]
+
+
+class TestOnBiographies:
+    def test_every_place_has_every_quantity(self, bios):
+        rows, metadata = bios
+        places = {(row["debias"], row["terms"], row["weight"]) for row in rows}
+        assert places == set(product(("none", "cda"), ("both", "male", "female"), WEIGHTS))
+        gaps = [f"{c}{r}_gap" for c in ("", "causal_") for r in ("tpr", "fpr", "selection_rate")]
+        by_class = {gap: len(metadata["labels"]) for gap in gaps}
+        overall = dict.fromkeys((*(f"{gap}_rms" for gap in gaps), "accuracy", "flip_rate"), 1)
+        for debias, terms, weight in places:
+            here = of(rows, debias=debias, terms=terms, weight=weight)
+            names = [row["quantity"] for row in here]
+            assert {name: names.count(name) for name in names} == by_class | overall
+
+    def test_words_of_both_genders_are_found(self, bios):
+        words = bios[1]["words"]
+        assert {"he", "his"} <= set(words["male"])
+        assert {"she"} <= set(words["female"])
+        assert not set(words["male"]) & set(words["female"])
+
+    def test_without_the_words_no_prediction_changes(self, bios):
+        rows = of(bios[0], terms="both", weight=0.0)
+        causal = [row for row in rows if row["quantity"].startswith("causal_")]
+        assert causal
+        for row in (*causal, *of(rows, quantity="flip_rate")):
+            assert row["value"] == 0
+        # Occupations go along with gender, which the texts still tell.
+        gaps = of(rows, quantity="selection_rate_gap", debias="none")
+        assert all(abs(row["value"]) > 0.1 for row in gaps)
+
+    @pytest.mark.parametrize("weight", [1.0, 3.0])
+    def test_at_the_opposite_weight_causal_gaps_have_the_other_sign(self, bios, weight):
+        rows = of(bios[0], terms="both", debias="none", quantity="causal_tpr_gap")
+        at = {
+            w: {row["class_name"]: row["value"] for row in of(rows, weight=w)}
+            for w in (-weight, weight)
+        }
+        changed = [name for name, gap in at[weight].items() if gap]
+        assert changed
+        assert all(at[-weight][name] * at[weight][name] < 0 for name in changed)
+
+    def test_words_of_one_group_alone_scale_their_texts_alone(self, bios):
+        rows = of(bios[0], debias="none", quantity="accuracy", weight=1.0)
+        assert len({row["value"] for row in rows}) == 1
+        zero = {
+            row["terms"]: row["value"]
+            for row in of(bios[0], debias="none", quantity="flip_rate", weight=0.0)
+        }
+        assert zero["both"] == 0
+        assert max(zero["male"], zero["female"]) > 0
+
+    def test_augmented_training_hardly_relies_on_the_words(self, bios):
+        flips = {
+            debias: of(bios[0], debias=debias, terms="both", quantity="flip_rate", weight=3.0)
+            for debias in ("none", "cda")
+        }
+        assert flips["none"][0]["value"] > 0.5
+        assert flips["cda"][0]["value"] < 0.05
+
+    def test_the_section_draws_every_class_and_weight(self, bios):
+        rows = [{**row, "dataset": "bios"} for row in bios[0]]
+
+        class Study:
+            def display(self, kind, id):
+                return id
+
+        found = findings(rows, Study(), {})
+        template = (
+            Path(findings.__code__.co_filename).with_name("section.html.j2").read_text("utf-8")
+        )
+        page = html_environment().from_string(template).render(study=Study(), **found.values)
+        assert page.count("<polyline") == 2 * 2 * 4  # trained, panels, classes
+        assert page.count("<svg") == 2
+        (panel, causal) = found.values["probes"][0].panels
+        for line in causal.lines.values():
+            points = [tuple(map(float, point.split(","))) for point in line.split()]
+            assert [x for x, _ in points] == [0.0, 100.0, 150.0, 200.0, 300.0]
+            assert points[2][1] == 85.0  # no gap at weight 0: the middle
+        assert panel.gaps == causal.gaps
+
+
+def test_words_are_of_the_group_that_has_more_of_them():
+    versions = {
+        ("m", "f"): ([("He", "saw", "his", "dog")], [("She", "saw", "her", "dog")]),
+        ("f", "m"): ([("she", "saw", "him", ",")], [("he", "saw", "him", ",")]),
+    }
+    words = group_words(versions)
+    assert words == {"m": {"he", "his"}, "f": {"she", "her"}}
+
+
+def naive(labels, sides, predicted, classes):
+    """Gap of each rate, first minus second side, by loops."""
+    gaps = {}
+    for c in range(classes):
+        rates = {"tpr": [], "fpr": [], "selection_rate": []}
+        for side in (0, 1):
+            rows = [i for i in range(len(labels)) if sides[i] == side]
+            for rate, members in (
+                ("tpr", [i for i in rows if labels[i] == c]),
+                ("fpr", [i for i in rows if labels[i] != c]),
+                ("selection_rate", rows),
+            ):
+                hits = sum(predicted[i] == c for i in members)
+                rates[rate].append(hits / len(members) if members else math.nan)
+        for rate, (first, second) in rates.items():
+            gaps[rate, c] = first - second
+    return gaps
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("seed", range(4))
+def test_gaps_equal_loops_for_three_groups_and_missing_counterfactuals(seed):
+    rng = np.random.default_rng(seed)
+    order, classes, n = ("a", "b", "c"), ("x", "y", "z"), 40
+    groups, labels = rng.choice(order, n), rng.integers(0, 3, n)
+    made = [
+        (i, other) for i in range(n) for other in order if other != groups[i] and rng.random() < 0.8
+    ]
+    originals, others = np.array([i for i, _ in made]), np.array([other for _, other in made])
+    split = TestSplit(order, classes, labels, groups, [()] * n, originals, others, [()] * len(made))
+    predicted, counterfactual = rng.integers(0, 3, n), rng.integers(0, 3, len(made))
+    rows = list(gap_rows(split, predicted, counterfactual))
+    for a, b in (("a", "b"), ("a", "c"), ("b", "c")):
+        here = of(rows, group=a, group_b=b)
+        kept = [i for i in range(n) if groups[i] in (a, b)]
+        statistical = naive(
+            [labels[i] for i in kept],
+            [int(groups[i] == b) for i in kept],
+            [predicted[i] for i in kept],
+            3,
+        )
+        under = {(i, groups[i]): predicted[i] for i in range(n)}
+        under |= {pair: counterfactual[k] for k, pair in enumerate(made)}
+        both = [i for i in range(n) if (i, a) in under and (i, b) in under]
+        outcomes = [under[i, group] for group in (a, b) for i in both]
+        sides = [side for side in (0, 1) for _ in both]
+        causal = naive([labels[i] for i in both] * 2, sides, outcomes, 3)
+        for prefix, expected in (("", statistical), ("causal_", causal)):
+            for (rate, c), gap in expected.items():
+                (row,) = of(here, quantity=f"{prefix}{rate}_gap", class_name=classes[c])
+                assert row["value"] == pytest.approx(gap, abs=1e-12, nan_ok=True)
+            for rate in ("tpr", "fpr", "selection_rate"):
+                size = math.sqrt(sum(expected[rate, c] ** 2 for c in range(3)) / 3)
+                (row,) = of(here, quantity=f"{prefix}{rate}_gap_rms")
+                assert row["value"] == pytest.approx(size, abs=1e-12)
+        (row,) = of(here, quantity="causal_tpr_gap", class_name="x")
+        assert row["n"] == sum(labels[i] == 0 for i in both)
+        (row,) = of(here, quantity="fpr_gap", class_name="x")
+        assert row["n"] == sum(labels[i] != 0 for i in kept)
+        (row,) = of(here, quantity="flip_rate")
+        flips = sum(under[i, a] != under[i, b] for i in both)
+        assert (row["value"], row["n"]) == (flips / len(both), len(both))
+
+
+@pytest.mark.reference
+def test_compas_is_as_an_independent_calculation_has_it(tmp_path):
+    # Normal SG TPR −27.4 and CG −15.9; OS, US and RW overshoot in CG; CDA never flips.
+    need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
+    generator = {"use": "word_pairs", "params": {"pairs": {"male": "female"}}}
+    measured: dict[tuple[str, str], list[float]] = {}
+    for split_seed in range(5):
+        folder = tmp_path / str(split_seed)
+        folder.mkdir()
+        options = {"weights": (1.0,), "terms": ("both",), "debias": ("none", *RECIPES)}
+        rows, _ = probe(folder, "compas", {"split_seed": split_seed}, generator, **options)
+        for row in rows:
+            if row["class_name"] in ("recidivism", ""):
+                measured.setdefault((row["debias"], row["quantity"]), []).append(row["value"])
+    for row in csv.DictReader(ANCHOR.read_text(encoding="utf-8").splitlines()):
+        key = row["recipe"], row["quantity"]
+        ours = 100 * float(np.mean(measured[key]))
+        ours *= 1 if row["quantity"] == "flip_rate" else -1  # theirs are female − male
+        assert ours == pytest.approx(float(row["value"]), abs=float(row["within"])), key
+        if row["recipe"].endswith("cda") and row["quantity"] == "flip_rate":
+            assert set(measured[key]) == {0.0}
+
+
+def test_bad_input_is_one_line(tmp_path):
+    generator = {"use": "gender_words", "params": {}}
+    small = {"n_biographies": 80, "paired": False}
+    with pytest.raises(InputError, match=r"term_weight_probe\.terms: no 'men' here"):
+        probe(tmp_path, "bios", small, generator, terms=("men",))
+    data, made, output = (tmp_path / f"{name}.parquet" for name in ("data", "made", "probe"))
+    with pytest.raises(InputError, match=r"term_weight_probe\.debias: unknown .*'oss'.*'os'"):
+        term_weight_probe(data, made, output, debias=("oss",))
+    other = tmp_path / "other.parquet"
+    prepare(other, use="bios", params=small, data_dir=tmp_path, dataset_id="others")
+    with pytest.raises(InputError, match=r"made\.parquet: is of dataset 'bios'"):
+        term_weight_probe(other, made, output)

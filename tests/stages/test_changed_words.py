@@ -1,0 +1,111 @@
+"""A metric of the words that counterfactuals change: from the artefact to scores."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from exparity import InputError
+from exparity.analyses.negative_control import negative_control_cell
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.data.table import read_prepared
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+
+METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
+
+
+@pytest.fixture
+def explanations(cell, tmp_path):
+    explain_cell(
+        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet",
+        tmp_path / "x.parquet", use="gradient_x_input", params={}, model_id="mine",
+        method_id="gradient_x_input", seed=3, device="cpu",
+    )  # fmt: skip
+    return tmp_path / "x.parquet"
+
+
+def counterfactuals(data, path, change, dataset="pairs"):
+    """Write other words for the other group; ``change(i, words)`` gives them, None for none."""
+    rows = []
+    for i, example in enumerate(read_prepared(data, "test").examples):
+        words = change(i, list(example.words))
+        if words is not None:
+            changed = sum(a != b for a, b in zip(words, example.words, strict=True))
+            rows.append(
+                {
+                    "example_id": example.example_id,
+                    "split": "test",
+                    "group": example.group,
+                    "group_to": "female" if example.group == "male" else "male",
+                    "words": words,
+                    "n_changed": changed,
+                }
+            )
+    ids = {"dataset": dataset}
+    write_artefact(path, "counterfactuals", rows, ids, stage="x", parameters={})
+    return path
+
+
+def first_word(i, words):
+    return None if i % 5 == 0 else words if i % 5 == 1 else ["X", *words[1:]]
+
+
+def test_the_share_on_the_words_that_change(cell, explanations, tmp_path):
+    data, output = cell / "data.parquet", tmp_path / "s.parquet"
+    artefact = counterfactuals(data, tmp_path / "c.parquet", first_word)
+    evaluate_cell(data, explanations, None, output, counterfactuals=[artefact], **METRIC)
+    table, metadata = read_artefact(output, "scores")
+    scores = dict(zip(*(table.column(n).to_pylist() for n in ("example_id", "score")), strict=True))
+    made = read_artefact(artefact, "counterfactuals")[0].to_pylist()
+    changed = {row["example_id"] for row in made if row["n_changed"]}
+    explained = read_artefact(explanations, "explanations")[0].to_pylist()
+    for row in explained:
+        words = np.array(row["word_ids"])
+        sizes = np.abs(np.array(row["scores"], dtype=float))
+        expected = sizes[words == 0].sum() / sizes[words >= 0].sum()
+        expected = expected if row["example_id"] in changed else np.nan
+        assert scores[row["example_id"]] == pytest.approx(expected, nan_ok=True)
+    assert metadata["notes"] == {"unchanged": len(explained) - len(changed)}
+    assert 0 < len(changed) < len(explained)
+
+
+def test_random_explanations_are_scored_on_the_same_words(cell, tmp_path):
+    data, output = cell / "data.parquet", tmp_path / "r.parquet"
+    artefact = counterfactuals(data, tmp_path / "c.parquet", first_word)
+    negative_control_cell(
+        data, cell / "mine" / "3", cell / "predictions.parquet", output, [artefact],
+        **METRIC, model_id="mine", seed=3, draws=2, device="cpu",
+    )  # fmt: skip
+    rows = read_artefact(output, "random_scores")[0].to_pylist()
+    changed = {
+        row["example_id"]
+        for row in read_artefact(artefact, "counterfactuals")[0].to_pylist()
+        if row["n_changed"]
+    }
+    assert {r["example_id"] for r in rows if r["score"] == r["score"]} == changed
+
+
+class TestRefused:
+    def test_no_counterfactuals(self, cell, explanations, tmp_path):
+        with pytest.raises(InputError, match="name the artefact with --counterfactuals"):
+            evaluate_cell(
+                cell / "data.parquet", explanations, None, tmp_path / "s.parquet", **METRIC
+            )
+
+    def test_those_of_another_dataset(self, cell, explanations, tmp_path):
+        data = cell / "data.parquet"
+        other = counterfactuals(data, tmp_path / "c.parquet", first_word, dataset="others")
+        with pytest.raises(InputError, match="is of dataset 'others', but"):
+            evaluate_cell(
+                data, explanations, None, tmp_path / "s.parquet", counterfactuals=[other], **METRIC
+            )
+
+    def test_several(self, cell, explanations, tmp_path):
+        data = cell / "data.parquet"
+        one = counterfactuals(data, tmp_path / "c.parquet", first_word)
+        with pytest.raises(InputError, match="is a second counterfactuals artefact"):
+            evaluate_cell(
+                data, explanations, None, tmp_path / "s.parquet", counterfactuals=[one, one],
+                **METRIC,
+            )  # fmt: skip

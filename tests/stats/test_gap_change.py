@@ -1,0 +1,280 @@
+"""The change of |d|: against a naive loop, its invariances, its level, and planted changes."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from exparity.core.errors import InputError
+from exparity.stats.crossed import mean_gap
+from exparity.stats.gap_change import gap_changes
+from exparity.stats.jackknife import interval_of_d
+
+ORDER = ("a", "b")
+
+
+def drawn(rng, seeds=3, n=40, gap=0.0, base_gap=0.0, shared=0.5):
+    """Scores of two models, (2, s, 2n), of n sets of two; their texts have something in common."""
+    texts = rng.normal(size=(2, 1, 2 * n)) * math.sqrt(shared)
+    values = texts + rng.normal(size=(2, seeds, 2 * n)) * math.sqrt(1 - shared)
+    values[0, :, ::2] += gap
+    values[1, :, ::2] += base_gap
+    return values
+
+
+def named(n, matched=True):
+    return list(ORDER) * n, [str(i) for i in range(n) for _ in ORDER] if matched else None
+
+
+def changed(values, matched=True, **options):
+    groups, sets = named(values.shape[-1] // 2, matched)
+    (changes,) = gap_changes(values[0], values[1], groups, ORDER, sets, **options)
+    return changes
+
+
+def naive_d(rows):
+    """Cohen's d of (group, score) rows, by its definition."""
+    of = {g: [score for group, score in rows if group == g] for g in ORDER}
+    means = {g: sum(x) / len(x) for g, x in of.items()}
+    variances = [sum((v - means[g]) ** 2 for v in x) / (len(x) - 1) for g, x in of.items()]
+    return (means["a"] - means["b"]) / math.sqrt(sum(variances) / 2)
+
+
+def naive_interval(values, base, groups, units):
+    """The interval by leaving out one unit after the other, with the quantile of scipy."""
+
+    def change(kept):
+        d, base_d = (naive_d([(groups[i], float(one[i])) for i in kept]) for one in (values, base))
+        return abs(d) - abs(base_d)
+
+    n = len(groups)
+    strata = (
+        [sorted(set(units))]
+        if units is not None
+        else [[i for i in range(n) if groups[i] == g] for g in ORDER]
+    )
+    of = units if units is not None else list(range(n))
+    variance, squares = 0.0, 0.0
+    for stratum in strata:
+        without = [change([i for i in range(n) if of[i] != unit]) for unit in stratum]
+        m, mean = len(without), sum(without) / len(without)
+        part = (m - 1) / m * sum((one - mean) ** 2 for one in without)
+        variance, squares = variance + part, squares + part**2 / (m - 1)
+    estimate = change(range(n))
+    reach = stats.t.ppf(0.975, variance**2 / squares) * math.sqrt(variance)
+    return estimate, estimate - reach, estimate + reach
+
+
+class TestOfOneTraining:
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_as_a_naive_loop_has_it(self, matched):
+        values = drawn(np.random.default_rng(1), seeds=1, n=32, gap=0.9, base_gap=-0.6)
+        (own,) = changed(values, matched).of_seeds
+        groups, sets = named(32, matched)
+        expected = naive_interval(values[0, 0], values[1, 0], groups, sets)
+        assert (own.change, own.ci_low, own.ci_high) == pytest.approx(expected, rel=1e-5)
+        assert own.d == pytest.approx(naive_d(list(zip(groups, values[0, 0], strict=True))))
+        assert own.base_d < 0 < own.base_absolute_d == -own.base_d
+        assert (own.n_seeds, own.n_a, own.n_b, own.n_sets) == (1, 32, 32, 32 * matched)
+
+    def test_beside_a_base_without_a_gap_it_is_the_interval_of_d(self):
+        values = drawn(np.random.default_rng(2), seeds=1, n=50, gap=2.0)
+        values[1, 0, ::2] = values[1, 0, 1::2]  # the same scores in both groups
+        values[1, 0, 0] += 1e-9
+        (own,) = changed(values).of_seeds
+        groups, _ = named(50)
+        is_first = np.array(groups) == "a"
+        low, high, _ = interval_of_d(
+            values[0, 0], is_first, np.repeat(np.arange(50), 2), ddof=1, confidence=0.95
+        )
+        assert own.change == pytest.approx(own.absolute_d, abs=1e-8)
+        assert (own.ci_low, own.ci_high) == pytest.approx((low, high), rel=1e-6)
+
+    def test_only_examples_that_both_models_have_count(self):
+        values = drawn(np.random.default_rng(3), seeds=1, n=40, gap=0.5)
+        cut = values.copy()
+        cut[0, 0, 3], cut[1, 0, 10] = math.nan, math.nan
+        (own,) = changed(cut, matched=False).of_seeds
+        kept = np.delete(np.arange(80), [3, 10])
+        groups = [ORDER[i % 2] for i in kept]
+        (expected,) = gap_changes(values[0][:, kept], values[1][:, kept], groups, ORDER)
+        assert asdict(own) == asdict(expected.of_seeds[0])
+        assert (own.n_a, own.n_b) == (39, 39)
+
+    @pytest.mark.parametrize(
+        ("spoil", "flag"),
+        [
+            (lambda x: x[0].fill(1.0), "constant"),
+            (lambda x: x[1, :, ::2].fill(math.nan), "too_few"),
+            (lambda x: x[0, 0].put(range(80), [0.0, 1.0] * 40), "no_variance"),
+        ],
+    )
+    def test_nothing_where_nothing_can_be_said(self, spoil, flag):
+        values = drawn(np.random.default_rng(4), seeds=1)
+        spoil(values)
+        changes = changed(values)
+        assert changes.of_seeds[0].flags == changes.over_seeds.flags == [flag]
+        assert math.isnan(changes.of_seeds[0].change + changes.over_seeds.change)
+        assert changes.over_seeds.n_seeds == 0
+
+    def test_no_interval_of_few_or_skewed_scores(self):
+        rng = np.random.default_rng(5)
+        assert math.isnan(changed(drawn(rng, seeds=1, n=29)).of_seeds[0].ci_low)
+        assert math.isfinite(changed(drawn(rng, seeds=1, n=30)).of_seeds[0].ci_low)
+        skewed = np.exp(2 * drawn(rng, seeds=1, n=60))
+        assert math.isnan(changed(skewed).of_seeds[0].ci_low)
+
+
+class TestOverTrainings:
+    @pytest.mark.parametrize("matched", [True, False])
+    def test_the_mean_change_and_its_error(self, matched):
+        values = drawn(np.random.default_rng(6), seeds=4, n=40, gap=0.8, base_gap=0.4)
+        of_seeds, over = changed(values, matched)
+        changes = [one.change for one in of_seeds]
+        assert over.change == pytest.approx(np.mean(changes))
+        assert (over.n_seeds, over.flags) == (4, [])
+        # What varies between trainings is in it, and the texts are beside.
+        assert over.standard_error**2 >= np.var(changes, ddof=1) / 4 * (1 - 1e-9)
+        t = over.change / over.standard_error
+        assert over.p == pytest.approx(2 * stats.t.sf(abs(t), over.dof))
+        half = stats.t.ppf(0.975, over.dof) * over.standard_error
+        assert (over.ci_low, over.ci_high) == pytest.approx(
+            (over.change - half, over.change + half)
+        )
+
+    def test_equal_texts_in_each_training_leave_the_error_of_one(self):
+        """Where all trainings have the same scores, only the texts vary."""
+        values = np.repeat(drawn(np.random.default_rng(7), seeds=1, n=60, gap=1.2), 5, axis=1)
+        of_seeds, over = changed(values)
+        half = (of_seeds[0].ci_high - of_seeds[0].ci_low) / 2
+        assert over.standard_error == pytest.approx(half / stats.t.ppf(0.975, 59), rel=1e-3)
+
+    def test_the_formula_on_the_contributions_of_a_naive_jackknife(self):
+        values = drawn(np.random.default_rng(8), seeds=3, n=12, gap=2.5, base_gap=-1.8)
+        groups, sets = named(12)
+
+        def change(s, without):
+            kept = [i for i in range(24) if sets[i] != without]
+            both = [naive_d([(groups[i], float(values[m, s, i])) for i in kept]) for m in (0, 1)]
+            return abs(both[0]) - abs(both[1])
+
+        cells = np.empty((3, 12))
+        for s in range(3):
+            left_out = [change(s, str(i)) for i in range(12)]
+            mean = sum(left_out) / 12
+            cells[s] = [change(s, None) + 11 * (mean - one) for one in left_out]
+        crossed = mean_gap(cells)
+        over = changed(values).over_seeds
+        assert over.change == pytest.approx(float(crossed.estimate))
+        assert over.standard_error == pytest.approx(math.sqrt(crossed.variance))
+        assert over.dof == pytest.approx(float(crossed.dof))
+
+    def test_one_training_is_not_tested(self):
+        over = changed(drawn(np.random.default_rng(9), seeds=1)).over_seeds
+        assert over.flags == ["one_training"]
+        assert math.isfinite(over.change)
+        assert math.isnan(over.p)
+
+    def test_a_training_without_scores_is_left_out(self):
+        values = drawn(np.random.default_rng(10), seeds=4)
+        cut = values.copy()
+        cut[0, 2] = math.nan
+        assert changed(cut).over_seeds == changed(np.delete(values, 2, axis=1)).over_seeds
+
+    def test_missing_cells_are_flagged(self):
+        values = drawn(np.random.default_rng(11))
+        values[1, 1, 4] = math.nan
+        over = changed(values).over_seeds
+        assert over.flags == ["missing_cells"]
+        assert math.isfinite(over.p)
+
+    def test_no_change_at_all(self):
+        values = drawn(np.random.default_rng(12))
+        values[0] = values[1]
+        over = changed(values).over_seeds
+        assert (over.change, over.flags) == (0.0, ["no_change"])
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10_000), st.booleans(), st.integers(1, 4))
+def test_order_of_groups_rows_and_seeds_does_not_matter(key, matched, seeds):
+    rng = np.random.default_rng(key)
+    values = drawn(rng, seeds=seeds, n=31, gap=rng.normal(), base_gap=rng.normal())
+    values[:, rng.random(values.shape[1:]) < 0.05] = math.nan
+    groups, sets = named(31, matched)
+    (first,) = gap_changes(values[0], values[1], groups, ORDER, sets)
+    rows, order = rng.permutation(62), rng.permutation(seeds)
+    moved = values[:, order][..., rows]
+    (other,) = gap_changes(
+        moved[0], moved[1], [groups[i] for i in rows], ORDER[::-1],
+        None if sets is None else [sets[i] for i in rows],
+    )  # fmt: skip
+    pairs = [(first.over_seeds, other.over_seeds)]
+    pairs += [(first.of_seeds[s], one) for s, one in zip(order, other.of_seeds, strict=True)]
+    for one, same in pairs:
+        swapped = {"d": -same.d, "base_d": -same.base_d, "n_a": same.n_b, "n_b": same.n_a,
+                   "group_a": same.group_b, "group_b": same.group_a}  # fmt: skip
+        expected = asdict(same) | swapped
+        for name, value in asdict(one).items():
+            if isinstance(value, float):
+                close = pytest.approx(expected[name], rel=1e-6, abs=1e-9, nan_ok=True)
+                assert value == close, name
+            else:
+                assert value == expected[name], name
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_planted_change_is_found_with_its_size(sign):
+    rng = np.random.default_rng(13)
+    values = drawn(rng, seeds=5, n=200, gap=sign * 0.2, base_gap=0.9)
+    of_seeds, over = changed(values)
+    assert over.p < 0.001
+    assert over.ci_low <= -0.7 <= over.ci_high
+    assert all(one.ci_high < 0 for one in of_seeds)
+    assert np.sign(over.d) == sign
+
+
+def test_equal_gaps_are_equivalent_where_there_is_enough_to_see_it():
+    values = drawn(np.random.default_rng(14), seeds=5, n=1500, gap=0.5, base_gap=-0.5)
+    assert changed(values).over_seeds.equivalence_p < 0.05
+
+
+@pytest.mark.parametrize(("seeds", "gap"), [(3, 0.5), (5, 0.0), (5, 0.5)])
+def test_where_nothing_changes_few_are_different(seeds, gap):
+    """Trainings differ in their gap, by recipe and base alike: the level is kept."""
+    rng, hits, times = np.random.default_rng(15), 0, 400
+    for _ in range(times):
+        values = drawn(rng, seeds=seeds, n=40)
+        values[..., ::2] += (gap + 0.3 * rng.normal(size=(2, seeds)))[..., None]
+        hits += changed(values).over_seeds.p <= 0.05
+    assert hits <= stats.binom.ppf(0.999, times, 0.05)
+
+
+@pytest.mark.parametrize(("gap", "base_gap"), [(0.0, 0.8), (0.5, 0.8), (-0.6, 0.6)])
+def test_the_interval_of_one_training_covers(gap, base_gap):
+    rng, covered, times = np.random.default_rng(16), 0, 400
+    for _ in range(times):
+        (own,) = changed(drawn(rng, seeds=1, n=80, gap=gap, base_gap=base_gap)).of_seeds
+        covered += own.ci_low <= abs(gap) - abs(base_gap) <= own.ci_high
+    low, high = stats.binom.ppf([0.001, 0.999], times, 0.95)
+    assert low <= covered <= high
+
+
+class TestRefused:
+    def test_lengths_that_disagree(self):
+        with pytest.raises(InputError, match="2 trainings, but 1 of the base"):
+            gap_changes([[1.0], [2.0]], [[1.0]], ["a"], ORDER)
+
+    def test_infinite_scores(self):
+        with pytest.raises(InputError, match="infinite"):
+            gap_changes([[1.0, math.inf]], [[1.0, 2.0]], ["a", "b"], ORDER)
+
+    def test_an_option_out_of_range(self):
+        with pytest.raises(InputError, match="alpha"):
+            gap_changes([[1.0]], [[1.0]], ["a"], ORDER, alpha=2)

@@ -118,3 +118,13 @@ def parse_ordering(expression: str) -> Ordering:
 def _names(node: ast.expr) -> tuple[str, ...]:
     """Return the names in a set; none of ``rest``."""
     return tuple(name.id for name in getattr(node, "elts", ()))
+
+
+def parse_call(expression: str) -> tuple[str, tuple[str, ...]]:
+    """Parse a function of names, such as ``below(metric, one, other)``."""
+    match ast.parse(expression, mode="eval").body:
+        case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
+            names = tuple(one.id for one in arguments if isinstance(one, ast.Name))
+            if names and len(names) == len(arguments):
+                return function, names
+    raise ValueError(f"'{expression}' is no function of names")

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 from exparity.core.formats import percent
 from exparity.published.agreement import Agreement
 from exparity.published.claims import ClaimResult, Range
 from exparity.published.comparison import Comparison
+from exparity.published.gap_comparison import GapComparison
 
 QUESTIONS = {
     "significant": "significant in most seeds",
@@ -21,13 +23,27 @@ _UNITS = {"percent": " %"}
 
 def summary(comparison: Comparison) -> str:
     """Return what was compared, the rates of agreement, the claims and the model bias."""
+    return _rendered("summary.txt.j2", c=comparison, w=sys.modules[__name__])
+
+
+def gap_summary(comparison: GapComparison) -> str:
+    """Return the statements on gaps, and our gaps beside the published ones."""
+    return _rendered("gap_summary.txt.j2", c=comparison, spread=_spread)
+
+
+def _rendered(template: str, **values: Any) -> str:
     from jinja2 import Environment, StrictUndefined
 
     environment = Environment(undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
     environment.filters |= {"aligned": _aligned, "percent": percent}
-    source = Path(__file__).with_name("summary.txt.j2").read_text(encoding="utf-8")
-    template = environment.from_string(source)
-    return template.render(c=comparison, w=sys.modules[__name__]).rstrip()
+    source = Path(__file__).with_name(template).read_text(encoding="utf-8")
+    return environment.from_string(source).render(**values).rstrip()
+
+
+def _spread(mean: float, sd: float) -> str:
+    """Return shares in 1e-2, with their standard deviation where it is known."""
+    known = f" ± {100 * sd:.2f}" if sd == sd else ""
+    return f"{100 * mean:+.2f}{known}"
 
 
 def _aligned(table: str) -> str:

@@ -13,6 +13,7 @@ from exparity.artefacts.exports import Export
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.claims import ClaimResult
 from exparity.published.comparison import Comparison
+from exparity.published.gap_comparison import GapComparison, gap_tables
 from exparity.published.matching import IDS, Match
 from exparity.published.trained import BiasMatch, ModelNote
 
@@ -59,7 +60,7 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     ]
 
 
-def write_comparison(comparison: Comparison, folder: Path) -> None:
+def write_comparison(comparison: Comparison | GapComparison, folder: Path) -> None:
     """Write every table of a comparison as CSV and Parquet.
 
     Args:
@@ -67,7 +68,11 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         folder: where to; files of an earlier comparison are replaced.
     """
     facts = {"study": comparison.study.id, "version": version("exparity")}
-    for export in comparison_tables(comparison):
+    if isinstance(comparison, GapComparison):
+        exports = gap_tables(comparison)
+    else:
+        exports = comparison_tables(comparison)
+    for export in exports:
         export.save(folder, facts)
 
 

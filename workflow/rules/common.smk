@@ -182,6 +182,11 @@ def get_checkpoint(wildcards):
     return expand(get_path("models"), **dict(wildcards.items()))
 
 
+def get_counterfactuals(wildcards):
+    """The counterfactuals of a dataset, for metrics that ask which words they change."""
+    return EXPERIMENT.counterfactuals(get_ids(wildcards))
+
+
 def get_random_scores(wildcards):
     """The scores of random explanations, where those of a test are compared with them."""
     return EXPERIMENT.random_scores(get_ids(wildcards))

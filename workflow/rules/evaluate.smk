@@ -3,6 +3,7 @@ rule evaluate:
         data=get_path("data"),
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
+        counterfactuals=get_counterfactuals,
         shards=get_shards("scores"),
     output:
         scores=get_path("scores"),
@@ -28,7 +29,8 @@ rule evaluate:
     shell:
         "exparity evaluate --options {params.options:q} --metric-id {wildcards.metric:q}"
         " --data {input.data:q} --explanations {input.explanations:q}"
-        " --checkpoint {input.checkpoint:q} --output {output.scores:q} --threads {threads}"
+        " --checkpoint {input.checkpoint:q} --counterfactuals {input.counterfactuals:q}"
+        " --output {output.scores:q} --threads {threads}"
         " {params.split:q} > {log:q} 2>&1"
 
 
@@ -37,6 +39,7 @@ use rule evaluate as evaluate_shard with:
         data=get_path("data"),
         explanations=get_path("explanations"),
         checkpoint=get_checkpoint,
+        counterfactuals=get_counterfactuals,
     output:
         scores=temp(get_shard("shards", "scores", "scores", "parquet")),
     log:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
@@ -18,6 +18,8 @@ from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from exparity.artefacts.exports import Export
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
@@ -31,9 +33,14 @@ class ExperimentView(Protocol):
 
     config: Mapping[str, Any]
     datasets: Mapping[str, Any]
+    generators: Mapping[str, Any]
     methods: Mapping[str, Any]
     metrics: Mapping[str, Any]
     models: Mapping[str, Any]
+
+    @property
+    def pairs(self) -> Sequence[tuple[str, str]]:
+        """Every (dataset, model) that is trained."""
 
     @property
     def has_controls(self) -> bool:
@@ -41,6 +48,9 @@ class ExperimentView(Protocol):
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
+
+    def finetune_options(self, dataset: str, model: str, seed: int) -> str:
+        """Return what a checkpoint depends on, as canonical JSON."""
 
     def scoring(self, ids: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what scores by a metric depend on, whatever method made the explanations."""
@@ -53,16 +63,35 @@ class ExperimentView(Protocol):
 
 
 @dataclass(frozen=True)
+class Picture:
+    """A figure for papers that the report draws.
+
+    Attributes:
+        parts: what its file is named after; the first is the kind of figure.
+        title: what it shows, in a few words.
+        caption: what it shows, in full.
+        draw: returns the figure at a width in inches; see :mod:`exparity.report.figures`.
+    """
+
+    parts: tuple[str, ...]
+    title: str
+    caption: str
+    draw: Callable[[float], Figure]
+
+
+@dataclass(frozen=True)
 class Findings:
     """What the report says of an analysis.
 
     Attributes:
         values: what its template is given, beside ``study``.
         tables: what is downloaded; without rows a table is left out.
+        pictures: what is drawn beside the report's own figures.
     """
 
     values: Mapping[str, Any]
     tables: Sequence[Export] = ()
+    pictures: Sequence[Picture] = ()
 
 
 @dataclass(frozen=True)
@@ -79,6 +108,8 @@ class AnalysisFacts:
         ids: further ids that its rows carry, such as ``method`` and ``metric``.
         display: its name for people.
         needs_rationales: leave out datasets that do not mark the words that carry the label.
+        only_for: ``needs`` of the metric, of those in the ids of an artefact of it, that each of
+            some artefacts is read for; with other metrics there is none to read.
         metric_needs: read only the scores of metrics with such ``needs``; all if empty.
         runs_model: whether it runs the model, and so needs a GPU.
         block: block of the config that its options are part of, where it is made unasked; empty if
@@ -91,6 +122,8 @@ class AnalysisFacts:
             makes the artefact of these ids, or None where the analysis does not apply. If there is
             none, the function's own options are the config's. Among the options, ``digest`` is
             that of code that the config chooses; the job is not told of it.
+        caution: called as ``caution(experiment, **settings)`` with the block of the config; returns
+            what a plan has to warn of, or None.
         section: called as ``section(rows, study, options)``; returns the :class:`Findings`, None
             if there is nothing to say. If there is none, the report has no section of it.
         template: the section's template: a file beside the function's, or the text itself.
@@ -104,12 +137,14 @@ class AnalysisFacts:
     ids: tuple[str, ...] = ()
     display: str = ""
     needs_rationales: bool = False
+    only_for: Mapping[str, str] = field(default_factory=dict)
     metric_needs: str = ""
     runs_model: bool = False
     block: str = ""
     memory_mb: int = 2000
     minutes: int = 30
     settle: Callable[..., Mapping[str, Any] | None] | None = None
+    caution: Callable[..., str | None] | None = None
     section: Callable[..., Findings | None] | None = None
     template: str = "section.html.j2"
 

@@ -36,11 +36,11 @@ STAGES: Mapping[str, tuple[Sequence[str], Sequence[str]]] = {
     "prepare": ((), ("data",)),
     "finetune": (("data",), ("predictions", "models")),
     "explain": (("data", "predictions"), ("explanations",)),
-    "evaluate": (("data", "explanations"), ("scores",)),
+    "evaluate": (("data", "explanations", "counterfactuals"), ("scores",)),
     "test": (("scores", "random_scores"), ("tests",)),
 }
 """What a job of each stage reads and makes; a stage comes after those that it needs. Which random
-scores there are, the experiment knows.
+scores and counterfactuals are read, the experiment knows.
 
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
@@ -140,9 +140,9 @@ def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequenc
     """Return the ids that an artefact is not made in every combination of, and those there are."""
     entry = None if artefact in PATHS else made_by(artefact)
     if entry is not None:
-        # Earlier versions named in a grid only what was asked for.
-        always = entry.facts.always and "metric" not in entry.facts.target
-        unnamed = grid["pairs"] if always else []
+        # Earlier versions named in a grid only what was asked for, and made these as well.
+        unasked = entry.facts.block in ("statistics", "controls.permutation")
+        unnamed = grid["pairs"] if unasked else []
         return entry.facts.target, grid.get("analyses", {}).get(entry.id, unnamed)
     return [name for name in levels(artefact) if name in ("dataset", "model")], grid["pairs"]
 

@@ -69,6 +69,8 @@ class Analyses:
         These are the ids of :attr:`~exparity.artefacts.analyses.AnalysisFacts.target`.
         """
         facts = ANALYSES.get(name).facts
+        if not self._experiment.metrics and self._reads_explanations(facts):
+            return []
         names, metrics = facts.target, [[id] for id in self._experiment.metrics]
         targets = dict.fromkeys(
             (*pair[: len(names)], *metric)
@@ -100,6 +102,9 @@ class Analyses:
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:
+            needs = entry.facts.only_for.get(artefact)
+            if needs and ids["metric"] not in experiment.metrics_that_need(needs):
+                continue
             paths = [
                 f"{experiment.results}/{layout.path_of(artefact, cell)}"
                 for cell in layout.cells(grid, artefact)
@@ -151,6 +156,10 @@ class Analyses:
         """Return the options of a job; None where the analysis does not apply."""
         settings, settle = self.settings.get(name, {}), ANALYSES.get(name).facts.settle
         return settings if settle is None else settle(self._experiment, ids, **settings)
+
+    def _reads_explanations(self, facts: AnalysisFacts) -> bool:
+        """Return whether an analysis reads what there is one of for each method or metric."""
+        return any({"method", "metric"} & set(layout.levels(name)) for name in facts.reads)
 
     def _is_marked(self, dataset: str) -> bool:
         instance = self._experiment.datasets[dataset]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts.analyses import ANALYSES
 from exparity.core.errors import InputError, did_you_mean
-from exparity.counterfactuals import check_groups
+from exparity.counterfactuals import check_groups, label_refusal
 from exparity.models.catalogue import known_type
 
 if TYPE_CHECKING:
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 # What a block of an override cannot differ by.
 _TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
+
+# Options of datasets that decide on their groups.
+_GROUP_OPTIONS = {"attribute", "groups"}
 
 
 def check_references(experiment: Experiment) -> None:
@@ -29,6 +33,12 @@ def check_references(experiment: Experiment) -> None:
         "method": list(experiment.methods),
         "metric": list(experiment.metrics),
     }
+    for empty, other in (("methods", "metrics"), ("metrics", "methods")):
+        if not known[empty[:-1]] and known[other[:-1]]:
+            raise InputError(
+                f"{empty}: none, but there are {other}; name both, or leave both empty to train "
+                "and measure classifiers without explaining them"
+            )
     for model, settings in experiment.models.items():
         for dataset in settings.get("datasets", []):
             _require(dataset, known["dataset"], f"models.{model}.datasets")
@@ -77,8 +87,14 @@ def check_counterfactuals(experiment: Experiment) -> None:
     for dataset, generator in experiment.generators.items():
         where = f"counterfactuals.{dataset}"
         _require(dataset, list(experiment.datasets), where)
+        instance = experiment.datasets[dataset]
+        facts = instance.entry.facts
         # Groups that options decide on are known once the data are read.
-        check_groups(generator.entry.id, experiment.datasets[dataset].entry.facts.groups, where)
+        groups = () if _GROUP_OPTIONS & instance.params.keys() else facts.groups
+        if groups:
+            check_groups(generator.entry.id, generator.params, groups, where)
+        if facts.group_decides_label:
+            raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
     for dataset, model in experiment.pairs:
         for one in experiment.interventions[model]:
             if one.entry.facts.needs_counterfactuals and dataset not in experiment.generators:
@@ -87,6 +103,22 @@ def check_counterfactuals(experiment: Experiment) -> None:
                     f"'{dataset}' has no generator; name one, counterfactuals.{dataset}, or leave "
                     f"the dataset out of models.{model}.datasets"
                 )
+
+
+def check_changed_words(experiment: Experiment) -> None:
+    """Check that every dataset has counterfactuals where a metric asks which words they change.
+
+    Raises:
+        InputError: names the metric, the dataset and the remedy.
+    """
+    metrics = experiment.metrics_that_need("counterfactual")
+    for dataset in experiment.datasets if metrics else ():
+        if dataset not in experiment.generators:
+            raise InputError(
+                f"metrics.{metrics[0]}: measures attribution on words that counterfactuals change, "
+                f"and dataset '{dataset}' has no generator; name one, counterfactuals.{dataset}, "
+                f"or run it in a config without {', '.join(metrics)}"
+            )
 
 
 def check_cells(experiment: Experiment) -> None:
@@ -118,7 +150,10 @@ def check_cells(experiment: Experiment) -> None:
 
 
 def cautions(experiment: Experiment) -> list[str]:
-    """Return what a plan has to warn of: methods whose scores say nothing of some models."""
+    """Return what a plan has to warn of.
+
+    These are methods whose scores say nothing of some models, and what analyses leave out.
+    """
     messages: dict[str, None] = {}
     for dataset, model in experiment.pairs:
         model_type = known_type(experiment.model_spec(model))
@@ -128,6 +163,10 @@ def cautions(experiment: Experiment) -> list[str]:
                 resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
                 if message := caution(resolved["params"], model_type):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
+    for name, settings in experiment.analyses.settings.items():
+        of_analysis = ANALYSES.get(name).facts.caution
+        if of_analysis and (message := of_analysis(experiment, **settings)):
+            messages[f"analyses.{name}: {message}"] = None
     return list(messages)
 
 

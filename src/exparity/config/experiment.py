@@ -19,6 +19,7 @@ from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.checks import (
     check_cells,
+    check_changed_words,
     check_counterfactuals,
     check_rationales,
     check_references,
@@ -36,6 +37,7 @@ from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
+from exparity.debiasing.recipes import calls_of
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
@@ -88,7 +90,9 @@ class Experiment:
             for id, settings in config["models"].items()
         }
         self.interventions = {
-            id: [named(INTERVENTIONS, one, f"models.{id}.debias") for one in _debias(settings)]
+            id: _interventions(settings["debias"], f"models.{id}.debias")
+            if "debias" in settings
+            else []
             for id, settings in self.models.items()
         }
         self.generators = {
@@ -101,6 +105,7 @@ class Experiment:
         check_references(self)
         check_rationales(self)
         check_counterfactuals(self)
+        check_changed_words(self)
         check_cells(self)
         self.analyses = Analyses(self)
 
@@ -336,9 +341,20 @@ class Experiment:
 
     def reads(self, stage: str, ids: Cell) -> list[str]:
         """Return the artefacts that a job reads, without the user's own files."""
-        artefacts = [name for name in layout.STAGES[stage][0] if name != "random_scores"]
-        paths = [f"{self.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
-        return paths + (self.random_scores(ids) if stage == "test" else [])
+        sometimes = {"random_scores": self.random_scores, "counterfactuals": self.counterfactuals}
+        paths: list[str] = []
+        for artefact in layout.STAGES[stage][0]:
+            if artefact in sometimes:
+                paths += sometimes[artefact](ids)
+            else:
+                paths.append(f"{self.results}/{layout.path_of(artefact, ids)}")
+        return paths
+
+    def counterfactuals(self, ids: Cell) -> list[str]:
+        """Return the file of counterfactuals that scores by a metric are made with, if any."""
+        if ids["metric"] not in self.metrics_that_need("counterfactual"):
+            return []
+        return [f"{self.results}/{layout.path_of('counterfactuals', ids)}"]
 
     def random_scores(self, ids: Cell) -> list[str]:
         """Return the file of random explanations' scores that belongs to a test.
@@ -431,10 +447,9 @@ class Experiment:
         return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
 
 
-def _debias(settings: Mapping[str, Any]) -> list[Any]:
+def _interventions(debias: Any, where: str) -> list[Instance]:
     """Return the interventions in the training of a model, in order."""
-    written = settings.get("debias", [])
-    return written if isinstance(written, list) else [written]
+    return [named(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
 
 
 def _cell(*ids: str | int) -> dict[str, str | int]:

@@ -35,11 +35,50 @@ QUANTITIES = {
     "apd_by_label": "Average prediction difference, by label",
 }
 """The quantities in the order of the tables, and their names."""
-SIGNED = ("accuracy_gap", "tpr_gap", "tnr_gap", "selection_rate_gap", "probability_gap")
+RATES = {
+    "tpr": "True positive rate",
+    "fpr": "False positive rate",
+    "selection_rate": "Share predicted positive",
+}
+"""The rates whose gaps are statistical and causal, and their names."""
+CAUSAL_QUANTITIES = {
+    "fpr_gap": "False positive rate, difference",
+    **{f"causal_{rate}_gap": f"{name}, causal difference" for rate, name in RATES.items()},
+    "causal_fpr_gap_by_code": "False positive rate, causal difference, by the study's code",
+    "causal_probability_gap": "Mean probability, causal difference",
+    "causal_apd": "Average prediction difference, causal",
+    "flip_rate": "Share whose prediction changes with the group",
+    **{
+        f"{prefix}{rate}_gap_rms{end}": f"{name}, {kind}difference, RMS over classes{chance}"
+        for rate, name in RATES.items()
+        for prefix, kind in (("", ""), ("causal_", "causal "))
+        for end, chance in (("", ""), ("_by_chance", ", by chance"))
+    },
+}
+"""Those that are there where counterfactuals are, in the order of their tables."""
+SIGNED = (
+    "accuracy_gap",
+    "tpr_gap",
+    "tnr_gap",
+    "fpr_gap",
+    "selection_rate_gap",
+    "probability_gap",
+    *(f"causal_{rate}_gap" for rate in RATES),
+    "causal_fpr_gap_by_code",
+    "causal_probability_gap",
+)
 """Those that are first group minus second; the others have no direction."""
 
+_NAMES = {**QUANTITIES, **CAUSAL_QUANTITIES}
 # Of these the tables show the probability of the true class only; the CSV has every class.
-_BY_PROBABILITY = ("apd", "apd_unpaired", "apd_unpaired_by_chance", "probability_gap")
+_BY_PROBABILITY = (
+    "apd",
+    "apd_unpaired",
+    "apd_unpaired_by_chance",
+    "probability_gap",
+    "causal_probability_gap",
+    "causal_apd",
+)
 
 
 @dataclass(frozen=True)
@@ -66,7 +105,7 @@ class ModelBias:
 
 @dataclass(frozen=True)
 class BiasLine:
-    """What one line of a table measures; see :class:`~exparity.stats.model_bias.BiasRow`."""
+    """What one line of a table measures; see :class:`~exparity.stats.predictions.BiasRow`."""
 
     quantity: str
     group: str
@@ -81,12 +120,13 @@ class BiasLine:
     @property
     def display(self) -> str:
         """The quantity's name."""
-        return QUANTITIES[self.quantity]
+        return _NAMES[self.quantity]
 
     @property
     def class_text(self) -> str:
         """The class in words."""
-        return self.class_name or ("all" if self.quantity.startswith("accuracy") else "true")
+        over_all = self.quantity.startswith(("accuracy", "flip_rate")) or "_rms" in self.quantity
+        return self.class_name or ("all" if over_all else "true")
 
 
 @dataclass(frozen=True)
@@ -113,6 +153,7 @@ class BiasTable:
     """The table of one dataset.
 
     Attributes:
+        kind: ``bias``, or ``causal_bias`` for what needs counterfactuals.
         dataset: the dataset's instance.
         attribute: its protected attribute.
         models: columns.
@@ -124,6 +165,7 @@ class BiasTable:
         collapsed: seeds by model that predict one class; only models with such a seed.
     """
 
+    kind: str
     dataset: str
     attribute: str
     models: Sequence[str]
@@ -136,7 +178,7 @@ class BiasTable:
     @property
     def name(self) -> str:
         """File name without suffix."""
-        return file_name("bias", self.dataset)
+        return file_name(self.kind, self.dataset)
 
     def blocks(self) -> list[list[BiasLine]]:
         """Return the shown lines by quantity."""
@@ -179,10 +221,22 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
         bias: what :func:`read_bias` returned.
         pairs: every (dataset, model), in the order of the config.
     """
+    return _tables(bias, pairs, "bias", QUANTITIES)
+
+
+def causal_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasTable]:
+    """Make a table, as :func:`bias_tables`, for each dataset that has counterfactuals."""
+    return _tables(bias, pairs, "causal_bias", CAUSAL_QUANTITIES)
+
+
+def _tables(
+    bias: ModelBias, pairs: Sequence[tuple[str, str]], kind: str, names: Mapping[str, str]
+) -> list[BiasTable]:
     rows: dict[tuple[str, BiasLine, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in bias.rows:
-        line = BiasLine(row["quantity"], row["group"], row["group_b"], row["class_name"])
-        rows[row["dataset"], line, row["model"]].append(row)
+        if row["quantity"] in names:
+            line = BiasLine(row["quantity"], row["group"], row["group_b"], row["class_name"])
+            rows[row["dataset"], line, row["model"]].append(row)
     collapsed: dict[tuple[str, str], list[int]] = defaultdict(list)
     for dataset, model, seed in sorted(collapsed_cells(bias)):
         collapsed[dataset, model].append(seed)
@@ -190,12 +244,15 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
         lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
+        if not lines:
+            continue
         models = [m for d, m in pairs if d == dataset]
         cells = {(line, m): _cell(rows[dataset, line, m]) for line in lines for m in models}
         wanted = [line for line in lines if _wanted(line, declared)]
         shown = [x for x in wanted if any(cells[x, m].mean is not None for m in models)]
         tables.append(
             BiasTable(
+                kind=kind,
                 dataset=dataset,
                 attribute=declared.attribute,
                 models=models,
@@ -211,7 +268,7 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
 
 def _in_order(lines: set[BiasLine], declared: Declared) -> list[BiasLine]:
     """Sort the lines of a dataset by quantity, class and groups as declared, the whole first."""
-    quantities, classes, groups = [*QUANTITIES], ("", *declared.classes), ("", *declared.groups)
+    quantities, classes, groups = [*_NAMES], ("", *declared.classes), ("", *declared.groups)
     return sorted(
         lines,
         key=lambda line: (

@@ -9,7 +9,7 @@ from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.published.comparison import Comparison
-from exparity.report.bias import bias_tables
+from exparity.report.bias import bias_tables, causal_tables
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
@@ -35,6 +35,7 @@ def build_context(study: Study, folder: Path, published: Comparison | None = Non
     origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
     bias = bias_tables(study.bias, study.pairs)
+    causal = causal_tables(study.bias, study.pairs)
     analyses = list(reported(study))
     costs = read_costs(study.results)
     sums = [*cost_by_stage(costs), *cost_by_part(costs)]
@@ -43,15 +44,17 @@ def build_context(study: Study, folder: Path, published: Comparison | None = Non
         folder=folder,
         tables=tables,
         bias_tables=bias,
+        causal_tables=causal,
         published=published,
         scores=scores,
         origins=origins,
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
-            *table_exports(study, tables, bias, sums, published),
+            *table_exports(study, tables, [*bias, *causal], sums, published),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
+        pictures=[picture for _, findings in analyses for picture in findings.pictures],
     )
 
 

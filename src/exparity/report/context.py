@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from exparity.artefacts.analyses import Picture
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
@@ -58,21 +59,25 @@ class Context:
         folder: folder of the page.
         tables: the disparity tables.
         bias_tables: the tables of model bias.
+        causal_tables: those of what needs counterfactuals, for the datasets that have them.
         published: the comparison with published numbers; None if there is nothing to compare with.
         scores: distributions of the scores, and the scores of the first seed.
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
         exports: every table as it is downloaded.
         sections: those of the analyses.
+        pictures: figures of the analyses.
     """
 
     study: Study
     folder: Path
     tables: Sequence[Table]
     bias_tables: Sequence[BiasTable]
+    causal_tables: Sequence[BiasTable]
     published: Comparison | None
     scores: Scores
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]
     sections: Sequence[Section]
+    pictures: Sequence[Picture] = ()

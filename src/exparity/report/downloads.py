@@ -25,6 +25,7 @@ from exparity.report.templating import asset
 from exparity.stats.significance import ControlRate
 
 _DIGITS = 6
+_TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
 _ACROSS = [
     prefix + name
     for name in ("verdict", "d", "minimal_detectable_effect")
@@ -175,7 +176,7 @@ def bias_export(study: Study, table: BiasTable) -> Export:
     ]
     return Export(
         table.name,
-        f"Model bias on {study.display('dataset', table.dataset)}",
+        f"{_TITLES[table.kind]} on {study.display('dataset', table.dataset)}",
         _columns("bias"),
         rows,
         latex=render_latex("bias.tex.j2", table=table),

@@ -21,7 +21,7 @@ from exparity.report.templating import asset, html_environment
 
 _CORE = ("theme.js", "core.js", "charts.js")
 _LAST = "start.js"
-_BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("bias")
+_BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 """Where the sections of analyses go."""
 _UNSAFE_JSON = re.compile(rf"\\(?:u....|.)|{UNSAFE.pattern}")
 

@@ -22,6 +22,7 @@ _MADE_BY = {
     "explanations": "explain",
     "scores": "evaluate",
     "random_scores": "negative-control",
+    "counterfactual_predictions": "counterfactual-predictions",
 }
 
 
@@ -74,7 +75,7 @@ def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
 
 
 def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
-    """Read an artefact of one row an example, or one an example and draw.
+    """Read an artefact of one row an example, or one an example and draw or other group.
 
     See :func:`exparity.artefacts.files.read_artefact`.
 
@@ -99,7 +100,7 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-    """Check that each example that was written is there, and once, or once a draw.
+    """Check that each example that was written is there, and once, or once a draw or other group.
 
     Raises:
         InputError: says how many are missing, or names one that is there again.
@@ -109,7 +110,7 @@ def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> 
         raise InputError(
             f"{path}: has {table.num_rows} rows, but was written with {written}; make it again"
         )
-    keys = [name for name in ("example_id", "draw") if name in table.column_names]
+    keys = [name for name in ("example_id", "draw", "group_to") if name in table.column_names]
     examples = Counter(zip(*(table.column(name).to_pylist() for name in keys), strict=True))
     if len(examples) < table.num_rows:
         (((example, *_), times),) = examples.most_common(1)

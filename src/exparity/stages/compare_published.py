@@ -8,10 +8,14 @@ from typing import Annotated
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
+from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
-from exparity.published.comparison import compare_results, nothing_to_compare
-from exparity.published.summary import summary
+from exparity.published.comparison import Comparison, compare_results, nothing_to_compare
+from exparity.published.gap_comparison import GapComparison, compare_gaps
+from exparity.published.gaps import GAP_STUDIES
+from exparity.published.study import STUDIES
+from exparity.published.summary import gap_summary, summary
 from exparity.published.tables import write_comparison
 
 
@@ -26,7 +30,7 @@ def compare_published(
     """Lay results beside the numbers of a published study.
 
     Args:
-        results: folder of results, with its report.
+        results: folder of results, with its report; for a study of classifiers, with their bias.
         study: the study.
         models: published model beside which one of yours is put, where its id is another.
         output: folder for the tables as CSV and Parquet; none is written if None.
@@ -34,6 +38,14 @@ def compare_published(
     Raises:
         InputError: there is no report, an unknown study or model, or nothing that was published.
     """
+    if study in GAP_STUDIES:
+        gaps = compare_gaps(results, study, models or {})
+        say(gap_summary(gaps))
+        _write(gaps, output)
+        return
+    if study not in STUDIES:
+        hint = did_you_mean(study, [*STUDIES, *GAP_STUDIES])
+        raise InputError(f"no published study '{study}' here; {hint}")
     table, metadata = read_artefact(results / layout.path_of("disparity", {}), "disparity")
     comparison = compare_results(
         results,
@@ -45,6 +57,10 @@ def compare_published(
     if not comparison.matches:
         raise nothing_to_compare(comparison)
     say(summary(comparison))
+    _write(comparison, output)
+
+
+def _write(comparison: Comparison | GapComparison, output: Path | None) -> None:
     if output is not None:
         write_comparison(comparison, output)
         say(f"\nTables, cell by cell too, are in {output}")

@@ -18,12 +18,21 @@ from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.interface import SPECIAL_WORD, Example, Explanation, MethodFacts, MetricFacts, Origin
+from exparity.interface import (
+    SPECIAL_WORD,
+    BoolArray,
+    Example,
+    Explanation,
+    MethodFacts,
+    MetricFacts,
+    Origin,
+)
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_options
 from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
+from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.shards import gather_shards
 
 if TYPE_CHECKING:
@@ -49,6 +58,7 @@ def evaluate_cell(
     shortcuts: flags.Shortcuts = False,
     shard: flags.Portion = "1/1",
     gather: flags.Gathered = (),
+    counterfactuals: Sequence[Path] | None = None,
 ) -> None:
     """Score explanations with one metric.
 
@@ -72,6 +82,7 @@ def evaluate_cell(
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
         shard: share of the examples to score, such as ``2/4`` for the second of four.
         gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
+        counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
 
     Raises:
         InputError: bad options or artefacts that do not belong together.
@@ -85,7 +96,8 @@ def evaluate_cell(
     options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared, table, metadata = _read(data, explanations, checkpoint)
     chosen = _chosen(prepared, table, max_examples, explanations, data)
-    check_needs(entry, metric_id, chosen, data, checkpoint)
+    changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
+    check_needs(entry, metric_id, chosen, data, checkpoint, changed)
     explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
     if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
         precision = "fp32"
@@ -97,7 +109,7 @@ def evaluate_cell(
         "evaluate",
         {**metadata["wildcards"], "metric": metric_id},
         {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
-        files=[data, explanations],
+        files=[data, explanations, *(counterfactuals or ())],
         checkpoint=checkpoint if entry.facts.runs_model else None,
         sources=[entry.source, *SHARED_SOURCES, *([explainer.source] if explainer else [])],
         passes=entry.facts.passes * (explainer.facts.passes if explainer else 1),
@@ -111,7 +123,7 @@ def evaluate_cell(
         },
         since=start,
     )
-    scored = run(job, chosen, partial(_evaluating, job, table, metadata), share)
+    scored = run(job, chosen, partial(_evaluating, job, table, metadata, changed), share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
@@ -137,16 +149,23 @@ def check_needs(
     examples: Sequence[Example],
     data: Path,
     checkpoint: Path | None,
+    changed: ChangedWords,
 ) -> None:
     """Check that there is what a metric works with.
 
     Raises:
-        InputError: there are no rationales, or no checkpoint, and it needs them.
+        InputError: there are no rationales, no counterfactuals, or no checkpoint, and it needs
+            them.
     """
     if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
         raise InputError(
             f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
             "with; leave the metric out for this data"
+        )
+    if entry.facts.needs == "counterfactual" and examples and not changed:
+        raise InputError(
+            f"{data}: no example has a counterfactual, which metric {metric_id} asks for words "
+            "that it changes; name the artefact with --counterfactuals"
         )
     if entry.facts.runs_model and checkpoint is None:
         raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
@@ -156,6 +175,7 @@ def _evaluating(
     job: Job,
     explained: pa.Table,
     metadata: Mapping[str, Any],
+    changed: ChangedWords,
     classifier: Classifier | None,
     chunks: Chunks,
     afresh: bool,
@@ -168,10 +188,14 @@ def _evaluating(
         keys = [example.example_id for example in part]
         stored = explained.take([positions[key] for key in keys]).to_pylist()
         explanations = [
-            _explanation(example, row, _origin(metadata, example.example_id))
+            _explanation(
+                example, row, _origin(metadata, example.example_id), changed.get(example.example_id)
+            )
             for example, row in zip(part, stored, strict=True)
         ]
-        notes: Counter[str] = Counter()
+        notes: Counter[str] = (
+            Counter(unchanged=n_unchanged(changed, part)) if changed else Counter()
+        )
         values = evaluate_keyed(classifier, explanations, keys, use, seed, options, notes)
         scores = [
             {**key_of(example), "score": float(value)}
@@ -216,7 +240,9 @@ def _origin(metadata: Mapping[str, Any], key: str) -> Origin | None:
     return Origin(call["use"], call["params"], int(metadata["wildcards"]["seed"]), key)
 
 
-def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:
+def _explanation(
+    example: Example, row: Mapping[str, Any], origin: Origin | None, changed: BoolArray | None
+) -> Explanation:
     word_ids = np.array(row["word_ids"], dtype=np.int64)
     return Explanation(
         text=example.text,
@@ -228,4 +254,5 @@ def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None
         word_ids=word_ids,
         origin=origin,
         rationale=example.rationale,
+        changed_words=changed,
     )

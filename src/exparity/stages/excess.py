@@ -26,12 +26,14 @@ class RandomScores:
         path: the file.
         ids: dataset, model, seed and metric.
         parameters: how it was made.
+        table: its rows.
         means: mean score of each example's random explanations; a file serves every method.
     """
 
     path: Path
     ids: Mapping[str, Any]
     parameters: Mapping[str, Any]
+    table: pa.Table
     means: Mapping[str, float]
 
     @classmethod
@@ -44,7 +46,7 @@ class RandomScores:
         table, metadata = read_scores(path, "random_scores")
         keys, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
         means = mean_by_example(keys, scores)
-        return cls(path, metadata["wildcards"], metadata["parameters"], means)
+        return cls(path, metadata["wildcards"], metadata["parameters"], table, means)
 
     def are_scored_as(self, metadata: Mapping[str, Any]) -> bool:
         """Return whether a scores artefact was made by the same metric with the same options."""

@@ -46,8 +46,8 @@ def prepare(
         {
             **key_of(e),
             **{name: getattr(e, name) for name in ("split", "text", "label")},
-            "words": list(e.words),
-            "rationale": None if e.rationale is None else list(e.rationale),
+            "words": e.words,
+            "rationale": e.rationale,
             "attributes": sorted(e.attributes.items()),
         }
         for e in examples

@@ -1,5 +1,6 @@
 sections.push(() => {
   const node = document.getElementById("chart-rates");
+  if (!node) return; // nothing was explained
   const { metrics, alpha } = data("overview");
   const series = ["explanations", "random explanations", "groups permuted"];
   const rows = metrics.flatMap((m) => [

@@ -10,14 +10,19 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from functools import partial
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from exparity.artefacts.analyses import Picture
 from exparity.core.escaping import file_name, visible
+from exparity.report.bias import RATES
+from exparity.report.causal import ClassGap, class_gaps
 from exparity.report.figures.bias import bias_figure
+from exparity.report.figures.causal_bias import causal_bias_figure
 from exparity.report.figures.disparity import disparity_figure
 from exparity.report.figures.distributions import (
     TAILS,
@@ -51,7 +56,8 @@ class Drawn:
 
     Attributes:
         name: file name without width and suffix: files are ``{name}_{width}.{format}``.
-        kind: ``disparity``, ``effects``, ``distributions``, ``significance`` or ``bias``.
+        kind: ``disparity``, ``effects``, ``distributions``, ``significance``, ``bias``,
+            ``causal_bias``, or that of an analysis' picture.
         title: what it shows, in a few words.
         caption: what it shows, in full.
     """
@@ -65,7 +71,9 @@ class Drawn:
 Draw = Callable[[float], "Figure"]
 
 
-def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[Drawn]:
+def write_figures(
+    study: Study, tables: Sequence[Table], folder: Path, pictures: Sequence[Picture] = ()
+) -> list[Drawn]:
     """Draw all figures of a study into a folder, in place of what it held.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF.
@@ -75,6 +83,7 @@ def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[D
         study: the study.
         tables: its disparity tables.
         folder: where to.
+        pictures: those of analyses.
 
     Returns:
         The figures, in the order of the text.
@@ -86,7 +95,8 @@ def write_figures(study: Study, tables: Sequence[Table], folder: Path) -> list[D
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     drawn = []
-    for figure, draw in _figures(study, tables):
+    of_analyses = ((_drawn_as(picture), picture.draw) for picture in pictures)
+    for figure, draw in chain(_figures(study, tables), of_analyses):
         for name, width in WIDTHS.items():
             with house_style():
                 picture = draw(width)
@@ -106,9 +116,14 @@ def leave_out_figures(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
+def _drawn_as(picture: Picture) -> Drawn:
+    return Drawn(file_name(*picture.parts), picture.parts[0], picture.title, picture.caption)
+
+
 def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Draw]]:
     """Yield each figure and how to draw it at a width."""
-    yield _significance(study)
+    if study.rows:
+        yield _significance(study)
     for table in tables:
         yield _disparity(study, table)
         yield _effects(study, table)
@@ -116,6 +131,7 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Dra
         for metric in study.metrics:
             yield from _distributions(study, tables, dataset, metric)
         yield _bias(study, dataset)
+        yield from _causal_bias(study, dataset)
 
 
 def _figure(study: Study, kind: str, title: str, *parts: str, **facts: Any) -> Drawn:
@@ -222,3 +238,25 @@ def _bias(study: Study, dataset: str) -> tuple[Drawn, Draw]:
     figure = _figure(study, "bias", title, dataset, dataset=dataset)
     declared = study.declared(dataset)
     return figure, lambda width: bias_figure(rows, declared, models, width, names_of(study))
+
+
+def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
+    """Yield a figure for each pair of groups and rate; none without counterfactuals."""
+    gaps = class_gaps(study.bias, [dataset])
+    if not any(gap.kind == "causal" for gap in gaps):
+        return
+    models = [m for d, m in study.pairs if d == dataset]
+    panels: dict[tuple[tuple[str, str], str], list[ClassGap]] = {}
+    for gap in gaps:
+        panels.setdefault((gap.groups, gap.rate), []).append(gap)
+    for (groups, rate), part in panels.items():
+        title = f"{RATES[rate]} by class, {study.display('dataset', dataset)}, {' − '.join(groups)}"
+        facts = {"dataset": dataset, "groups": groups, "rate": RATES[rate].lower()}
+        figure = _figure(study, "causal_bias", title, dataset, *groups, rate, **facts)
+        yield figure, partial(_draw_causal_bias, study, models, part)
+
+
+def _draw_causal_bias(
+    study: Study, models: Sequence[str], gaps: Sequence[ClassGap], width: float
+) -> Figure:
+    return causal_bias_figure(gaps, models, width, names_of(study))

@@ -12,7 +12,14 @@ from collections import defaultdict
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.scores import POINTS
-from exparity.report.sections import definitions, disparity, explanations, overview, published
+from exparity.report.sections import (
+    causal_bias,
+    definitions,
+    disparity,
+    explanations,
+    overview,
+    published,
+)
 
 
 def _distributions(context: Context) -> Content | None:
@@ -88,6 +95,12 @@ SECTIONS = (
     Section("distributions", "Distributions", _distributions, script="distributions.js"),
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),
     Section("bias", "Model bias", _bias),
+    Section(
+        "causal_bias",
+        "Statistical and causal bias",
+        causal_bias.build,
+        script="causal_bias.js",
+    ),
     Section("published", "Beside published numbers", _published, script="published.js"),
     Section("cost", "Cost", _cost, script="cost.js"),
     Section("definitions", "Methods and definitions", definitions.build),

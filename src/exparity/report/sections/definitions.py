@@ -39,6 +39,7 @@ _ATTRIBUTES = re.compile(
 _RUNS = {
     "attributions": "the attributions alone",
     "rationale": "the attributions of words and the rationale",
+    "counterfactual": "the attributions of words and the counterfactuals",
     "probabilities": "the model",
     "explainer": "the model and the method again",
 }

@@ -154,8 +154,10 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     return {"cells": cells, "tests": tests}
 
 
-def build(context: Context) -> Content:
-    """Return what the section shows."""
+def build(context: Context) -> Content | None:
+    """Return what the section shows; None where nothing was explained."""
+    if not context.study.rows:
+        return None
     study, tables = context.study, context.tables
     metrics = {id: study.metric_facts(id) for id in study.metrics}
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]

@@ -40,6 +40,8 @@ class Sample:
 def build(context: Context) -> Content | None:
     """Return what the section shows."""
     study = context.study
+    if not study.methods:
+        return None
     limit = max(1, min(SETS_PER_CLASSIFIER, SETS_IN_ALL // len(study.pairs)))
     datasets = dict.fromkeys(dataset for dataset, _ in study.pairs)
     examples = {dataset: _examples(context, dataset) for dataset in datasets}

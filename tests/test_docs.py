@@ -11,7 +11,9 @@ import pytest
 import yaml
 
 from exparity.artefacts.schemas import artefacts, schema_of
+from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
+from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options
 
@@ -19,7 +21,14 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.mark.parametrize(
-    ("page", "registry"), [("methods", METHODS), ("metrics", METRICS), ("datasets", DATASETS)]
+    ("page", "registry"),
+    [
+        ("methods", METHODS),
+        ("metrics", METRICS),
+        ("datasets", DATASETS),
+        ("debiasing", INTERVENTIONS),
+        ("counterfactuals", GENERATORS),
+    ],
 )
 def test_every_id_and_option_is_documented(repository, page, registry):
     text = (repository / "docs" / f"{page}.md").read_text()

@@ -335,6 +335,7 @@ def study(tmp_path_factory):
         Path("truncated.parquet").write_bytes(whole[: len(whole) // 2])
         Path("binary.parquet").write_bytes(b"PAR1" + bytes(range(256)) + b"PAR1")
         Path("text.parquet").write_text("text,label,group\n")
+        Path("own.csv").write_text("text,label\nHe ran,0\nShe sat,1\n")
     return folder
 
 
@@ -386,6 +387,7 @@ cost --results results --output out.parquet
 plan --configfile config.yaml --json
 list methods
 data check pairs --configfile config.yaml --data-dir data
+assign-groups --table own.csv --output out.csv --text text
 compare-published results --study dhaini2025 --map tiny=bert --output out
 bench --checkpoint no --length 8 --examples 2
 """.strip().splitlines()

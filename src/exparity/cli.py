@@ -41,6 +41,7 @@ COMMANDS = {
         Command("plan", "tools.plan:plan"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
         Command("data", "tools.data:data", takes_plugins=True),
+        Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),
         Command("compare-published", "stages.compare_published:compare_published"),
         Command("bench", "tools.bench:bench"),
     )

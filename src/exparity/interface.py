@@ -6,7 +6,7 @@ Axis letters used throughout the package: ``n`` examples, ``t`` tokens, ``k`` st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -155,9 +155,12 @@ class Explanation:
         origin: what made it; None if it was built by hand.
         rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
             unknown. Words that no token belongs to, as the text was cut, count as well.
+        changed_words: (w,) 0/1 per word of the text, 1 where a counterfactual of another group has
+            another word; None where unknown.
 
     Raises:
-        InputError: the lengths disagree, there is no token, or the rationale does not fit.
+        InputError: the lengths disagree, there is no token, or the rationale or the changed words
+            do not fit.
     """
 
     text: str
@@ -169,6 +172,7 @@ class Explanation:
     word_ids: IntArray | None = None
     origin: Origin | None = None
     rationale: Sequence[int] | BoolArray | None = None
+    changed_words: Sequence[int] | BoolArray | None = None
 
     def __post_init__(self) -> None:
         plain(self.text, str, "text")
@@ -200,8 +204,10 @@ class Explanation:
                     f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
                 )
         settled = {**columns, "scores": scores, "target": plain(self.target, int, f"{of}target")}
-        if self.rationale is not None:
-            settled["rationale"] = _marks(of, self.rationale, int(words.max()) + 1)
+        for name in ("rationale", "changed_words"):
+            marks = getattr(self, name)
+            if marks is not None:
+                settled[name] = _marks(of, marks, int(words.max()) + 1, name)
         for name, value in settled.items():
             object.__setattr__(self, name, value)  # frozen: normalised once, here
 
@@ -378,12 +384,12 @@ class Explanation:
         return ~self.special_mask
 
 
-def _marks(of: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolArray:
-    """Return a rationale as (w,) booleans."""
-    marks = array_of(bool, rationale, f"{of}rationale")
+def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str) -> BoolArray:
+    """Return marks of words, such as a rationale, as (w,) booleans."""
+    marks = array_of(bool, written, f"{of}{name}")
     if len(marks) < n_words:
         raise InputError(
-            f"{of}its tokens are of {n_words} words, but the rationale has "
+            f"{of}its tokens are of {n_words} words, but the {name} has "
             f"{len(marks)} marks; give one per word, and word_ids where words have several tokens"
         )
     return marks
@@ -392,7 +398,7 @@ def _marks(of: str, rationale: Sequence[int] | BoolArray, n_words: int) -> BoolA
 Direction = Literal["higher", "lower"]
 ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
 """How a metric's direction is marked."""
-Needs = Literal["attributions", "rationale", "probabilities", "explainer"]
+Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", "explainer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +424,8 @@ class MetricFacts(Facts):
         unit: what the value counts (probability, share, ...).
         kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
         needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
-            carry the label), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
+            carry the label), ``counterfactual`` (scores of words, and which words change with the
+            group), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
             explanation method again).
         stochastic: True if it draws random numbers.
         passes: model passes per text, roughly; sizes the parts that a job saves.
@@ -492,15 +499,20 @@ class RemoteFile:
 
     Attributes:
         path: where it lies, relative to the data folder.
-        url: where it can be downloaded, pinned to a commit.
+        url: where it can be downloaded, pinned to a commit where there is one.
         sha256: its digest in hexadecimal; None if it is not known.
-        digest_option: option of the dataset that brings the digest where it is not known.
+        digest_option: option of the dataset that brings the digest where it is not known, or not
+            from the publisher.
+        member: its name in the ZIP archive at that address; None if the address is its own.
+        by_hand: how to get it where only a person can, with an account for example.
     """
 
     path: str
     url: str
     sha256: str | None
     digest_option: str | None = None
+    member: str | None = None
+    by_hand: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -520,6 +532,8 @@ class DatasetFacts(Facts):
         group_terms: words that name each group, by form: those of one form stand for one another.
         sizes: its training and test examples with default options, where that is published; for
             plans where its files are not at hand.
+        group_decides_label: True if the same text of another group has another label, so that there
+            are no counterfactuals that keep it.
 
     Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
     says there what holds, and the facts are those of its default options, or empty.
@@ -536,6 +550,7 @@ class DatasetFacts(Facts):
     rationale_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
+    group_decides_label: bool = False
 
     def marks_words(self, options: Mapping[str, Any]) -> bool:
         """Return whether it marks the words that carry the label, under these options."""
@@ -562,10 +577,18 @@ class CounterfactualFacts(Facts):
     Attributes:
         groups: those that it can turn examples into; any if empty.
         path_options: its options that name files of the user's own.
+        check: receives the options that are set and a dataset's groups; returns why these options
+            do not fit them, or None.
+        terms: receives groups and all options; returns the words that tell each of the groups,
+            whatever stands around them. None if it has none.
     """
 
     groups: tuple[str, ...] = ()
     path_options: tuple[str, ...] = ()
+    check: Callable[[Mapping[str, Any], tuple[str, ...]], str | None] | None = None
+    terms: Callable[[tuple[str, ...], Mapping[str, Any]], Mapping[str, Collection[str]]] | None = (
+        None
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

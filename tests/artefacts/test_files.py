@@ -87,6 +87,22 @@ _COST = {
 }  # fmt: skip
 _UNKNOWN = (*CELL, "shard", "examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb")
 # artefact: rows in the order of their keys; float32 columns hold exactly representable numbers
+_CHANGE = {
+    "n_seeds": 3, "n_sets": 9, "n_a": 9, "n_b": 10, "d": -0.25, "base_d": 0.5, "absolute_d": 0.25,
+    "base_absolute_d": 0.5, "change": -0.25, "ci_low": -0.5, "ci_high": 0.125,
+    "standard_error": 0.0625, "dof": 2.0, "p": 0.25, "equivalence_p": 0.5,
+    "minimal_detectable_effect": 0.75, "flags": ["missing_cells"],
+}  # fmt: skip
+_DEBIASING = {
+    "base": "plain", "seed": None, "group_a": "male", "group_b": "female", **_CHANGE,
+    **{f"excess_{name}": value for name, value in _CHANGE.items()}, "random_change": 0.0,
+    **{f"{prefix}{name}": 0.5 for prefix in ("", "base_")
+       for name in ("accuracy", "statistical_gap", "causal_gap")},
+}  # fmt: skip
+_RELIANCE = {
+    "group_a": "male", "group_b": "female", "n_unchanged": 2, "n": 40, "correlation": 0.5,
+    "ci_low": 0.25, "ci_high": 0.75,
+}  # fmt: skip
 ROWS = {
     "data": [
         {**_DATA, "example_id": "0009"},
@@ -104,6 +120,11 @@ ROWS = {
         {**_KEY, "label": 1, "probabilities": [0.25, 0.75], "predicted": 1},
         {**_KEY, "example_id": "0002", "match_id": None, "label": 0, "probabilities": [],
          "predicted": 0},
+    ],
+    "counterfactual_predictions": [
+        {"example_id": "0001", "group": "male", "group_to": to, "label": 1, "predicted": 0,
+         "probabilities": [0.75, 0.25], "n_changed": n}
+        for to, n in (("female", 2), ("neutral", 0))
     ],
     "bias": [
         {**_BIAS, "quantity": "accuracy", "group": "", "group_b": "", "flags": []},
@@ -130,6 +151,12 @@ ROWS = {
         _CONTROL,
     ],
     "across_trainings": [{**_ACROSS, "group_b": "a"}, _ACROSS, {**_ACROSS, "group_a": "zz"}],
+    "term_weight_probe": [
+        {"debias": "none", "terms": terms, "weight": weight, "quantity": "tpr_gap",
+         "group": "male", "group_b": "female", "class_name": "b", "value": -0.5, "n": 7}
+        for terms in ("both", "male")
+        for weight in (-1.0, 0.0)
+    ],
     "random_scores": [
         {**_KEY, "draw": 0, "score": 0.5},
         {**_KEY, "draw": 1, "score": -0.25},
@@ -168,6 +195,10 @@ ROWS = {
         _DIFFERENCE,
         {**_DIFFERENCE, "word_a": "him", "word_b": "her"},
     ],
+    "counterfactuals": [
+        {"example_id": "1", "split": "test", "group": "male", "group_to": "female",
+         "words": ["She", "ran"], "n_changed": 1},
+    ],
     "dataset_bias": [
         _DATASET_BIAS,
         {**_DATASET_BIAS, "quantity": "tfidf_correlation", "group": "", "class_name": "a",
@@ -178,6 +209,8 @@ ROWS = {
         {**_KEY, "example_id": "0002", "match_id": None, "n_words": 0, "n_tokens": 0,
          "mlm_score": 0.0, "log_likelihood": 0.0},
     ],
+    "debiasing": [{**_DEBIASING, "group_b": "a", "seed": 3}, _DEBIASING],
+    "reliance": [{**_RELIANCE, "group_b": "a"}, _RELIANCE],
     "cost": [_COST, {**_COST, **dict.fromkeys(_UNKNOWN), "output": "x"}, {**_COST, "stage": "z"}],
 }  # fmt: skip
 

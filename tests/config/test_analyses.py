@@ -64,8 +64,11 @@ def test_none_unless_named(experiment):
         "adjusted_gaps",
         "bias",
         "control",
+        "counterfactual_predictions",
+        "counterfactuals",
         "negative_control",
         "random_tests",
+        "reliance",
     }
     assert {entry.id for entry in experiment().analyses.used} == always
     assert json.loads(experiment().report_options())["analyses"].keys() == always
@@ -115,6 +118,20 @@ def test_one_file_a_metric_that_does_not_explain_again(experiment):
         "target": "label",
         "examples": "all",
     }
+
+
+def test_bias_reads_counterfactual_predictions_where_there_are_some(experiment):
+    datasets = {"bios": {"paired": False}, "pairs_all": {}}
+    found = experiment(datasets=datasets, counterfactuals={"bios": "gender_words"}, seeds=[0, 1])
+    assert [*found.analyses.cells("counterfactual_predictions")] == [
+        {"dataset": "bios", "model": "bert_tiny", "seed": seed} for seed in (0, 1)
+    ]
+    path = "results/counterfactual_predictions/bios/bert_tiny/1.parquet"
+    for dataset, expected in (("bios", [path]), ("pairs_all", [])):
+        ids = {"dataset": dataset, "model": "bert_tiny", "seed": 1}
+        assert found.analyses.inputs("bias", ids)["counterfactual_predictions"] == expected
+    grid = {**found.grid, "analyses": {}}  # that of an earlier version
+    assert [*layout.cells(grid, "counterfactual_predictions")] == []
 
 
 @pytest.mark.parametrize(

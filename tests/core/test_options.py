@@ -24,6 +24,7 @@ def tunable(
     steps: tuple[float, ...] = (0.1, 0.2),
     words: list[str] = ("one",),
     limit: int | None = None,
+    kind: Literal["c", "d"] | None = None,
     some: Annotated[int, Range(at_least=1, at_most=9)] = 2,
     shares: list[Share] = (0.5,),
 ) -> None:
@@ -36,14 +37,15 @@ OPTIONS = options_of(tunable)
 class TestOptionsOf:
     def test_keyword_only_arguments_are_the_options(self):
         assert list(OPTIONS) == [
-            "count", "share", "name", "strict", "mode", "steps", "words", "limit", "some",
-            "shares",
+            "count", "share", "name", "strict", "mode", "steps", "words", "limit", "kind",
+            "some", "shares",
         ]  # fmt: skip
 
     def test_defaults_are_json_values(self):
         assert {name: option.default for name, option in OPTIONS.items()} == {
             "count": 3, "share": 0.5, "name": "x", "strict": True, "mode": "a",
-            "steps": [0.1, 0.2], "words": ["one"], "limit": None, "some": 2, "shares": [0.5],
+            "steps": [0.1, 0.2], "words": ["one"], "limit": None, "kind": None,
+            "some": 2, "shares": [0.5],
         }  # fmt: skip
 
     def test_annotations_become_json_schemas(self):
@@ -56,6 +58,7 @@ class TestOptionsOf:
             "steps": {"type": "array", "items": {"type": "number"}, "minItems": 1},
             "words": {"type": "array", "items": {"type": "string"}, "minItems": 1},
             "limit": {"type": ["integer", "null"]},
+            "kind": {"enum": ["c", "d", None]},
             "some": {"type": "integer", "minimum": 1, "maximum": 9},
             "shares": {
                 "type": "array",
@@ -91,8 +94,8 @@ class TestComplete:
         found = complete(OPTIONS, {"mode": "b", "limit": 7}, "here")
         assert list(found) == sorted(OPTIONS)
         assert found == {
-            "count": 3, "limit": 7, "mode": "b", "name": "x", "share": 0.5, "shares": [0.5],
-            "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
+            "count": 3, "kind": None, "limit": 7, "mode": "b", "name": "x", "share": 0.5,
+            "shares": [0.5], "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
         }  # fmt: skip
 
     def test_values_are_left_as_they_were(self):

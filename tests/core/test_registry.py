@@ -311,7 +311,7 @@ class TestFactsOfKinds:
     ("facts", "message"),
     [
         ({"direction": "up"}, "direction must be one of higher, lower"),
-        ({"needs": "logits"}, "needs must be one of attributions, rationale, probabilities"),
+        ({"needs": "logits"}, "needs must be one of attributions, rationale, counterfactual"),
     ],
 )
 def test_a_fact_has_one_of_its_values(facts, message):

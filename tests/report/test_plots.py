@@ -150,7 +150,7 @@ class TestTests:
         assert [t.get_text() for t in axes.get_xticklabels()] == ["Gini index ↑", "Sparsity ↓"]
 
     def test_rows_by_hand_need_no_ids(self):
-        found = compare_groups([1.0, 2.0, 3.0, 4.0], GROUPS[:4])
+        found = compare_groups([1.0, 2.0, 3.0, 4.0, 1.5, 2.5, 3.5, 4.5], [*"ababbaba"], ("a", "b"))
         figure = exparity.plot_disparity([{"method": "m", "metric": "k", **vars(found)}])
         assert found.flags == ["interval_none"]
         assert "0/1" in texts(figure.axes[0])  # which is no star

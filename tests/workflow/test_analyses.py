@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from support import TINY
 
 import exparity
+from exparity.tools.show import show
 
 pytestmark = pytest.mark.workflow
 
@@ -31,6 +34,22 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     changed = {**ANALYSES, "attribution_difference": {"min_sets": 4}}
     finished.configure(metrics=METRICS, analyses=changed)
     assert finished.plan() == {"attribution_difference": 1, "cost": 1, "report": 1}
+
+
+def test_classifiers_are_measured_where_nothing_is_explained(finished):
+    finished.configure(methods={}, metrics={}, report={"figures": True})
+    assert finished.plan() == {"report": 1}
+    finished.snakemake()
+    page = (finished.results / "report" / "index.html").read_text()
+    shown = set(re.findall(r'<section id="(\w+)"', page))
+    assert {"overview", "bias", "downloads"} <= shown
+    assert not {"disparity", "distributions", "explanations"} & shown
+    assert "Nothing was explained: the configuration names no methods and metrics." in page
+    figures = {path.name.split("-")[0] for path in (finished.results / "report/figures").iterdir()}
+    assert figures - {".snakemake_timestamp"} == {"captions.txt", "bias"}
+    assert exparity.read_results(finished.results, "disparity").empty
+    with pytest.raises(exparity.InputError, match="nothing was explained"):
+        show(finished.results)
 
 
 def test_data_without_rationales_is_one_error_before_any_job(checkout):

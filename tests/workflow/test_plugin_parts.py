@@ -147,34 +147,39 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     plugin = finished.root / "mine.py"
     plugin.write_text(PLUGIN)
     plain = TINY["models"]["bert_tiny"]
+    # Two biographies' models beside that of the pairs, whose label no counterfactual can keep.
+    of_bios = {**plain, "datasets": ["bios"]}
     config = {
         "plugins": ["mine.py"],
+        "datasets": {**TINY["datasets"], "bios": {"n_biographies": 40}},
         "models": {
-            "bert_tiny": plain,
-            "mended": {**plain, "debias": {"use": "mirrored", "weight": 0.5}},
+            "bert_tiny": {**plain, "datasets": ["pairs_all"]},
+            "plain": of_bios,
+            "mended": {**of_bios, "debias": {"use": "mirrored", "weight": 0.5}},
         },
-        "counterfactuals": {"pairs_all": "he_she"},
+        "counterfactuals": {"bios": "he_she"},
         "metrics": {**TINY["metrics"], "strongest": {}},
         "analyses": {"length": {"at_least": 2}, "test_count": None},
     }
     finished.configure(**config)
-    # One new metric of the plain model, and all of the one that is trained otherwise.
-    mended = N_METHODS * (N_METRICS + 1)
-    scores = N_METHODS + mended
-    of_mended = {"finetune": 1, "bias": 1, "explain": N_METHODS}
-    random = {"negative_control": N_METRICS + 2, "random_tests": 2}
+    # One new metric of the model of the pairs, and all of the new ones.
+    of_new = 2 * N_METHODS * (N_METRICS + 1)
+    scores = N_METHODS + of_new
+    trained = {"prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS}
+    random = {"negative_control": 2 * (N_METRICS + 1) + 1, "random_tests": 3}
     at_the_end = {"cost": 1, "report": 1}
     everything = {
-        **of_mended, "evaluate": scores, "test": scores, "across_trainings": 2,
-        "adjusted_gaps": 2, "control": 2, "length": 1, "test_count": 1, **random, **at_the_end,
+        **trained, "evaluate": scores, "test": scores, "across_trainings": 3, "adjusted_gaps": 3,
+        "control": 3, "counterfactuals": 1, "counterfactual_predictions": 2, "length": 2,
+        "test_count": 1, **random, **at_the_end,
     }  # fmt: skip
     assert finished.plan() == everything
     finished.snakemake()
     assert finished.plan() == {}
     assert code_of(finished.root) == code
 
-    data = rows_of(finished, "data/pairs_all.parquet")
-    checkpoints = {name: f"models/pairs_all/{name}/0" for name in config["models"]}
+    data = rows_of(finished, "data/bios.parquet")
+    checkpoints = {name: f"models/bios/{name}/0" for name in ("plain", "mended")}
     for name, folder in checkpoints.items():
         trained_on = [
             (r["example_id"], r["group"], r["weight"], r["made_by"], r["words"])
@@ -189,8 +194,8 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     }
     assert len(weights) == 2
 
-    for name in config["models"]:
-        cell = f"pairs_all/{name}/0/gradient"
+    for name, model in config["models"].items():
+        cell = f"{model['datasets'][0]}/{name}/0/gradient"
         explanations = rows_of(finished, f"explanations/{cell}.parquet")
         by_hand = {row["example_id"]: strongest_by_hand(row) for row in explanations}
         measured = {
@@ -199,8 +204,9 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
         }
         assert measured == pytest.approx(by_hand, rel=1e-6)
 
-    counted = rows_of(finished, "lengths/pairs_all.parquet")
-    assert {row["group"]: row["texts"] for row in counted} == {"female": 40, "male": 40}
+    for dataset in config["datasets"]:
+        counted = rows_of(finished, f"lengths/{dataset}.parquet")
+        assert {row["group"]: row["texts"] for row in counted} == {"female": 40, "male": 40}
     (row,) = rows_of(finished, "test_counts.parquet")
     assert row["tests"] == len(config["models"]) * N_METHODS * (N_METRICS + 1)
     page = (finished.results / "report" / "index.html").read_text()
@@ -216,18 +222,27 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
 
     # An option runs what it concerns again, and nothing beside it.
     finished.configure(**{**config, "analyses": {**config["analyses"], "length": {"at_least": 3}}})
-    assert finished.plan() == {"length": 1, **at_the_end}
-    models = {**config["models"], "mended": {**plain, "debias": {"use": "mirrored", "weight": 2.0}}}
+    assert finished.plan() == {"length": 2, **at_the_end}
+    mended = {**of_bios, "debias": {"use": "mirrored", "weight": 2.0}}
+    models = {**config["models"], "mended": mended}
     finished.configure(**{**config, "models": models})
     assert finished.plan() == {
-        **of_mended, "evaluate": mended, "test": mended, "across_trainings": 1,
-        "adjusted_gaps": 1, "control": 1,
-        "test_count": 1, "negative_control": N_METRICS + 1, "random_tests": 1, **at_the_end,
+        "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": of_new // 2,
+        "test": of_new // 2, "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
+        "test_count": 1, "negative_control": N_METRICS + 1, "random_tests": 1,
+        "counterfactual_predictions": 1, **at_the_end,
     }  # fmt: skip
-    # Another source, of all of them at once, leaves the plain model and its explanations alone.
+    # Another source, of all of them at once, leaves the plain models and their explanations alone;
+    # not so what is predicted of their counterfactuals, and the bias in it.
     finished.configure(**config)
     plugin.write_text(PLUGIN.replace('"he": "she", ', '"him": "her", '))
-    assert finished.plan() == everything
+    scores = of_new // 2 + 2 * N_METHODS
+    again = {
+        **everything, "finetune": 1, "bias": 2, "explain": N_METHODS, "evaluate": scores,
+        "test": scores, "negative_control": N_METRICS + 3,
+    }  # fmt: skip
+    del again["prepare"]
+    assert finished.plan() == again
 
     finished.configure(**{**config, "analyses": {"length": {"at_leats": 3}}})
     run = finished.snakemake("-n", check=None)

@@ -248,6 +248,10 @@ SHIPPED = {
     "geco": 168,
     "paper": 1008,
     "paper-small": 1008,
+    "debiasing-small": 144,
+    "debiasing": 480,
+    "fairness": 0,
+    "chen2024": 0,
 }
 FIRST, *OTHERS = SHIPPED
 
@@ -259,7 +263,7 @@ def test_a_shipped_config_is_planned(checkout, name):
     """tests/workflow/test_paper.py has the largest whole."""
     shipped = checkout.root / "config" / f"{name}.yaml"
     planned = checkout.plan("--configfile", str(shipped), "--config", "seeds=[0]")
-    assert planned["test"] == SHIPPED[name]
+    assert planned.get("test", 0) == SHIPPED[name]
 
 
 def test_no_shipped_config_is_left_out(repository):

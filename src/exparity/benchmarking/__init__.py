@@ -135,9 +135,8 @@ class Benchmark:
         if not self.explanations:
             raise InputError("there are no explanations to score yet; call explain() first")
         has_rationales = self._rationales is not None
-        every = [
-            m for m in METRICS.ids() if has_rationales or METRICS.get(m).facts.needs != "rationale"
-        ]
+        lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
+        every = [m for m in METRICS.ids() if METRICS.get(m).facts.needs not in lacking]
         default = (*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ()))
         options = _options(default if metrics is None else metrics, every, "metrics")
         pairs = [(method, metric) for method in self.explanations for metric in options]

@@ -66,6 +66,8 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         return {"type": "object", "additionalProperties": schema_of(args[1])}
     if origin in (typing.Union, types.UnionType):
         first, *others = options = [schema_of(a) for a in args]
+        if others == [{"type": "null"}] and "enum" in first:
+            return {"enum": [*first["enum"], None]}
         if others == [{"type": "null"}] and "type" in first and "items" not in first:
             return {**first, "type": [first["type"], "null"]}
         return {"anyOf": options}

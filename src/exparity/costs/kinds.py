@@ -154,7 +154,10 @@ def _training(own: Mapping[str, Any]) -> str:
     training = own.get("training", {})
     with suppress(InputError):  # of another version
         training = asdict(build(TrainingSpec, training, "training"))
-    return canonical({key: training.get(key) for key in _TRAINING})
+    deciding = {key: training.get(key) for key in _TRAINING}
+    if debias := [[call["use"], call.get("params", {})] for call in own.get("debias", ())]:
+        deciding["debias"] = debias  # an epoch may take several times what the data hold
+    return canonical(deciding)
 
 
 @cache

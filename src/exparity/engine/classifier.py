@@ -86,8 +86,6 @@ class Classifier:
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
         self.n_classes = int(model.config.num_labels or 0)
-        names: dict[Any, str] = dict(model.config.id2label or {})
-        self.class_names = tuple(str(names.get(i, i)) for i in range(self.n_classes))
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"
@@ -102,6 +100,12 @@ class Classifier:
     def encode(self, texts: Sequence[str | Sequence[str]]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         return encode_texts(self.tokenizer, texts, self.max_length)
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, as the model's configuration has them."""
+        names: dict[Any, str] = dict(self.model.config.id2label or {})
+        return tuple(str(names.get(i, i)) for i in range(self.n_classes))
 
     @property
     def pad_id(self) -> int:

@@ -64,7 +64,7 @@ def _findings(
     ids=("method", "metric"),
     metric_needs="counterfactual",
     display="Attribution on group terms",
-    block="counterfactuals",
+    block="statistics",
     settle=_settle,
     section=_findings,
 )

@@ -161,12 +161,7 @@ class Benchmark:
         import pandas as pd
 
         means = {
-            metric: {
-                method: float(np.nanmean(self.scores[method, metric]))
-                if np.isfinite(self.scores.get((method, metric), np.nan)).any()
-                else float("nan")
-                for method in self.explanations
-            }
+            metric: {method: self._mean(method, metric) for method in self.explanations}
             for metric in self._metrics
         }
         frame = pd.DataFrame(means, index=pd.Index([*self.explanations], name="method"))
@@ -261,17 +256,19 @@ class Benchmark:
             seconds=self.seconds,
         )
 
+    def _mean(self, method: str, metric: str, texts: int | slice = slice(None)) -> float:
+        """Return the mean value of some texts; NaN if none is defined, or none was computed."""
+        values = self.scores.get((method, metric))
+        chosen = np.empty(0) if values is None else np.atleast_1d(values[texts])
+        defined = chosen[~np.isnan(chosen)]
+        return float(defined.mean()) if defined.size else float("nan")
+
     def _column_cells(self, texts: int | slice) -> dict[str, list[tuple[str, bool]]]:
         """Return each method's values, and whether they are the best of their metric."""
         cells = defaultdict(list)
         for metric in self._metrics:
             sign = 1 if METRICS.get(metric).facts.direction == "higher" else -1
-            values = {}
-            for method in self.explanations:
-                chosen = np.atleast_1d(self.scores.get((method, metric), np.array([np.nan]))[texts])
-                values[method] = (
-                    float(np.nanmean(chosen)) if not np.isnan(chosen).all() else float("nan")
-                )
+            values = {method: self._mean(method, metric, texts) for method in self.explanations}
             best = max((sign * v for v in values.values() if v == v), default=None)
             for method, value in values.items():
                 text = "–" if value != value else number_text(value, signed=False)

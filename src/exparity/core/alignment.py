@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from exparity.core.errors import InputError
 from exparity.core.markup import token_texts
@@ -28,8 +28,6 @@ def of_words(encoding: Encoding, scores: Scores) -> Scores:
     Raises:
         InputError: there are fewer scores than words, or more than the text has.
     """
-    import numpy as np
-
     owners = encoding.word_ids
     n_words = int(owners.max()) + 1
     if len(scores) < n_words or (len(scores) > n_words and not encoding.truncated):
@@ -37,9 +35,7 @@ def of_words(encoding: Encoding, scores: Scores) -> Scores:
             f"explanation of {encoding.text!r}: {len(scores)} scores for {n_words} words; give one "
             "for each, and the text as a list where words have blanks or marks of their own"
         )
-    counts = np.bincount(owners[owners >= 0], minlength=n_words)
-    shared = scores[:n_words] / np.maximum(counts, 1)
-    return np.where(owners >= 0, shared[owners], 0.0)
+    return shared(owners, scores[:n_words])
 
 
 def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scores:
@@ -114,5 +110,21 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scor
     lost = np.flatnonzero((counts == 0) & (scores != 0) & [bool(p.strip()) for p in pieces])
     if lost.size and not encoding.truncated:
         raise InputError(f"{of}no token of the model starts in the piece {pieces[lost[0]]!r}")
-    shared: Any = scores / np.maximum(counts, 1)
-    return np.where(owners >= 0, shared[owners], 0.0)
+    return shared(owners, scores)
+
+
+def shared(owners: NDArray[np.int64], scores: Scores) -> Scores:
+    """Share scores evenly among the tokens that they belong to.
+
+    Args:
+        owners: (t,) which score each token has a share of; −1 for none.
+        scores: (m,) the scores.
+
+    Returns:
+        (t,) shares, which sum to the scores that have a token; 0 for tokens without an owner.
+    """
+    import numpy as np
+
+    counts = np.bincount(owners[owners >= 0], minlength=len(scores))
+    shares = scores / np.maximum(counts, 1)
+    return np.append(shares, 0.0)[owners]  # −1 is the last

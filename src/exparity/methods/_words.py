@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from exparity.core import alignment
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
 from exparity.engine.encoding import split_words
@@ -73,6 +74,6 @@ def spread(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
 
     Words that have none and special tokens get 0.
     """
-    counts = np.bincount(encoding.word_ids[encoding.word_ids != SPECIAL_WORD])
-    shares = [scores.get(int(w), 0.0) / counts[w] if w >= 0 else 0.0 for w in encoding.word_ids]
-    return np.array(shares, dtype=np.float64)
+    n_words = int(encoding.word_ids.max()) + 1
+    of_words = np.array([scores.get(word, 0.0) for word in range(n_words)], dtype=np.float64)
+    return alignment.shared(encoding.word_ids, of_words)

@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from exparity.core.errors import InputError
-from exparity.interface import RemoteFile
+from exparity.data.files import DataSource
+from exparity.interface import Example, RemoteFile
 
 FILES = {
     part: RemoteFile(
@@ -24,6 +26,9 @@ FILES = {
     )
 }
 RATINGS = ("very_negative", "negative", "neutral", "positive", "very_positive")
+NEUTRAL = RATINGS.index("neutral")
+LABELS = ("negative", "positive")
+Classes = Literal["two", "five"]
 _BRACKETS = {"-LRB-": "(", "-RRB-": ")"}
 _TOKEN = re.compile(r"\(|\)|[^\s()]+")
 
@@ -61,6 +66,41 @@ class Sentence:
     def rating(self) -> int:
         """Rating of the sentence as a whole."""
         return self.phrases[-1].rating
+
+    def example(
+        self, part: str, classes: Classes, group: str, rationale: tuple[int, ...] | None = None
+    ) -> Example:
+        """Return it as an example of the part that it is published in."""
+        return Example(
+            example_id=f"{part}-{self.number:04d}",
+            words=self.words,
+            label=int(self.rating > NEUTRAL) if classes == "two" else self.rating,
+            group=group,
+            split="test" if part == "test" else "train",
+            rationale=rationale,
+        )
+
+
+def sentences_of(
+    source: DataSource, classes: Classes, *, dev: bool, verify: bool
+) -> Iterator[tuple[str, Sentence]]:
+    """Yield part and sentence of all that have a class.
+
+    Args:
+        source: where the raw files lie or go.
+        classes: ``two``, without neutral sentences, or ``five``.
+        dev: whether the development part is among them.
+        verify: refuse files that are not the ones known, by their SHA-256.
+
+    Raises:
+        InputError: a file is missing, altered or malformed.
+    """
+    for part, file in FILES.items():
+        if part == "dev" and not dev:
+            continue
+        for sentence in read_sentences(source.find(file, verify=verify)):
+            if classes == "five" or sentence.rating != NEUTRAL:
+                yield part, sentence
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:

@@ -92,9 +92,10 @@ def _pin(file: RemoteFile, digest: str) -> str:
     """Return how to accept a digest other than the one that exparity expects, if it may be."""
     if file.digest_option is None:
         return ""
+    why = "exparity has not seen the publisher's own file: " if file.by_hand else ""
     return (
-        "; exparity has not seen the publisher's own file: once you have compared yours, set the "
-        f"dataset's option '{file.digest_option}: {digest}'"
+        f"; {why}once you have compared yours, set the dataset's option "
+        f"'{file.digest_option}: {digest}'"
     )
 
 

@@ -40,15 +40,20 @@ class _Variant:
         groups: genders, in the order that fixes the sign of differences.
         labels: names of the classes, by ``target``.
         sizes: published number of rows by split.
-        digests: SHA-256 of its files by split; none where we have not seen the files.
+        digests: SHA-256 of its files by split.
     """
 
     folder: str
     display: str
+    digests: Mapping[Split, str]
     groups: tuple[str, ...] = GROUPS
     labels: tuple[str, ...] = LABELS
     sizes: Mapping[str, int] = field(default_factory=lambda: {"train": 2576, "test": 644})
-    digests: Mapping[Split, str] = field(default_factory=dict)
+
+    @property
+    def in_pairs(self) -> bool:
+        """Whether its matched sets are pairs, and not of three."""
+        return len(self.groups) == 2
 
     def files(self) -> tuple[RemoteFile, ...]:
         """Return its training and its test file."""
@@ -56,8 +61,8 @@ class _Variant:
             RemoteFile(
                 path=f"geco/{self.folder}/{split}.jsonl",
                 url=f"{_URL}/{self.folder}/{split}.jsonl",
-                sha256=self.digests.get(split),
-                digest_option=None if self.digests else f"{split}_sha256",
+                sha256=self.digests[split],
+                digest_option=None if self.in_pairs else f"{split}_sha256",
             )
             for split in _SPLITS
         )
@@ -84,11 +89,23 @@ _VARIANTS = {
         f"geco_nonbinary_{scope}": _Variant(
             folder=f"non_binary_gender_{scope}",
             display=f"GECO-{scope.upper()}-NB",
+            digests={"train": train, "test": test},
             groups=(*GROUPS, "neutral"),
             labels=(*LABELS, "neutral"),
             sizes={"train": 3864, "test": 966},
         )
-        for scope in ("all", "subj")
+        for scope, train, test in (
+            (
+                "all",
+                "ef1b972be4c3485027db7ead0df5dfeb4a4082e61a642c0da9d2eb7724ac8849",
+                "08d5803e7b6aed5d3f894127a9f88b93ee3e9e35245e261444c68cb5bf57fdb6",
+            ),
+            (
+                "subj",
+                "ffee51c528469ab94ce4ba272065d385c2b351c84c931dd478288952c9cd7859",
+                "a8f8dc273edfddfb800ef98d6747de68e01c6b0c8c6dffb39a62f6cb410a393f",
+            ),
+        )
     },
 }
 _CHANGED = {
@@ -105,11 +122,11 @@ _DOC = """GECO with {changed} between the {number} sentences of a {set}.
         {train:,} training and {test:,} test examples in 1,610 {sets}.
 
     Raises:
-        InputError: a file is missing, altered or malformed, or cannot be verified.
+        InputError: a file is missing, altered or malformed.
     """
 _DIGESTS = """
-        train_sha256: SHA-256 of the training file, once you have compared it.
-        test_sha256: SHA-256 of the test file."""
+        train_sha256: SHA-256 that the training file must have in place of the published one.
+        test_sha256: the same of the test file."""
 _PAIRS = {"number": "two", "set": "pair", "sets": "male/female pairs", "digests": ""}
 _TRIPLETS = {
     "number": "three",
@@ -146,7 +163,7 @@ def _loader(id: str) -> Callable[..., list[Example]]:
         return of_three(source, verify=verify)
 
     variant = _VARIANTS[id]
-    load, words = (of_two, _PAIRS) if variant.digests else (of_three, _TRIPLETS)
+    load, words = (of_two, _PAIRS) if variant.in_pairs else (of_three, _TRIPLETS)
     changed = _CHANGED[id.rpartition("_")[2]]
     load.__doc__ = _DOC.format(changed=changed, **words, **variant.sizes)
     return load
@@ -155,7 +172,8 @@ def _loader(id: str) -> Callable[..., list[Example]]:
 def read_geco(path: Path, split: Split) -> list[Example]:
     """Read a GECO file.
 
-    Words are stripped of stray blanks; a word that is only a blank is dropped with its mark.
+    Words are stripped of stray blanks; a word that is only a blank is dropped with its mark. A row
+    with one mark more than words, where nobody can tell which mark is too many, has no rationale.
 
     Args:
         path: a JSONL file of rows ``{sentence, ground_truth, gender, target, sentence_idx}``.
@@ -167,22 +185,32 @@ def read_geco(path: Path, split: Split) -> list[Example]:
     Raises:
         InputError: a malformed row; names file and line.
     """
-    examples, blanks = [], 0
+    examples, blanks, unmarked = [], 0, []
     for number, row in read_jsonl(path):
         _check_row(path, number, row)
-        pairs = list(zip(row["sentence"], row["ground_truth"], strict=True))
-        kept = [(word.strip(), int(mark)) for word, mark in pairs if word.strip()]
-        blanks += len(pairs) - len(kept)
+        words, marks = row["sentence"], row["ground_truth"]
+        kept = [place for place, word in enumerate(words) if word.strip()]
+        blanks += len(words) - len(kept)
+        is_marked = len(marks) == len(words)
+        if not is_marked:
+            unmarked.append(str(number))
         examples.append(
             Example(
                 example_id=f"{row['sentence_idx']:04d}-{row['gender']}",
-                words=tuple(word for word, _ in kept),
+                words=tuple(words[place].strip() for place in kept),
                 label=row["target"],
                 group=row["gender"],
                 split=split,
                 match_id=f"{row['sentence_idx']:04d}",
-                rationale=tuple(mark for _, mark in kept),
+                rationale=tuple(int(marks[place]) for place in kept) if is_marked else None,
             )
+        )
+    if unmarked:
+        log.warning(
+            "%s: %d rows have one mark more than words; kept without a rationale: lines %s",
+            path,
+            len(unmarked),
+            ", ".join(unmarked),
         )
     if blanks:
         log.warning("%s: dropped %d words that are only a blank", path, blanks)
@@ -200,7 +228,7 @@ def _check_row(path: Path, number: int, row: dict[str, Any]) -> None:
         raise InputError(f"{where}: 'sentence' must be a list of words")
     if not all(mark in (0, 1) for mark in row["ground_truth"]):
         raise InputError(f"{where}: 'ground_truth' must hold 0 and 1 only")
-    if len(row["sentence"]) != len(row["ground_truth"]):
+    if len(row["ground_truth"]) - len(row["sentence"]) not in (0, 1):
         raise InputError(
             f"{where}: {len(row['sentence'])} words but {len(row['ground_truth'])} marks"
         )

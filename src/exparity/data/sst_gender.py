@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from typing import Literal
 
 from exparity.data import dataset
 from exparity.data._genders import GROUPS
-from exparity.data._sst import FILES, RATINGS, Sentence, read_sentences
-from exparity.data.files import DataSource, shipped
+from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
+from exparity.data.files import DataSource
 from exparity.data.gendered_words import read_partners, telling_words
 from exparity.data.grouping import NONE, TIED, most_named, term_counter
-from exparity.interface import Example, Loaded
+from exparity.interface import Loaded
 
 log = logging.getLogger(__name__)
 
-LABELS = ("negative", "positive")
-# A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {"lexicon.yaml": "68f2863f4ad8b18abb3adb77b513d844962b6e470055302db740eee91688a314"}
-_count = term_counter(telling_words(read_partners(shipped("gender_words", DIGESTS))))
+_count = term_counter(telling_words(read_partners()))
 
 
 @dataset(
@@ -38,7 +34,7 @@ _count = term_counter(telling_words(read_partners(shipped("gender_words", DIGEST
 def sst_gender(
     source: DataSource,
     *,
-    classes: Literal["two", "five"] = "two",
+    classes: Classes = "two",
     dev: bool = True,
     verify: bool = True,
 ) -> Loaded:
@@ -58,30 +54,14 @@ def sst_gender(
     """
     left_out: Counter[str] = Counter()
     examples = []
-    for part, file in FILES.items():
-        if part == "dev" and not dev:
-            continue
-        for sentence in read_sentences(source.find(file, verify=verify)):
-            if classes == "two" and RATINGS[sentence.rating] == "neutral":
-                continue
-            group = most_named(_count(sentence.words))
-            left_out[group] += 1
-            if group in GROUPS:
-                examples.append(_example(part, sentence, group, classes))
+    for part, sentence in sentences_of(source, classes, dev=dev, verify=verify):
+        group = most_named(_count(sentence.words))
+        left_out[group] += 1
+        if group in GROUPS:
+            examples.append(sentence.example(part, classes, group))
     log.info(
         "sst_gender: left out %d sentences with as many words of both genders, and %d with none",
         left_out[TIED],
         left_out[NONE],
     )
     return Loaded(examples, "gender", GROUPS, LABELS if classes == "two" else RATINGS)
-
-
-def _example(part: str, sentence: Sentence, group: str, classes: str) -> Example:
-    rating = sentence.rating
-    return Example(
-        example_id=f"{part}-{sentence.number:04d}",
-        words=sentence.words,
-        label=int(rating > 2) if classes == "two" else rating,
-        group=group,
-        split="test" if part == "test" else "train",
-    )

@@ -1,0 +1,150 @@
+"""Movie reviews of ERASER (DeYoung et al. 2020, after Zaidan et al. 2007) with marked evidence."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Literal
+
+from exparity.core.errors import InputError
+from exparity.data import dataset
+from exparity.data.files import DataSource, read_jsonl, with_digest
+from exparity.interface import Example, RemoteFile
+
+log = logging.getLogger(__name__)
+
+_DIGESTS = {
+    "train": "48333b014badb23e158824f73011fb28340d147bbac217caad3392a17f85c282",
+    "val": "50f0d914b3bde03b3f793304e104858afe912762488683035aba90e3df8b797d",
+    "test": "40c0e4c095d6d1dc3bbf952515f7e68fe54ebf4d25400c9b656ee86c4f0e3a6f",
+}
+FILES = {
+    part: RemoteFile(
+        path=f"eraser_movies/{part}.jsonl",
+        url="https://www.eraserbenchmark.com/zipped/movies.tar.gz",
+        sha256=digest,
+        member=f"movies/{part}.jsonl",
+        digest_option=f"{part}_sha256",
+        by_hand="with its folder docs of 2,000 reviews (unpack it with `tar xzf`)",
+    )
+    for part, digest in _DIGESTS.items()
+}
+SIZES = {"train": 1_600, "val": 200, "test": 199}
+LABELS = ("negative", "positive")
+_CLASSES = ("NEG", "POS")
+Split = Literal["train", "test"]
+
+
+@dataset(
+    "movie_reviews",
+    attribute="",
+    groups=(),
+    labels=LABELS,
+    matched=False,
+    rationales=True,
+    licence="none stated; research use",
+    reference="DeYoung et al. 2020, doi:10.18653/v1/2020.acl-main.408; Zaidan et al. 2007",
+    files=tuple(FILES.values()),
+    display="Movie reviews",
+    sizes=(SIZES["train"] + SIZES["val"], SIZES["test"]),
+)
+def movie_reviews(
+    source: DataSource,
+    *,
+    dev: bool = True,
+    verify: bool = True,
+    train_sha256: str | None = None,
+    val_sha256: str | None = None,
+    test_sha256: str | None = None,
+) -> list[Example]:
+    """Long film reviews, of which people marked the passages that tell a negative from a positive.
+
+    Args:
+        source: where the raw files lie.
+        dev: train on the validation part too, of which the trainer holds out its own share.
+        verify: refuse files of other SHA-256 or numbers of reviews than expected.
+        train_sha256: SHA-256 of the training file, once you have compared it.
+        val_sha256: SHA-256 of the validation file.
+        test_sha256: SHA-256 of the test file.
+
+    Returns:
+        One example a review, of no group. A word is of the rationale where it is of any evidence.
+
+    Raises:
+        InputError: a file is missing, altered or malformed, or evidence is not in its review.
+    """
+    digests = {"train_sha256": train_sha256, "val_sha256": val_sha256, "test_sha256": test_sha256}
+    examples: list[Example] = []
+    for part, file in FILES.items():
+        if part == "val" and not dev:
+            continue
+        path = source.find(with_digest(file, digests), verify=verify)
+        reviews = list(_reviews(path, "test" if part == "test" else "train"))
+        if verify and len(reviews) != SIZES[part]:
+            raise InputError(
+                f"{path}: has {len(reviews)} reviews, and the published file {SIZES[part]}; get it "
+                "again, or set 'verify: false' for a copy of your own"
+            )
+        examples += reviews
+    unmarked = sum(example.rationale is None for example in examples)
+    if unmarked:
+        log.warning(
+            "movie_reviews: %d reviews have no evidence; kept without a rationale", unmarked
+        )
+    return examples
+
+
+def _reviews(path: Path, split: Split) -> Iterator[Example]:
+    """Yield the reviews of a published part."""
+    for number, row in read_jsonl(path):
+        where = f"{path}:{number}"
+        id, label = row.get("annotation_id"), row.get("classification")
+        if not isinstance(id, str) or Path(id).name != id or label not in _CLASSES:
+            raise InputError(
+                f"{where}: must have an annotation_id that names a file of {path.parent / 'docs'}, "
+                f"and a classification that is one of {', '.join(_CLASSES)}"
+            )
+        document = path.parent / "docs" / id
+        try:
+            words = document.read_text(encoding="utf-8").split()
+        except (OSError, UnicodeDecodeError) as error:
+            raise InputError(
+                f"{document}: cannot be read as text ({type(error).__name__}), and {where} is of "
+                f"it; unpack it from {FILES['train'].url}"
+            ) from None
+        yield Example(
+            example_id=id.removesuffix(".txt"),
+            words=tuple(words),
+            label=_CLASSES.index(label),
+            group="",
+            split=split,
+            rationale=_rationale(where, id, words, row.get("evidences")),
+        )
+
+
+def _rationale(where: str, id: str, words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:
+    """Mark the words of all evidence; None where there is none.
+
+    Raises:
+        InputError: evidence is malformed, or its text is not where it says.
+    """
+    marks = [0] * len(words)
+    try:
+        spans = [
+            (one["docid"], int(one["start_token"]), int(one["end_token"]), one["text"].split())
+            for together in evidences
+            for one in together
+        ]
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise InputError(
+            f"{where}: evidences must be lists of docid, start_token, end_token and text"
+        ) from None
+    for document, start, stop, text in spans:
+        if document != id or start < 0 or words[start:stop] != text:
+            raise InputError(
+                f"{where}: its evidence at tokens {start} to {stop} is not in docs/{document}; get "
+                f"all of {FILES['train'].url} again"
+            )
+        marks[start:stop] = [1] * len(text)
+    return tuple(marks) if spans else None

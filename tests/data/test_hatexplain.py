@@ -1,0 +1,299 @@
+"""HateXplain: labels, rationales and communities by hand and by a naive count, and refusals."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+
+import pytest
+from support import REAL, need
+
+from exparity.artefacts.lineage import sha256_of
+from exparity.core.errors import InputError
+from exparity.data import DATASETS, load_dataset, load_with_facts
+from exparity.data.files import DataSource
+from exparity.data.hatexplain import COMMUNITIES, LABELS, PARTS, POSTS, REST, SIZES
+
+NOBODY = ["None"]
+
+
+def post(labels="HHO", targets=(["Women"], ["Women", "Men"], NOBODY), marks=((1, 0), (1, 1))):
+    names = {"H": "hatespeech", "O": "offensive", "N": "normal"}
+    return {
+        "post_tokens": ["some", "words"],
+        "annotators": [
+            {"label": names[label], "annotator_id": i, "target": target}
+            for i, (label, target) in enumerate(zip(labels, targets, strict=True))
+        ],
+        "rationales": [list(of_one) for of_one in marks],
+    }
+
+
+NAMED = [post(targets=[[community]] * 3) for community in (*COMMUNITIES, "None")]
+
+
+def source_of(folder, **parts):
+    """Write posts by part; without any, one a community in each part."""
+    named = {part: parts.get(part, NAMED) for part in SIZES}
+    rows = {f"{part}{i}": row for part, rows in named.items() for i, row in enumerate(rows)}
+    ids = {part: [f"{part}{i}" for i in range(len(rows))] for part, rows in named.items()}
+    for file, content in ((POSTS, rows), (PARTS, ids)):
+        path = folder / file.path
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content))
+    return DataSource(folder, download=False)
+
+
+def load(source, **options):
+    return {
+        e.example_id: e for e in load_dataset("hatexplain", source, {"verify": False, **options})
+    }
+
+
+class TestPosts:
+    def test_a_post_becomes_an_example(self, tmp_path):
+        one = load(source_of(tmp_path, test=[post(), *NAMED]))["test0"]
+        assert (one.words, one.label, one.group, one.split) == (
+            ("some", "words"),
+            0,
+            "Women",
+            "test",
+        )
+        assert one.match_id is None
+
+    @pytest.mark.parametrize(
+        ("marks", "union", "majority"),
+        [
+            ([(1, 0), (1, 1)], (1, 1), (1, 0)),
+            ([(1, 0), (0, 1)], (1, 1), (0, 0)),
+            ([(1, 0), (1, 1), (0, 0)], (1, 1), (1, 0)),
+            ([(1, 0)], (1, 0), (1, 0)),
+            ([], None, None),
+        ],
+    )
+    def test_rationales_of_any_or_of_most(self, marks, union, majority, tmp_path):
+        source = source_of(tmp_path, test=[post(marks=marks), *NAMED])
+        assert load(source)["test0"].rationale == union
+        assert load(source, rationales="majority")["test0"].rationale == majority
+
+    @pytest.mark.parametrize(
+        ("labels", "name"), [("HHH", "hatespeech"), ("NNO", "normal"), ("HOO", "offensive")]
+    )
+    def test_the_label_of_two_annotators_counts(self, labels, name, tmp_path):
+        one = load(source_of(tmp_path, test=[post(labels), *NAMED]))["test0"]
+        assert LABELS[one.label] == name
+
+    def test_posts_without_a_majority_are_left_out_and_counted(self, tmp_path, caplog):
+        found = load(source_of(tmp_path, test=[post("HON"), *NAMED], train=[post("NOH"), *NAMED]))
+        assert not {"test0", "train0"} & found.keys()
+        assert "left out 2 posts of which every annotator thinks otherwise" in caplog.messages[0]
+
+    @pytest.mark.parametrize(
+        ("targets", "group"),
+        [
+            ([["Women"], ["Women", "Women"], ["Men"]], "Women"),
+            ([["Women"], ["Men", "Men"], NOBODY], REST),  # a tie: naming one twice counts once
+            ([["Hindu"], ["Hindu"], ["Women"]], REST),  # another community than those chosen
+            ([NOBODY, NOBODY, ["Women"]], "Women"),
+            ([NOBODY, NOBODY, NOBODY], REST),
+            ([NOBODY, NOBODY, []], REST),
+        ],
+    )
+    def test_the_group_is_the_community_that_most_name(self, targets, group, tmp_path):
+        assert (
+            load(source_of(tmp_path, test=[post(targets=targets), *NAMED]))["test0"].group == group
+        )
+
+    def test_why_posts_are_of_the_rest_is_logged(self, tmp_path, caplog):
+        others = [
+            post(targets=[NOBODY] * 3),
+            post(targets=[["Women"], ["Men"], NOBODY]),
+            *[post(targets=[["Men"]] * 3)] * 2,
+        ]
+        caplog.set_level("INFO")
+        load(source_of(tmp_path, test=[*NAMED, *others]))
+        assert caplog.messages[-1] == (
+            "hatexplain: of group rest are 4 posts in which annotators see no community, 1 in "
+            "which as many see several, and 2 in which most see another one"
+        )
+
+    def test_communities_are_groups_in_the_order_of_the_option(self, tmp_path):
+        source = source_of(tmp_path)
+        options = {"groups": ["Jewish", "African"], "verify": False}
+        examples, facts = load_with_facts("hatexplain", source, options)
+        assert (facts.attribute, facts.groups) == ("community", ("Jewish", "African", REST))
+        assert Counter(e.group for e in examples if e.split == "test") == {
+            "Jewish": 1,
+            "African": 1,
+            REST: 4,
+        }
+
+
+class TestParts:
+    def test_published_parts_are_dealt_to_splits(self, tmp_path):
+        source = source_of(tmp_path)
+        assert Counter((e.split, id.rstrip("0123456789")) for id, e in load(source).items()) == {
+            ("train", "train"): 6,
+            ("train", "val"): 6,
+            ("test", "test"): 6,
+        }
+        other = load(source, train=["train"], test=["val", "test"])
+        assert Counter((e.split, id.rstrip("0123456789")) for id, e in other.items()) == {
+            ("train", "train"): 6,
+            ("test", "val"): 6,
+            ("test", "test"): 6,
+        }
+
+    def test_texts_to_train_on(self, tmp_path):
+        source = source_of(tmp_path, train=[])
+        table = tmp_path / "texts.jsonl"
+        table.write_text('{"text": "a  few words", "label": "normal"}\n')
+        found = load(source, train_texts=str(table))
+        assert Counter(e.split for e in found.values()) == {"train": 1, "test": 6}
+        one = found["text-00001"]
+        assert (one.words, one.label, one.group, one.rationale) == (
+            ("a", "few", "words"),
+            1,
+            REST,
+            None,
+        )
+        both = load(source, train_texts=str(table), train=["val"])
+        assert Counter(e.split for e in both.values()) == {"train": 7, "test": 6}
+        table.write_text('{"text": "a", "label": "Normal"}\n')
+        with pytest.raises(InputError, match=r"texts.jsonl:1: label must be one of hatespeech, no"):
+            load(source, train_texts=str(table))
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"train": ["val", "test"]}, "part 'test' is in both splits; name it in `train` or"),
+            ({"groups": ["Woman"]}, "groups: no community 'Woman'; did you mean 'Women'"),
+            ({"groups": ["None"]}, "groups: no community 'None'; known: "),
+            ({"train": ["dev"]}, "'dev' is not one of"),
+        ],
+    )
+    def test_options_that_name_what_there_is_not(self, options, message, tmp_path):
+        with pytest.raises(InputError, match=message):
+            load(source_of(tmp_path), **options)
+
+
+class TestFiles:
+    def test_they_are_told_compared_and_counted(self, tmp_path):
+        with pytest.raises(InputError, match=r"dataset.json is missing; get https://raw.githubuse"):
+            load_dataset("hatexplain", DataSource(tmp_path / "none", download=False))
+        source = source_of(tmp_path)
+        digest = sha256_of(tmp_path / POSTS.path)
+        with pytest.raises(InputError, match=f"'dataset_sha256: {digest}'"):
+            load_dataset("hatexplain", source)
+        with pytest.raises(InputError, match=r"post_id_divisions.json is altered"):
+            load_dataset("hatexplain", source, {"dataset_sha256": digest})
+
+    def test_posts_that_a_part_lacks_are_counted(self, tmp_path):
+        source = source_of(tmp_path)
+        path = tmp_path / POSTS.path
+        rows = {id: row for id, row in json.loads(path.read_text()).items() if "train" not in id}
+        path.write_text(json.dumps(rows))
+        with pytest.raises(
+            InputError, match="lacks 6 of the 6 posts of part 'train'; get https://"
+        ):
+            load(source)
+
+    @pytest.mark.parametrize(
+        "bad",
+        [
+            {"post_tokens": ["secret", " "]},
+            {"post_tokens": "secret"},
+            {"post_tokens": None},
+            {"rationales": [[1]]},
+            {"rationales": [[1, 2]]},
+            {"rationales": [1]},
+            {"annotators": []},
+            {"annotators": [{"label": "secret", "target": []}]},
+            {"annotators": [{"label": "normal"}]},
+        ],
+    )
+    def test_malformed_posts_are_named_and_not_quoted(self, bad, tmp_path):
+        source = source_of(tmp_path, test=[*NAMED, {**post(), **bad}])
+        with pytest.raises(
+            InputError, match=r"dataset.json: post 'test6': must have post_t"
+        ) as why:
+            load(source)
+        assert "secret" not in str(why.value)
+
+    @pytest.mark.parametrize(("file", "match"), [(POSTS, "must hold posts"), (PARTS, "must name")])
+    def test_other_files_are_refused(self, file, match, tmp_path):
+        source = source_of(tmp_path)
+        (tmp_path / file.path).write_text("[1]")
+        with pytest.raises(InputError, match=f"{file.path.split('/')[1]}: {match}"):
+            load(source)
+
+
+class TestReal:
+    @pytest.fixture
+    def source(self):
+        need((REAL / POSTS.path).is_file(), f"HateXplain below {REAL} (or EXPARITY_DATA)")
+        return DataSource(REAL, download=False)
+
+    @pytest.fixture
+    def raw(self, source):
+        return [json.loads((REAL / file.path).read_text()) for file in (POSTS, PARTS)]
+
+    @pytest.mark.parametrize(
+        ("kind", "means"), [("union", (9.26, 8.90)), ("majority", (3.42, 3.17))]
+    )
+    def test_mean_words_of_rationales(self, kind, means, source):
+        found = load(source, rationales=kind, train=["val"]).values()
+        for split, mean in zip(("train", "test"), means, strict=True):
+            sizes = [
+                sum(e.rationale) for e in found if e.split == split and e.rationale is not None
+            ]
+            assert round(statistics.mean(sizes), 2) == mean
+
+    def test_all_by_a_naive_count(self, source, raw):
+        rows, ids = raw
+        assert {part: len(of_part) for part, of_part in ids.items()} == SIZES
+        assert DATASETS.get("hatexplain").facts.sizes == (15_383 + 1_922, 1_924)
+        found = load(source, train=["val"])
+        assert found.keys() == {*ids["val"], *ids["test"]}
+        groups = Counter()
+        for id, one in found.items():
+            row = rows[id]
+            votes = [annotator["label"] for annotator in row["annotators"]]
+            assert votes.count(LABELS[one.label]) >= 2
+            assert " ".join(row["post_tokens"]) == one.text
+            any_of = [0] * len(one.words)
+            for marks in row["rationales"]:
+                any_of = [max(pair) for pair in zip(any_of, marks, strict=True)]
+            assert one.rationale == (tuple(any_of) if row["rationales"] else None)
+            assert (one.rationale is None) == (LABELS[one.label] == "normal")
+            counts = {
+                name: sum(name in a["target"] for a in row["annotators"])
+                for a in row["annotators"]
+                for name in a["target"]
+                if name != "None"
+            }
+            first = [name for name, n in counts.items() if n == max(counts.values())]
+            named = first[0] if len(first) == 1 else None
+            assert one.group == (named if named in COMMUNITIES else REST)
+            groups[one.split, one.group] += 1
+        assert [groups["test", name] for name in (*COMMUNITIES, REST)] == [
+            267,
+            167,
+            166,
+            152,
+            121,
+            1051,
+        ]
+
+    def test_texts_to_train_on(self, source):
+        table = REAL / "hatexplain" / "train_texts.jsonl"
+        need(table.is_file(), f"texts of HateXplain below {REAL} (or EXPARITY_DATA)")
+        found = load(source, test=["val", "test"], train_texts=str(table))
+        train = [e for e in found.values() if e.split == "train"]
+        assert Counter(LABELS[e.label] for e in train) == {
+            "normal": 6251,
+            "hatespeech": 4748,
+            "offensive": 4384,
+        }
+        assert len(found) == sum(SIZES.values())

@@ -1,0 +1,142 @@
+"""Movie reviews: evidence becomes marks, means of the published parts, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from collections import Counter
+
+import pytest
+from support import REAL, need
+
+from exparity.artefacts.lineage import sha256_of
+from exparity.core.errors import InputError
+from exparity.data import DATASETS
+from exparity.data.files import DataSource
+from exparity.data.movie_reviews import FILES, SIZES
+
+REVIEW = "it starts well .\nthen it falls apart , and stays so .\n"
+
+
+def evidence(start=6, stop=8, text="falls apart", **changes):
+    return {"docid": "a.txt", "start_token": start, "end_token": stop, "text": text, **changes}
+
+
+def row(*evidences, **changes):
+    return {
+        "annotation_id": "a.txt",
+        "classification": "NEG",
+        "evidences": [[one] for one in evidences],
+        **changes,
+    }
+
+
+def source_of(folder, **parts):
+    (folder / "eraser_movies" / "docs").mkdir(parents=True, exist_ok=True)
+    (folder / "eraser_movies" / "docs" / "a.txt").write_text(REVIEW)
+    (folder / "eraser_movies" / "docs" / "b.txt").write_text("a fine film")
+    other = {"annotation_id": "b.txt", "classification": "POS"}
+    for part, file in FILES.items():
+        lines = map(json.dumps, parts.get(part, [row(evidence(), **other | {"evidences": []})]))
+        (folder / file.path).write_text("\n".join(lines))
+    return DataSource(folder, download=False)
+
+
+def load(source, **options):
+    return DATASETS.get("movie_reviews").function(source, **{"verify": False, **options})
+
+
+def marked(example):
+    return [word for word, mark in zip(example.words, example.rationale, strict=True) if mark]
+
+
+def test_a_review_becomes_an_example_of_no_group(tmp_path):
+    test = [row(evidence(), evidence(7, 10, "apart , and"), evidence(3, 3, ""))]
+    *_, one = load(source_of(tmp_path, test=test))
+    assert (one.example_id, one.label, one.group, one.split) == ("a", 0, "", "test")
+    assert one.words == tuple(REVIEW.split())
+    assert marked(one) == ["falls", "apart", ",", "and"]
+
+
+def test_reviews_without_evidence_have_no_rationale_and_are_counted(tmp_path, caplog):
+    found = load(source_of(tmp_path, test=[row()]))
+    assert [e.rationale for e in found] == [None] * 3
+    assert caplog.messages == [
+        "movie_reviews: 3 reviews have no evidence; kept without a rationale"
+    ]
+
+
+def test_the_validation_part_trains_unless_left_out(tmp_path):
+    source = source_of(tmp_path)
+    assert Counter(e.split for e in load(source)) == {"train": 2, "test": 1}
+    (tmp_path / FILES["val"].path).unlink()
+    assert Counter(e.split for e in load(source, dev=False)) == {"train": 1, "test": 1}
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (row(annotation_id=1), "must have an annotation_id that names a file of "),
+        (row(annotation_id="../a.txt"), "must have an annotation_id that names a file of "),
+        (row(classification="neg"), ".* a classification that is one of NEG, POS"),
+        (row(evidences=None), "evidences must be lists of docid, start_token, end_token and text"),
+        (row(evidences=[[{"docid": "a.txt"}]]), "evidences must be lists of docid, "),
+        (row(evidence(text=3)), "evidences must be lists of docid, "),
+        (row(evidence(5, 7)), r"its evidence at tokens 5 to 7 is not in docs/a.txt; get all of"),
+        (row(evidence(docid="b.txt")), r"its evidence at tokens 6 to 8 is not in docs/b.txt"),
+        (row(evidence(-3, -1, "stays so")), r"its evidence at tokens -3 to -1 is not in docs/a"),
+        (row(evidence(40, 42)), r"its evidence at tokens 40 to 42 is not in docs/a.txt"),
+    ],
+)
+def test_malformed_rows_name_file_and_line(bad, message, tmp_path):
+    with pytest.raises(InputError, match=rf"train.jsonl:2: {message}"):
+        load(source_of(tmp_path, train=[row(), bad]))
+
+
+def test_files_are_told_compared_and_counted(tmp_path):
+    with pytest.raises(InputError) as why:
+        load(DataSource(tmp_path / "none"), verify=True)  # it is not downloaded
+    assert "train.jsonl is missing; get movies/train.jsonl of https://www.eraser" in str(why.value)
+    assert "with its folder docs of 2,000 reviews" in str(why.value)
+    source = source_of(tmp_path)
+    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    with pytest.raises(InputError, match=f"'train_sha256: {digests['train_sha256']}'"):
+        load(source, verify=True)
+    with pytest.raises(InputError, match="has 1 reviews, and the published file 1600; get it ag"):
+        load(source, verify=True, **digests)
+    (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
+    with pytest.raises(InputError, match=r"b.txt: cannot be read as text \(FileNotFoundError\)"):
+        load(source)
+
+
+class TestReal:
+    @pytest.fixture
+    def source(self):
+        need((REAL / FILES["val"].path).is_file(), f"movie reviews below {REAL} (or EXPARITY_DATA)")
+        return DataSource(REAL, download=False)
+
+    def test_all_by_a_naive_count(self, source):
+        """Every mark from the raw spans, and the means that are published of the three parts."""
+        found = {e.example_id: e for e in load(source, verify=True)}
+        sizes = {}
+        for part, file in FILES.items():
+            sizes[part] = []
+            for line in (REAL / file.path).read_text().splitlines():
+                review = json.loads(line)
+                spans = [one for together in review["evidences"] for one in together]
+                places = {i for one in spans for i in range(one["start_token"], one["end_token"])}
+                example = found.pop(review["annotation_id"].removesuffix(".txt"))
+                text = (REAL / "eraser_movies" / "docs" / review["annotation_id"]).read_text()
+                assert example.text == " ".join(text.split())
+                assert example.label == {"NEG": 0, "POS": 1}[review["classification"]]
+                assert (example.rationale is None) == (not spans)
+                assert {i for i, mark in enumerate(example.rationale or ()) if mark} == places
+                sizes[part].append(len(places))
+        assert not found
+        assert {part: len(of_part) for part, of_part in sizes.items()} == SIZES
+        means = {part: round(statistics.mean(of_part), 1) for part, of_part in sizes.items()}
+        assert means == {"train": 66.8, "val": 49.8, "test": 240.8}
+
+    def test_the_sizes_that_plans_take(self, source):
+        sizes = Counter(e.split for e in load(source))
+        assert (sizes["train"], sizes["test"]) == DATASETS.get("movie_reviews").facts.sizes

@@ -49,11 +49,17 @@ class ExperimentView(Protocol):
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
 
+    def applying(self, kind: str, dataset: str) -> list[str]:
+        """Return the methods or metrics that a dataset is explained with or scored by."""
+
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on, as canonical JSON."""
 
     def scoring(self, ids: Mapping[str, Any]) -> Mapping[str, Any]:
         """Return what scores by a metric depend on, whatever method made the explanations."""
+
+    def most_explained(self, ids: Mapping[str, Any]) -> int | None:
+        """Return the largest sample of test texts that a method explains; None if one takes all."""
 
     def model_spec(self, model: str) -> Any:
         """Return where a model comes from; see :class:`exparity.models.spec.ModelSpec`."""
@@ -108,6 +114,7 @@ class AnalysisFacts:
         ids: further ids that its rows carry, such as ``method`` and ``metric``.
         display: its name for people.
         needs_rationales: leave out datasets that do not mark the words that carry the label.
+        compares_groups: leave out datasets without groups.
         only_for: ``needs`` of the metric, of those in the ids of an artefact of it, that each of
             some artefacts is read for; with other metrics there is none to read.
         metric_needs: read only the scores of metrics with such ``needs``; all if empty.
@@ -137,6 +144,7 @@ class AnalysisFacts:
     ids: tuple[str, ...] = ()
     display: str = ""
     needs_rationales: bool = False
+    compares_groups: bool = True
     only_for: Mapping[str, str] = field(default_factory=dict)
     metric_needs: str = ""
     runs_model: bool = False
@@ -147,6 +155,12 @@ class AnalysisFacts:
     caution: Callable[..., str | None] | None = None
     section: Callable[..., Findings | None] | None = None
     template: str = "section.html.j2"
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """What it cannot do without in a dataset; see :mod:`exparity.config.applies`."""
+        asked = {"rationale": self.needs_rationales, "groups": self.compares_groups}
+        return tuple(need for need, wanted in asked.items() if wanted)
 
     @property
     def always(self) -> bool:

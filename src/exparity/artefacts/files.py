@@ -25,7 +25,7 @@ import pyarrow as pa
 
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import current_lineage
-from exparity.artefacts.schemas import check_schema, columns_of, schema_of
+from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
 from exparity.core.calls import checked
 from exparity.core.errors import InputError
@@ -182,7 +182,12 @@ def table_of(
                 raise InputError(f"{path}: column '{field.name}' has empty cells")
     except (pa.ArrowInvalid, TypeError, KeyError, OverflowError) as error:
         raise InputError(f"{path}: rows do not fit the artefact '{artefact}': {error}") from error
-    return table
+    empty = [f.name for f in schema if may_be_left_out(f) and _is_empty(table.column(f.name))]
+    return table.drop_columns(empty) if empty else table
+
+
+def _is_empty(column: pa.ChunkedArray) -> bool:
+    return bool(column.null_count == len(column))
 
 
 def join_tables(artefact: str, tables: Sequence[pa.Table]) -> pa.Table:
@@ -252,7 +257,8 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
     table, metadata = read_parquet(path)
     check_schema(path, artefact, table.schema)
-    return table.select(schema_of(artefact).names), metadata
+    names = [name for name in schema_of(artefact).names if name in table.schema.names]
+    return table.select(names), metadata
 
 
 def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
@@ -261,8 +267,13 @@ def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:
     for position, field in enumerate(schema):
         if pa.types.is_dictionary(field.type):
             schema = schema.set(position, pa.field(field.name, pa.string()))
-    tables = [read_artefact(path, artefact)[0].cast(schema) for path in paths]
-    return pa.concat_tables(tables) if tables else schema.empty_table()
+    tables = []
+    for path in paths:
+        table = read_artefact(path, artefact)[0]
+        tables.append(table.cast(pa.schema([schema.field(name) for name in table.schema.names])))
+    if not tables:
+        return schema.empty_table()
+    return pa.concat_tables(tables, promote_options="default")
 
 
 @checked

@@ -28,6 +28,11 @@ KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", p
 """The columns of an artefact with one row an example."""
 IDS = ("dataset", "model", "seed", "method", "metric")
 """What tells cells apart, in the order of paths and columns."""
+CUT_TEXTS = "cut_texts"
+"""Flag of scores of texts that the model read in part; among the notes, their number."""
+
+
+_LEFT_OUT = {"left_out": "where empty"}
 
 
 @cache
@@ -36,7 +41,12 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
     tables: dict[str, tuple[list[pa.Field], tuple[str, ...]]] = {}
     for name, table in tomllib.loads(resource("artefacts.toml").read_text("utf-8")).items():
         columns = [
-            pa.field(column, type_named(kind.removesuffix("?")), nullable=kind.endswith("?"))
+            pa.field(
+                column,
+                type_named(kind.rstrip("?")),
+                nullable=kind.endswith("?"),
+                metadata=_LEFT_OUT if kind.endswith("??") else None,
+            )
             for column, kind in table["columns"].items()
         ]
         start = tables[table["starts_as"]][0] if "starts_as" in table else []
@@ -130,6 +140,11 @@ def _same(actual: pa.DataType, expected: pa.DataType) -> bool:
     return bool(actual.equals(expected)) or str(actual) == str(expected)
 
 
+def may_be_left_out(field: pa.Field) -> bool:
+    """Return whether an artefact has a column only where a row has a value in it."""
+    return bool(field.metadata)
+
+
 def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:
     """Compare a file's schema with the artefact's.
 
@@ -138,6 +153,8 @@ def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:
     """
     for field in schema_of(artefact):
         if field.name not in schema.names:
+            if may_be_left_out(field):
+                continue
             raise InputError(
                 f"{path}: not a '{artefact}' artefact: column '{field.name}' "
                 f"({_type_text(field.type)}) is missing"

@@ -48,10 +48,7 @@ class Analyses:
         }
         for name in self.settings:
             if not self.targets(name):
-                raise InputError(
-                    f"analyses.{name}: no dataset marks the words that carry the label; leave it "
-                    "out"
-                )
+                raise InputError(f"analyses.{name}: no dataset {self._wanted(name)}; leave it out")
 
     @cached_property
     def used(self) -> list[Entry[AnalysisFacts]]:
@@ -80,9 +77,34 @@ class Analyses:
         return [
             target
             for target in targets
-            if not (target and facts.needs_rationales and not self._is_marked(target[0]))
-            and self._settled(name, dict(zip(names, target, strict=True))) is not None
+            if self._settled(name, dict(zip(names, target, strict=True))) is not None
+            and self._applies(facts, dict(zip(names, target, strict=True)))
         ]
+
+    def _applies(self, facts: AnalysisFacts, ids: Ids) -> bool:
+        """Return whether a dataset has what an analysis needs, and metrics that it reads."""
+        if "dataset" not in ids:
+            return True
+        dataset, experiment = str(ids["dataset"]), self._experiment
+        if any(need in experiment.lacks[dataset] for need in facts.needs):
+            return False
+        metrics = experiment.applying("metrics", dataset)
+        if facts.metric_needs:
+            metrics = [m for m in metrics if m in experiment.metrics_that_need(facts.metric_needs)]
+        reads = facts.metric_needs or self._reads_explanations(facts)
+        return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
+
+    def _wanted(self, name: str) -> str:
+        """Return what an analysis wanted of a dataset, of which no dataset has all."""
+        facts, experiment = ANALYSES.get(name).facts, self._experiment
+        wanted = {"rationale": "marks the words that carry the label", "groups": "has groups"}
+        lacking = [
+            words
+            for need, words in wanted.items()
+            if need in facts.needs
+            and all(need in experiment.lacks[dataset] for dataset, _ in experiment.pairs)
+        ]
+        return " or ".join(lacking) or "has what it needs"
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the ids of every artefact of an analysis that is made."""
@@ -160,10 +182,6 @@ class Analyses:
     def _reads_explanations(self, facts: AnalysisFacts) -> bool:
         """Return whether an analysis reads what there is one of for each method or metric."""
         return any({"method", "metric"} & set(layout.levels(name)) for name in facts.reads)
-
-    def _is_marked(self, dataset: str) -> bool:
-        instance = self._experiment.datasets[dataset]
-        return bool(instance.entry.facts.marks_words(instance.params))
 
 
 def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[str]) -> list[Sequence[str]]:

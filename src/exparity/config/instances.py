@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from exparity.data import DATASETS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, SHARED_SOURCES, metric_options
 
-_RESERVED = ("use", "max_examples", "shards")
+_RESERVED = ("use", "max_examples", "shards", "datasets")
 
 
 def canonical(values: Mapping[str, Any]) -> str:
@@ -39,6 +39,7 @@ class Instance:
         options: all options it knows.
         shared: source files that all implementations of its kind run through.
         shards: jobs that share one cell's work; what comes out does not depend on it.
+        datasets: those that it is used on; all if None.
     """
 
     id: str
@@ -48,6 +49,7 @@ class Instance:
     options: Mapping[str, Option]
     shared: tuple[Path, ...] = ()
     shards: int = 1
+    datasets: Sequence[str] | None = None
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
         """Return what a job of this instance depends on, with overrides applied.
@@ -62,6 +64,28 @@ class Instance:
             "max_examples": changes.get("max_examples", self.max_examples),
             "digest": source_digest(self.entry.source, *self.shared),
         }
+
+    def paths_in(self, cell: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, str]:
+        """Return its options that name files, as a cell has them.
+
+        Args:
+            cell: the ids that ``{dataset}`` and the like stand for.
+            changes: overrides of its options.
+
+        Raises:
+            InputError: a name in braces is no id of the cell.
+        """
+        named = {}
+        for option in getattr(self.entry.facts, "path_options", ()):
+            pattern = changes.get(option, self.params.get(option, ""))
+            try:
+                named[option] = str(pattern).format(**cell)
+            except (LookupError, ValueError, AttributeError):
+                raise InputError(
+                    f"{self.id}.{option}: {pattern}: of names in braces a file may have "
+                    f"{', '.join(f'{{{name}}}' for name in cell)}"
+                ) from None
+        return named
 
     def call(self, where: str) -> dict[str, Any]:
         """Return what a job that calls it depends on: options and code."""
@@ -97,12 +121,13 @@ def instances_of(
     for id, raw in config[block].items():
         settings = dict(raw or {})
         where = f"{block}.{id}"
-        for key in ("max_examples", "shards"):
+        for key in ("max_examples", "shards", "datasets"):
             if block == "datasets" and key in settings:
                 raise InputError(f"{where}.{key}: set it on a method or metric instead")
         entry = registry.get(settings.pop("use", id), where)
         size = settings.pop("max_examples", None)
         shards = settings.pop("shards", 1)
+        datasets = settings.pop("datasets", None)
         options = metric_options(entry) if block == "metrics" else entry.options
         try:
             complete(options, settings, where)
@@ -115,7 +140,7 @@ def instances_of(
                 f"'use: {id}'"
             ) from None
         shared = SHARED_SOURCES if block == "metrics" else ()
-        instances[id] = Instance(id, entry, settings, size, options, shared, shards)
+        instances[id] = Instance(id, entry, settings, size, options, shared, shards, datasets)
     return instances
 
 

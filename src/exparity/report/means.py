@@ -1,0 +1,195 @@
+"""Mean scores of methods by every metric: what is said of data with and without groups."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from exparity.artefacts.examples import Examples
+from exparity.artefacts.exports import Export
+from exparity.artefacts.files import facts_of
+from exparity.artefacts.schemas import CUT_TEXTS, KEY
+from exparity.core.markup import number_text
+from exparity.interface import Direction, FloatArray, IntArray
+from exparity.report.tables import CellKey
+from exparity.stats.means import mean_score
+
+NEEDED = (*(field.name for field in KEY), "score")
+"""Columns of a scores artefact that means are taken from."""
+_NO_BOUNDS = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class MeanLine:
+    """The mean of a method's scores by one metric; see :class:`~exparity.stats.means.MeanScore`.
+
+    Attributes:
+        n_undefined: scores of all trainings that are undefined.
+        n_cut: most texts of a training that its model read in part.
+    """
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    n_seeds: int
+    n_examples: int
+    n_undefined: int
+    n_cut: int
+    mean: float
+    ci_low: float
+    ci_high: float
+
+    @property
+    def text(self) -> str:
+        """The mean in words."""
+        return "undefined" if self.mean != self.mean else number_text(self.mean, signed=False)
+
+    @property
+    def interval(self) -> str:
+        """Its interval in words; empty without one."""
+        if self.ci_low != self.ci_low:
+            return ""
+        ends = (number_text(end, signed=False) for end in (self.ci_low, self.ci_high))
+        return " to ".join(ends)
+
+
+@dataclass(frozen=True)
+class MeanTable:
+    """The means of one dataset.
+
+    Attributes:
+        dataset: the dataset's instance.
+        models: rows, outer.
+        methods: rows, inner.
+        metrics: columns.
+        lines: by model, method and metric.
+        best: of those, the best of each model's methods by a metric.
+        directions: which values are better, by metric, as far as that is known.
+    """
+
+    dataset: str
+    models: Sequence[str]
+    methods: Sequence[str]
+    metrics: Sequence[str]
+    lines: Mapping[CellKey, MeanLine]
+    best: frozenset[CellKey]
+    directions: Mapping[str, Direction]
+
+    @property
+    def n_cut(self) -> int:
+        """Most texts of any line that its model read in part."""
+        return max((line.n_cut for line in self.lines.values()), default=0)
+
+    def rows(self) -> Iterator[tuple[str, str, list[MeanLine | None]]]:
+        """Yield model, method and lines in the order of the metrics, None where one is missing."""
+        for model in self.models:
+            for method in self.methods:
+                lines = [self.lines.get((model, method, metric)) for metric in self.metrics]
+                if any(lines):
+                    yield model, method, lines
+
+
+class ModelScores:
+    """The scores of one model on one dataset, by method, metric and seed."""
+
+    def __init__(self) -> None:
+        self._examples = Examples()
+        self._scores: dict[tuple[str, str], list[tuple[IntArray, FloatArray]]] = defaultdict(list)
+        self._bounds: dict[tuple[str, str], tuple[float, float]] = {}
+        self._cut: dict[tuple[str, str], int] = defaultdict(int)
+
+    def add(self, method: str, metric: str, path: Path, table: pa.Table) -> None:
+        """Add what one training's explanations by a method score.
+
+        Args:
+            method: the method.
+            metric: the metric.
+            path: the scores artefact.
+            table: its columns :data:`NEEDED`, with its metadata.
+
+        Raises:
+            InputError: an example is in another group or set than in a file before.
+        """
+        places = self._examples.places(path, table)
+        self._scores[method, metric].append((places, table["score"].to_numpy()))
+        facts = facts_of(table.schema.metadata)
+        self._bounds[method, metric] = tuple(facts.get("bounds", _NO_BOUNDS))
+        cut = facts.get("notes", {}).get(CUT_TEXTS, 0)
+        self._cut[method, metric] = max(self._cut[method, metric], cut)
+
+    def lines(self, dataset: str, model: str, confidence: float) -> Iterator[MeanLine]:
+        """Yield the mean of each method and metric, in the order in which they were added."""
+        for (method, metric), of_seeds in self._scores.items():
+            scores = np.full((len(of_seeds), len(self._examples)), np.nan)
+            for row, (places, values) in zip(scores, of_seeds, strict=True):
+                row[places] = values
+            undefined = sum(int(np.isnan(values).sum()) for _, values in of_seeds)
+            mean = mean_score(
+                scores,
+                self._examples.sets,
+                confidence=confidence,
+                bounds=self._bounds[method, metric],
+            )
+            yield MeanLine(
+                dataset,
+                model,
+                method,
+                metric,
+                n_undefined=undefined,
+                n_cut=self._cut[method, metric],
+                **vars(mean),
+            )
+
+
+def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> list[MeanTable]:
+    """Return a table for each dataset, everything in the order of the lines.
+
+    Args:
+        lines: the means.
+        directions: which values are better, by metric, as far as that is known.
+    """
+    by_dataset: dict[str, list[MeanLine]] = defaultdict(list)
+    for line in lines:
+        by_dataset[line.dataset].append(line)
+    return [
+        MeanTable(
+            dataset=dataset,
+            models=list(dict.fromkeys(line.model for line in of)),
+            methods=list(dict.fromkeys(line.method for line in of)),
+            metrics=list(dict.fromkeys(line.metric for line in of)),
+            lines={_key(line): line for line in of},
+            best=_best(of, directions),
+            directions=directions,
+        )
+        for dataset, of in by_dataset.items()
+    ]
+
+
+def mean_exports(lines: Sequence[MeanLine]) -> list[Export]:
+    """Return the means as a table to download; none without any."""
+    return [Export.of("means", "Means of the scores", MeanLine, lines)] if lines else []
+
+
+def _key(line: MeanLine) -> CellKey:
+    return line.model, line.method, line.metric
+
+
+def _best(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> frozenset[CellKey]:
+    """Return the lines with the best mean of a model by a metric, of several methods."""
+    columns: dict[tuple[str, str], list[MeanLine]] = defaultdict(list)
+    for line in lines:
+        if line.mean == line.mean and line.metric in directions:
+            columns[line.model, line.metric].append(line)
+    best: set[CellKey] = set()
+    for (_, metric), of in columns.items():
+        choose = max if directions[metric] == "higher" else min
+        top = choose(line.mean for line in of)
+        best |= {_key(line) for line in of if line.mean == top and len(of) > 1}
+    return frozenset(best)

@@ -1,0 +1,86 @@
+"""How high a metric's scores are: their mean over trainings and texts, with an interval."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from exparity.interface import FloatArray
+from exparity.stats.crossed import mean_gap, t_tests
+from exparity.stats.samples import plain_ids, set_index
+
+NAN = math.nan
+
+
+@dataclass(frozen=True)
+class MeanScore:
+    """The mean of a metric's scores.
+
+    Attributes:
+        n_seeds: trainings.
+        n_examples: examples with a score in some training.
+        mean: mean of the scores; NaN if there is none.
+        ci_low, ci_high: ends of its interval: over other trainings and other texts, of a single
+            training over other texts alone. NaN for fewer than two texts or matched sets.
+    """
+
+    n_seeds: int
+    n_examples: int
+    mean: float = NAN
+    ci_low: float = NAN
+    ci_high: float = NAN
+
+
+def mean_score(
+    scores: FloatArray,
+    pairs: Sequence[str | None] | None = None,
+    *,
+    confidence: float = 0.95,
+    bounds: tuple[float, float] = (-math.inf, math.inf),
+) -> MeanScore:
+    """Estimate the mean of a metric's scores.
+
+    The interval is that of :func:`~exparity.stats.crossed.mean_gap` over trainings and texts, whose
+    matched sets are drawn whole: what varies is each set's mean. Of one training it is Student's.
+
+    Args:
+        scores: (s, n) one row for each training, NaN where undefined or not there.
+        pairs: (n,) matched set of each example, None for one without.
+        confidence: coverage of the interval.
+        bounds: smallest and largest possible score, at which the interval ends.
+    """
+    defined = ~np.isnan(scores)
+    sizes = len(scores), int(defined.any(axis=0).sum())
+    if not defined.any():
+        return MeanScore(*sizes)
+    mean = float(scores[defined].mean())
+    units = _set_means(scores, pairs)
+    units = units[~np.isnan(units).all(axis=1)][:, ~np.isnan(units).all(axis=0)]
+    n_seeds, n = units.shape
+    if n < 2:
+        return MeanScore(*sizes, mean)
+    if n_seeds == 1:
+        error, dof = float(units.std(ddof=1)) / math.sqrt(n), float(n - 1)
+    else:
+        of_all = mean_gap(units)
+        error, dof = math.sqrt(of_all.variance), float(of_all.dof)
+    ends = t_tests(mean, error, dof, bound=0, confidence=confidence) if error else {}
+    low, high = ends.get("ci_low", mean), ends.get("ci_high", mean)
+    return MeanScore(*sizes, mean, max(low, bounds[0]), min(high, bounds[1]))
+
+
+def _set_means(scores: FloatArray, pairs: Sequence[str | None] | None) -> FloatArray:
+    """Return (s, m) the mean of each matched set's defined scores, an example's own without one."""
+    sets = set_index(plain_ids(pairs), np.ones(scores.shape[1], dtype=bool))
+    if sets is None:
+        return scores
+    totals, counts = (
+        np.array([np.bincount(sets, weights=row) for row in of])
+        for of in (np.nan_to_num(scores), ~np.isnan(scores))
+    )
+    with np.errstate(invalid="ignore"):
+        means: FloatArray = totals / counts
+    return means

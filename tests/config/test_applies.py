@@ -1,0 +1,313 @@
+"""What does not apply to a dataset leaves it out; what applies to none is an error."""
+
+from __future__ import annotations
+
+import copy
+import csv
+import itertools
+
+import pytest
+import yaml
+from support import TINY
+
+from exparity.artefacts import layout
+from exparity.config.applies import omissions
+from exparity.config.checks import cautions
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
+from exparity.tools.detectable import planned_samples
+
+pytestmark = pytest.mark.contract
+
+
+@pytest.fixture
+def schema(repository):
+    return read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+
+
+@pytest.fixture
+def experiment(schema):
+    def make(datasets, metrics, **changes):
+        config = {**copy.deepcopy(TINY), "datasets": datasets, "metrics": metrics, **changes}
+        return Experiment.from_mapping(config, schema)
+
+    return make
+
+
+@pytest.fixture
+def table(tmp_path):
+    path = tmp_path / "mine.csv"
+    with path.open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["text", "label", "group", "why"])
+        rows.writerows([["a b", i % 2, "xy"[i % 2], ""] for i in range(20)])
+    return str(path)
+
+
+BOTH = {"pairs_all": {}, "people": {"use": "compas"}}
+WITH_BIOS = {"pairs_all": {"n_pairs": 40}, "bios": {"paired": False}}
+MASS = {"mine": {"use": "mass_accuracy"}, "gini": {}}
+
+
+def scored(experiment, *ids, artefact="scores"):
+    """Ids of the cells of a grid, by default dataset and metric."""
+    cells = experiment.cells(artefact)
+    return list(
+        dict.fromkeys(tuple(cell[id] for id in ids or ("dataset", "metric")) for cell in cells)
+    )
+
+
+FERRET = "config/ferret.yaml"  # of data without groups
+
+
+class TestWhatADatasetLacks:
+    def test_metrics_that_need_it_leave_the_dataset_out_with_a_line(self, experiment):
+        metrics = {**MASS, "rationale_iou": {}}
+        made = experiment(BOTH, metrics, analyses={"correctness": {}})
+        marked = [("pairs_all", metric) for metric in metrics]
+        assert scored(made) == [*marked, ("people", "gini")]
+        assert scored(made, artefact="tests") == scored(made)
+        assert list(omissions(made)) == [
+            "metrics.mine, metrics.rationale_iou: not used on dataset 'people': it marks no words "
+            "that carry the label"
+        ]
+        assert set(omissions(made)) <= set(cautions(made))
+        random = made.grid["analyses"]["negative_control"]
+        assert [(dataset, metric) for dataset, _, metric in random] == scored(made)
+        assert made.grid["analyses"]["correctness"] == [("pairs_all", "bert_tiny")]
+        ids = {"dataset": "people", "model": "bert_tiny", "seed": 0}
+        for name in ("adjusted_gaps", "control"):
+            read = made.analyses.inputs(name, ids)["scores"]
+            assert {path.rpartition("/")[2] for path in read} == {"gini.parquet"}
+
+    def test_counterfactuals(self, experiment):
+        metrics, swap = (
+            {"term_attribution": {}, "gini": {}},
+            {"counterfactuals": {"bios": "gender_words"}},
+        )
+        made = experiment({"bios": {}, "pairs_all": {}}, metrics, **swap)
+        assert scored(made) == [
+            ("bios", "term_attribution"), ("bios", "gini"), ("pairs_all", "gini"),
+        ]  # fmt: skip
+        assert list(omissions(made)) == [
+            "metrics.term_attribution: not used on dataset 'pairs_all': it has no generator of "
+            "counterfactuals"
+        ]
+        assert made.grid["analyses"]["reliance"] == [("bios", "bert_tiny")]
+
+    def test_a_dataset_without_any_metric_is_not_explained(self, experiment):
+        made = experiment(BOTH, {"rationale_iou": {}})
+        assert scored(made, "dataset", artefact="explanations") == [("pairs_all",)]
+        assert scored(made, "dataset", artefact="predictions") == [("pairs_all",), ("people",)]
+        assert made.grid["analyses"]["negative_control"] == [
+            ("pairs_all", "bert_tiny", "rationale_iou")
+        ]
+        for name in ("control", "adjusted_gaps", "across_trainings", "random_tests"):
+            assert made.grid["analyses"][name] == [("pairs_all", "bert_tiny")]
+        assert len(made.grid["analyses"]["bias"]) == 2
+        assert list(omissions(made))[-1] == (
+            "datasets.people: no metric applies to it, so that it is not explained"
+        )
+
+    def test_where_no_dataset_has_it_the_first_is_named(self, experiment):
+        with pytest.raises(InputError) as error:
+            experiment({"people": {"use": "compas"}}, {**MASS, "rationale_iou": {}})
+        assert str(error.value) == (
+            "metrics.mine: compares explanations with rationales, and dataset 'people' has none; "
+            "run it in a config without mine, rationale_iou"
+        )
+        with pytest.raises(InputError) as error:
+            experiment({"pairs_all": {}, "bios": {}}, {"term_attribution": {}, "gini": {}})
+        assert str(error.value) == (
+            "metrics.term_attribution: measures attribution on words that counterfactuals change, "
+            "and dataset 'pairs_all' has no generator; name one, counterfactuals.pairs_all, or run "
+            "it in a config without term_attribution"
+        )
+
+    def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository, schema):
+        for path in sorted({*(repository / "config").glob("*.yaml")} - {repository / FERRET}):
+            made = Experiment.from_mapping(yaml.safe_load(path.read_text()), schema)
+            assert "left_out" not in made.grid, path.name
+            cells = itertools.product(made.pairs, made.seeds, made.methods, made.metrics)
+            expected = [(*pair, seed, method, metric) for pair, seed, method, metric in cells]
+            for artefact in ("scores", "tests"):
+                assert [tuple(cell.values()) for cell in made.cells(artefact)] == expected
+            assert not list(omissions(made))
+
+
+class TestDatasetsOfMethodsAndMetrics:
+    def test_they_are_used_on_these_alone(self, experiment, schema):
+        made = experiment(
+            WITH_BIOS,
+            {"gini": {}, "mass_accuracy": {"datasets": ["bios"]}},
+            methods={"gradient": {"datasets": ["pairs_all"]}, "uniform_random": None},
+        )
+        assert scored(made, "dataset", "method", "metric") == [
+            ("pairs_all", "gradient", "gini"),
+            ("pairs_all", "uniform_random", "gini"),
+            ("bios", "uniform_random", "gini"),
+            ("bios", "uniform_random", "mass_accuracy"),
+        ]
+        assert not list(omissions(made))  # its author knows
+        again = Experiment.from_mapping(made.resolved(), schema)
+        assert [*again.cells("scores")] == [*made.cells("scores")]
+
+    def test_no_other_job_depends_on_it(self, experiment):
+        metrics = {"gini": {}, "mass_accuracy": {}}
+        before = experiment(WITH_BIOS, metrics)
+        after = experiment(WITH_BIOS, {**metrics, "mass_accuracy": {"datasets": ["bios"]}})
+        kept = [*after.cells("scores")]
+        gone = [cell for cell in before.cells("scores") if cell not in kept]
+        assert {(cell["dataset"], cell["metric"]) for cell in gone} == {
+            ("pairs_all", "mass_accuracy")
+        }
+        for cell in kept:
+            for stage in ("evaluate", "test"):
+                assert after.options(stage, cell) == before.options(stage, cell)
+                assert after.reads(stage, cell) == before.reads(stage, cell)
+        for name in ("control", "adjusted_gaps", "across_trainings", "bias", "random_tests"):
+            for ids in after.analyses.cells(name):
+                assert after.analyses.options(name, ids) == before.analyses.options(name, ids)
+                if ids["dataset"] == "bios":
+                    assert after.analyses.inputs(name, ids) == before.analyses.inputs(name, ids)
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            (
+                {"metrics": {"gini": {"datasets": ["bois"]}}},
+                r"metrics\.gini\.datasets: no 'bois' here; did you mean 'bios'",
+            ),
+            (
+                {"methods": {"gradient": {"datasets": ["bois"]}}},
+                r"methods\.gradient\.datasets: no 'bois' here; did you mean 'bios'",
+            ),
+            ({"metrics": {"gini": {"datasets": []}}}, "metrics.gini.datasets"),
+            (
+                {"datasets": {"bios": {"datasets": ["bios"]}}},
+                "set it on a method or metric instead",
+            ),
+            (
+                {"overrides": [{"match": {"seed": 0}, "metric": {"datasets": ["bios"]}}]},
+                r"overrides\[0\]\.metric\.datasets",
+            ),
+            (
+                {
+                    "methods": {"gradient": {"datasets": ["bios"]}},
+                    "metrics": {"gini": {"datasets": ["pairs_all"]}},
+                },
+                r"methods\.gradient: on its datasets \(bios\) no metric is used and no model",
+            ),
+            (
+                {"metrics": {"mass_accuracy": {"datasets": ["people"]}, "gini": {}}},
+                r"metrics\.mass_accuracy: compares explanations .* and dataset 'people' has none",
+            ),
+        ],
+    )
+    def test_what_cannot_be(self, experiment, changes, message):
+        settings = {
+            "datasets": {**WITH_BIOS, "people": {"use": "compas"}},
+            "metrics": {"gini": {}},
+            **changes,
+        }
+        with pytest.raises(InputError, match=message):
+            experiment(settings.pop("datasets"), settings.pop("metrics"), **settings)
+
+
+class TestDataWithoutGroups:
+    @pytest.fixture
+    def own(self, tmp_path):
+        path = tmp_path / "own.csv"
+        rows = [f"a{i} b,{i % 2},0 1" for i in range(20)]
+        path.write_text("\n".join(["text,label,why", *rows]) + "\n")
+        return {"use": "table", "path": str(path), "rationale": "why"}
+
+    @pytest.mark.parametrize("said", [{"groups": []}, {"group": None}])
+    def test_are_scored_and_not_compared(self, experiment, own, said):
+        made = experiment(
+            {"pairs_all": {}, "own": {**own, **said}}, {"gini": {}, "mass_accuracy": {}}
+        )
+        metrics = [(d, m) for d in ("pairs_all", "own") for m in ("gini", "mass_accuracy")]
+        assert scored(made) == metrics
+        assert scored(made, "dataset", artefact="tests") == [("pairs_all",)]
+        analyses = made.grid["analyses"]
+        of_own = {name for name, targets in analyses.items() if ("own", "bert_tiny") in targets}
+        assert of_own == {"bias"}
+        assert all(target[0] == "pairs_all" for target in analyses["negative_control"])
+        cell = {"dataset": "own", "model": "bert_tiny", "seed": 0, "method": "gradient"}
+        assert made.random_scores({**cell, "metric": "gini"}) == []
+        assert list(omissions(made)) == [
+            "datasets.own: it has no groups, so that nothing of it is compared"
+        ]
+        report = {
+            (artefact, ids.get("dataset")) for artefact, ids in layout.report_inputs(made.grid)
+        }
+        assert {artefact for artefact, dataset in report if dataset == "own"} == {
+            "data", "predictions", "explanations", "scores", "bias",
+        }  # fmt: skip
+
+    def test_correctness_is_measured(self, experiment, own):
+        made = experiment(
+            {"own": {**own, "groups": []}}, {"mass_accuracy": {}}, analyses={"correctness": {}}
+        )
+        assert made.grid["analyses"]["correctness"] == [("own", "bert_tiny")]
+        assert planned_samples(made, None) == []
+
+    @pytest.mark.parametrize(
+        ("changes", "message"),
+        [
+            (
+                {"analyses": {"attribution_difference": {}}},
+                "analyses.attribution_difference: no dataset has groups; leave it out",
+            ),
+            (
+                {"counterfactuals": {"own": "gender_words"}},
+                "counterfactuals.own: dataset 'own' has no groups to change; remove it",
+            ),
+            (
+                {"models": {"fair": {**TINY["models"]["bert_tiny"], "debias": "us"}}},
+                "treats groups, and dataset 'own' has none; leave the dataset out of models.fair",
+            ),
+        ],
+    )
+    def test_what_needs_groups_is_refused(self, experiment, own, changes, message):
+        with pytest.raises(InputError) as error:
+            experiment({"own": {**own, "groups": []}}, {"gini": {}}, **changes)
+        assert message in str(error.value)
+
+    def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, experiment, own):
+        assert "left_out" not in experiment({"own": own}, {"gini": {}}).grid
+
+
+def test_a_table_may_bring_them(experiment, table):
+    found = experiment({"own": {"use": "table", "path": table, "rationale": "why"}}, MASS)
+    assert list(found.metrics) == ["mine", "gini"]
+    with pytest.raises(
+        InputError,
+        match=r"dataset 'own' has none; name their column with "
+        r"datasets\.own\.rationale, or run",
+    ):
+        experiment({"own": {"use": "table", "path": table}}, MASS)
+
+
+def test_other_metrics_need_none(experiment):
+    assert experiment({"people": {"use": "compas"}}, {"gini": {}}).metrics.keys() == {"gini"}
+
+
+def test_they_run_without_the_model(experiment):
+    found = experiment({"pairs_all": {}}, {**MASS, "sufficiency": {}})
+    assert [found.runs_model(metric) for metric in found.metrics] == [False, False, True]
+
+
+def test_a_column_without_any_is_an_error_of_the_first_job(table, tmp_path):
+    from exparity.stages.prepare import prepare
+
+    with pytest.raises(InputError, match="column 'why' is empty in every row; leave `rationale`"):
+        prepare(
+            tmp_path / "d.parquet",
+            use="table",
+            params={"path": table, "rationale": "why"},
+            data_dir=tmp_path,
+            dataset_id="own",
+        )

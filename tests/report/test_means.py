@@ -1,0 +1,83 @@
+"""Means of the scores: on the page, in the downloads and on the terminal."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from report.synthetic import config, make_study, options_of
+
+from exparity import InputError, read_results
+from exparity.interface import ARROWS
+from exparity.metrics import METRICS
+from exparity.report.gather import gather
+from exparity.report.means import NEEDED, ModelScores, mean_tables
+from exparity.report.scores import read_scores
+
+SETTINGS = config(datasets=2, models=1, seeds=2, methods=2, metrics=3)
+KEY = ["dataset", "model", "method", "metric"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("means") / "results"
+    make_study(folder, SETTINGS, pairs=8)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def lines(results):
+    return read_scores(gather(results, options_of(SETTINGS))).means
+
+
+def test_they_are_those_of_the_files(results, lines):
+    scores = read_results(results, "scores")
+    means = scores.groupby(KEY, observed=True)["score"].mean()
+    assert len(lines) == len(means) == 12
+    for line in lines:
+        assert line.mean == pytest.approx(means[tuple(getattr(line, id) for id in KEY)])
+        assert (line.n_seeds, line.n_examples, line.n_undefined) == (2, 16, 0)
+        assert line.ci_low < line.mean < line.ci_high
+
+
+def test_the_best_is_by_direction(lines):
+    directions = {metric: METRICS.get(metric).facts.direction for metric in SETTINGS["metrics"]}
+    assert set(directions.values()) == set(ARROWS)
+    for table in mean_tables(lines, directions):
+        for metric, direction in directions.items():
+            of = {method: table.lines["model_0", method, metric].mean for method in table.methods}
+            best = (max if direction == "higher" else min)(of, key=of.__getitem__)
+            assert {key[1] for key in table.best if key[2] == metric} == {best}
+        assert [row[:2] for row in table.rows()] == [("model_0", m) for m in SETTINGS["methods"]]
+
+
+def scores_of(ids, values, groups=None, **facts):
+    table = pa.table({"example_id": ids, "group": groups or [""] * len(ids),
+                      "match_id": pa.nulls(len(ids), pa.string()), "score": values})  # fmt: skip
+    metadata = {f"exparity.{name}": str(value) for name, value in facts.items()}
+    return table.select(NEEDED).replace_schema_metadata(metadata)
+
+
+def test_examples_meet_by_id_whatever_each_file_holds(tmp_path):
+    """As where a method explains a sample, or the examples that one training classifies right."""
+    scores = ModelScores()
+    scores.add("m", "k", tmp_path, scores_of(["a", "b", "c"], [0.0, 1.0, math.nan], bounds=[0, 1]))
+    scores.add("m", "k", tmp_path, scores_of(["b", "d"], [0.5, 0.5]))
+    (line,) = scores.lines("data", "model", 0.95)
+    assert line.mean == pytest.approx(0.5)
+    assert (line.n_seeds, line.n_examples, line.n_undefined) == (2, 3, 1)
+    with pytest.raises(InputError, match="example 'a' is of group 'x'"):
+        scores.add("m", "k", tmp_path, scores_of(["a"], [0.0], groups=["x"]))
+
+
+def test_intervals_end_at_the_bounds_of_the_metric(tmp_path):
+    scores = ModelScores()
+    for metric, facts in (("bounded", {"bounds": [0, 1]}), ("free", {})):
+        for values in ([0.0, 1.0], [1.0, 0.9]):
+            scores.add("m", metric, tmp_path, scores_of(["a", "b"], values, **facts))
+    bounded, free = scores.lines("data", "model", 0.95)
+    assert (bounded.ci_low, bounded.ci_high) == (0, 1)
+    assert free.ci_low < 0 < 1 < free.ci_high
+    assert np.isclose(bounded.mean, free.mean)

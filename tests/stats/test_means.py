@@ -1,0 +1,102 @@
+"""Mean scores and their intervals, against loops and against scipy."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from exparity.stats.means import mean_score
+
+NAN = float("nan")
+
+
+@pytest.mark.reference
+def test_of_one_training_it_is_students_interval():
+    values = [0.1, 0.4, 0.35, 0.8, NAN]
+    made = mean_score(np.array([values]), confidence=0.9)
+    expected = stats.ttest_1samp(values[:4], 0).confidence_interval(0.9)
+    assert made.mean == pytest.approx(np.mean(values[:4]))
+    assert (made.ci_low, made.ci_high) == pytest.approx(tuple(expected))
+    assert (made.n_seeds, made.n_examples) == (1, 4)
+
+
+@pytest.mark.reference
+def test_over_trainings_it_is_that_of_two_random_factors():
+    """Variance of the mean of a table of seeds and texts by its mean squares, loop by loop."""
+    rng = np.random.default_rng(3)
+    s, n = 6, 9
+    scores = rng.normal(size=(s, 1)) + 2 * rng.normal(size=(1, n)) + rng.normal(size=(s, n))
+    grand = sum(scores[i][j] for i in range(s) for j in range(n)) / (s * n)
+    seeds = [sum(scores[i]) / n for i in range(s)]
+    texts = [sum(scores[i][j] for i in range(s)) / s for j in range(n)]
+    of_seeds = n * sum((mean - grand) ** 2 for mean in seeds) / (s - 1)
+    of_texts = s * sum((mean - grand) ** 2 for mean in texts) / (n - 1)
+    rest = sum(
+        (scores[i][j] - seeds[i] - texts[j] + grand) ** 2 for i in range(s) for j in range(n)
+    ) / ((s - 1) * (n - 1))
+    squares = ((of_seeds, s - 1), (of_texts, n - 1), (rest, (s - 1) * (n - 1)))
+    total = of_seeds + of_texts - rest
+    freedom = total**2 / sum(square**2 / dof for square, dof in squares)
+    half = stats.t.ppf(0.975, freedom) * math.sqrt(total / (s * n))
+    made = mean_score(scores)
+    assert made.mean == pytest.approx(grand)
+    assert (made.ci_low, made.ci_high) == pytest.approx((grand - half, grand + half))
+
+
+@pytest.mark.property
+def test_members_of_a_set_are_no_texts_of_their_own():
+    """Copies of a text in its set leave the interval where it was; as texts they narrow it."""
+    values = np.array([[0.1, 0.4, 0.35, 0.8, 0.2], [0.2, 0.3, 0.45, 0.9, 0.1]])
+    once, twice = mean_score(values), np.repeat(values, 2, axis=1)
+    sets = [str(i // 2) for i in range(10)]
+    made = mean_score(twice, sets)
+    assert (made.mean, made.ci_low, made.ci_high) == pytest.approx(
+        (once.mean, once.ci_low, once.ci_high)
+    )
+    assert made.n_examples == 10
+    apart = mean_score(twice[:1])
+    assert apart.ci_high - apart.ci_low < 0.9 * (
+        mean_score(twice[:1], sets).ci_high - mean_score(twice[:1], sets).ci_low
+    )
+
+
+@pytest.mark.property
+def test_it_covers_the_mean_as_often_as_it_says():
+    rng = np.random.default_rng(5)
+    s, n, repeats, hits = 5, 20, 400, 0
+    for _ in range(repeats):
+        effects = rng.normal(size=(s, 1)), 2 * rng.normal(size=(1, n))
+        made = mean_score(sum(effects) + rng.normal(size=(s, n)))
+        hits += made.ci_low <= 0 <= made.ci_high
+    low, high = stats.binomtest(hits, repeats).proportion_ci(0.999)
+    assert low <= 0.95 <= high
+
+
+def test_it_ends_where_scores_end():
+    scores = np.array([[0.9, 1.0, 0.2], [1.0, 0.8, 0.9]])
+    assert mean_score(scores).ci_high > 1
+    made = mean_score(scores, bounds=(0.0, 1.0))
+    assert (made.ci_low, made.ci_high) == (0.0, 1.0)
+
+
+@pytest.mark.parametrize(
+    ("scores", "mean", "ends"),
+    [
+        ([[NAN, NAN]], NAN, (NAN, NAN)),
+        ([[0.5, NAN], [0.7, NAN]], 0.6, (NAN, NAN)),
+        ([[0.5, 0.5, 0.5]], 0.5, (0.5, 0.5)),
+        ([[0.5, 0.5], [0.5, 0.5]], 0.5, (0.5, 0.5)),
+    ],
+)
+def test_where_nothing_varies_or_nothing_is_there(scores, mean, ends):
+    made = mean_score(np.array(scores))
+    assert (made.mean, made.ci_low, made.ci_high) == pytest.approx((mean, *ends), nan_ok=True)
+
+
+def test_a_training_without_scores_is_left_out_of_the_interval():
+    values = [0.1, 0.4, 0.35, 0.8]
+    alone, with_empty = mean_score(np.array([values])), mean_score(np.array([values, [NAN] * 4]))
+    assert (with_empty.ci_low, with_empty.ci_high) == (alone.ci_low, alone.ci_high)

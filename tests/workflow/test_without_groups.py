@@ -1,0 +1,87 @@
+"""Data without groups, beside data with groups and alone: scored and shown, and not compared."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from support import TINY
+
+import exparity
+from exparity.tools.show import show
+
+pytestmark = pytest.mark.workflow
+
+
+def own_table(checkout) -> dict:
+    """Reviews whose verb is the label, and marked."""
+    rows = [
+        {
+            "text": [
+                "the",
+                ["plain", "fine"][i % 3 > 0],
+                "tool",
+                str(i),
+                ["breaks", "works"][i % 2],
+            ],
+            "label": i % 2,
+            "why": [0, 0, 0, 0, 1],
+        }
+        for i in range(60)
+    ]
+    path = checkout.root / "own.jsonl"
+    path.write_text("\n".join(map(json.dumps, rows)))
+    return {"use": "table", "path": "own.jsonl", "rationale": "why", "groups": []}
+
+
+def sections(checkout) -> set[str]:
+    page = (checkout.results / "report" / "index.html").read_text()
+    return set(re.findall(r'<section id="(\w+)"', page))
+
+
+def test_beside_others_and_alone(finished, capsys):
+    compared = exparity.read_results(finished.results, "disparity")
+    own = own_table(finished)
+    metrics = {**TINY["metrics"], "mass_accuracy": {"datasets": ["own"]}}
+    finished.configure(datasets={**TINY["datasets"], "own": own}, metrics=metrics)
+    added = {"prepare": 1, "finetune": 1, "bias": 1, "explain": 2, "evaluate": 6,
+             "cost": 1, "report": 1}  # fmt: skip
+    assert finished.plan() == added
+    run = finished.snakemake()
+    line = "exparity: datasets.own: it has no groups, so that nothing of it is compared"
+    assert (run.stdout + run.stderr).count(line) == 1
+    assert exparity.read_results(finished.results, "disparity").equals(compared)
+    assert {"disparity", "means", "bias", "explanations"} <= sections(finished)
+    assert "accuracy" not in sections(finished)
+    tables = finished.results / "report" / "tables"
+    assert not [path.name for path in tables.glob("*own*")]
+    lines = (tables / "means.csv").read_text().splitlines()
+    of_own = [row.split(",")[2:4] for row in lines if row.startswith("own,")]
+    assert of_own == [[method, metric] for method in TINY["methods"] for metric in metrics]
+    assert len(lines) == 1 + 4 + 6
+    show(finished.results)
+    both = capsys.readouterr().out
+    show(finished.results, dataset=["own"], metric=["mass_accuracy"])
+    filtered = capsys.readouterr().out
+
+    finished.configure(datasets={"own": own}, metrics=metrics, report={"figures": True})
+    assert finished.plan() == {"report": 1}
+    finished.snakemake()
+    assert exparity.read_results(finished.results, "disparity").empty
+    assert {"overview", "means", "distributions", "explanations", "accuracy"} <= sections(finished)
+    assert not {"disparity", "bias", "causal_bias"} & sections(finished)
+    page = (finished.results / "report" / "index.html").read_text()
+    assert "1 dataset without groups: nothing is compared." in page
+    figures = {path.name.split("-")[0] for path in (finished.results / "report/figures").iterdir()}
+    assert figures - {".snakemake_timestamp"} == {"captions.txt", "distributions"}
+
+    title = "own  no groups: mean score and its interval"
+    assert "pairs_all  seeds with a significant difference" in both
+    assert title in both
+    assert title in filtered
+    assert "pairs_all" not in filtered
+    assert "gini" not in filtered
+    assert re.search(r"gradient +[\d.]+ \([\d.]+ to [\d.]+\)", filtered)
+    with pytest.raises(exparity.InputError, match="there is no metric 'gin'"):
+        show(finished.results, metric=["gin"])

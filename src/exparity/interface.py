@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -33,6 +33,10 @@ BoolArray = NDArray[np.bool_]
 IntArray = NDArray[np.int64]
 
 
+Text = str | Sequence[str] | tuple[str | Sequence[str], str | Sequence[str]]
+"""A text, or its words; a tuple of two of these is a pair of texts."""
+Words = list[str] | tuple[list[str], list[str]]
+"""The words of a text, or of both texts of a pair."""
 Guarded = TypeVar("Guarded")
 
 SPECIAL_WORD = -1
@@ -65,7 +69,7 @@ def first_stray(values: FloatArray, bounds: Sequence[float]) -> int | None:
 
 @dataclass(frozen=True)
 class Example:
-    """One labelled text.
+    """One labelled text, or pair of texts.
 
     Attributes:
         example_id: unique within its dataset.
@@ -74,8 +78,10 @@ class Example:
         group: value of the protected attribute.
         split: ``train`` or ``test``.
         match_id: the matched set it belongs to (a male/female pair, say), or None.
-        rationale: 0/1 per word, 1 where the word carries the label; None where unknown.
+        rationale: 0/1 per word, 1 where the word carries the label, those of a second text after
+            those of the first; None where unknown.
         attributes: further facts about the example.
+        words_b: the second text of a pair, such as the hypothesis of a premise; None of one text.
     """
 
     example_id: str
@@ -86,25 +92,47 @@ class Example:
     match_id: str | None = None
     rationale: tuple[int, ...] | None = None
     attributes: dict[str, str] = field(default_factory=dict)
+    words_b: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
-        """The words joined by single blanks."""
+        """The words joined by single blanks; of a pair, those of the first text."""
         return " ".join(self.words)
+
+    @property
+    def all_words(self) -> tuple[str, ...]:
+        """The words, and after them those of the second text of a pair."""
+        return self.words + (self.words_b or ())
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """Both texts of a pair, each with its words joined by single blanks; None of one text."""
+        return None if self.words_b is None else (self.text, " ".join(self.words_b))
+
+    @property
+    def parts(self) -> Words:
+        """The text as it is encoded: its words, or of a pair those of both texts."""
+        if self.words_b is None:
+            return list(self.words)
+        return list(self.words), list(self.words_b)
 
 
 @dataclass(frozen=True)
 class Encoding:
-    """A text as the model sees it.
+    """A text, or a pair of texts, as the model sees it.
 
     Attributes:
-        text: the text.
-        token_ids: (t,) vocabulary indices, special tokens included.
+        text: the text; of a pair both, and between them the tokens that part them.
+        token_ids: (t,) vocabulary indices, special tokens included. A model that tells the texts of
+            a pair by token types knows a token of type k as ``index + k × rows of its table of
+            embeddings``, so that no token loses its type where others are removed or replaced.
         tokens: (t,) their names in the vocabulary.
-        word_ids: (t,) index of the word each token starts in; −1 for special tokens.
+        word_ids: (t,) index of the word each token starts in; −1 for special tokens. The words of
+            a second text are numbered on from those of the first.
         special_mask: (t,) True for special tokens.
         truncated: True if the text was longer than the model's limit.
         offsets: (t, 2) span of each token in the text, in characters.
+        pair: both texts of a pair; None of one text.
     """
 
     text: str
@@ -114,6 +142,7 @@ class Encoding:
     special_mask: BoolArray
     truncated: bool = False
     offsets: IntArray | None = None
+    pair: tuple[str, str] | None = None
 
     def __len__(self) -> int:
         return len(self.token_ids)
@@ -147,16 +176,18 @@ class Explanation:
     Attributes:
         text: the text.
         target: class index that the scores explain.
-        token_ids: (t,) vocabulary indices, or None if the scores come from elsewhere.
+        token_ids: (t,) as in :class:`Encoding`, or None if the scores come from elsewhere.
         tokens: (t,) token strings.
         scores: (t,) raw, signed attributions, as given.
-        special_mask: (t,) True for special tokens; none are special if None.
-        word_ids: (t,) word index per token, −1 for special tokens; derived if None.
+        special_mask: (t,) True for special tokens; those of word −1 if None. Where neither says,
+            :func:`exparity.evaluate` asks the classifier's tokenizer; without one none is special.
+        word_ids: (t,) word index per token, −1 for special tokens; one word a token if None.
         origin: what made it; None if it was built by hand.
         rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
             unknown. Words that no token belongs to, as the text was cut, count as well.
         changed_words: (w,) 0/1 per word of the text, 1 where a counterfactual of another group has
             another word; None where unknown.
+        pair: both texts of a pair, whose words are numbered on; None of one text.
 
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
@@ -173,25 +204,30 @@ class Explanation:
     origin: Origin | None = None
     rationale: Sequence[int] | BoolArray | None = None
     changed_words: Sequence[int] | BoolArray | None = None
+    pair: tuple[str, str] | None = None
 
     def __post_init__(self) -> None:
         plain(self.text, str, "text")
         of = f"explanation of {self.text!r}: "
         if not (self.origin is None or isinstance(self.origin, Origin)):
             raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
+        if not (self.pair is None or is_pair(self.pair)):
+            raise InputError(f"{of}pair must be a tuple of two texts, not {shown(self.pair)}")
         scores = array_of(float, self.scores, f"{of}scores")
         if not scores.size:
             raise InputError(f"{of}scores must be a non-empty list of numbers, one a token")
-        if self.special_mask is None:
-            special = np.zeros(scores.size, bool)
-        else:
+        special = None
+        if self.special_mask is not None:
             special = array_of(bool, self.special_mask, f"{of}special_mask")
         if self.word_ids is None:
-            words = np.where(special, SPECIAL_WORD, np.cumsum(~special) - 1)
+            content = np.ones(scores.size, bool) if special is None else ~special
+            words = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
         else:
             words = array_of(int, self.word_ids, f"{of}word_ids")
             if (words < SPECIAL_WORD).any():
                 raise InputError(f"{of}word_ids must be word numbers, or -1 for special tokens")
+            if special is None and (words == SPECIAL_WORD).any():
+                special = words == SPECIAL_WORD
         ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
         tokens = tuple(
             token if type(token) is str else plain(token, str, f"{of}token")
@@ -218,7 +254,7 @@ class Explanation:
     def from_words(
         cls,
         classifier: Classifier,
-        text: str | Sequence[str],
+        text: Text,
         scores: Sequence[float] | FloatArray,
         target: int,
         **facts: Any,
@@ -227,7 +263,7 @@ class Explanation:
 
         Args:
             classifier: whose tokenizer tells tokens, ids and special ones.
-            text: the text, or its words.
+            text: the text, or its words; a tuple of two for a pair.
             scores: (w,) one for each word.
             target: class index that the scores explain.
             **facts: ``rationale`` or ``origin``.
@@ -243,7 +279,7 @@ class Explanation:
     def from_tokens(
         cls,
         classifier: Classifier,
-        text: str | Sequence[str],
+        text: Text,
         tokens: Sequence[str],
         scores: Sequence[float] | FloatArray,
         target: int,
@@ -256,7 +292,7 @@ class Explanation:
 
         Args:
             classifier: whose tokenizer tells what is missing.
-            text: the text, or its words.
+            text: the text, or its words; a tuple of two for a pair.
             tokens: with or without the tokenizer's marks; with all special tokens or with none.
             scores: one for each.
             target: class index that the scores explain.
@@ -274,7 +310,7 @@ class Explanation:
     def from_captum(
         cls,
         classifier: Classifier,
-        text: str | Sequence[str],
+        text: Text,
         attributions: Any,
         target: int,
         **facts: Any,
@@ -283,7 +319,7 @@ class Explanation:
 
         Args:
             classifier: whose tokenizer made the input that was attributed.
-            text: the text, or its words.
+            text: the text, or its words; a tuple of two for a pair.
             attributions: (t,) or (1, t) of tokens; or (t, h) or (1, t, h) of embeddings, which are
                 summed over h. Special tokens included, padding not.
             target: class index that was attributed.
@@ -351,6 +387,7 @@ class Explanation:
             scores=scores,
             special_mask=encoding.special_mask,
             word_ids=encoding.word_ids,
+            pair=encoding.pair,
             **facts,
         )
 
@@ -367,7 +404,7 @@ class Explanation:
         """Return one row for each token: ``token``, ``score``, ``special`` and ``word``."""
         import pandas as pd
 
-        columns = {"score": self.scores, "special": self.special_mask, "word": self.word_ids}
+        columns = {"score": self.scores, "special": ~self.content_mask, "word": self.word_ids}
         tokens = list(self.tokens) or [""] * len(self)
         return pd.DataFrame({"token": tokens, **columns})
 
@@ -380,8 +417,12 @@ class Explanation:
     @property
     def content_mask(self) -> BoolArray:
         """(t,) True for the tokens that metrics score: all but the special ones."""
-        assert self.special_mask is not None
-        return ~self.special_mask
+        return np.ones(len(self), bool) if self.special_mask is None else ~self.special_mask
+
+
+def is_pair(text: Any) -> TypeGuard[tuple[str, str]]:
+    """Return whether this is a pair of texts: a tuple of two strings."""
+    return isinstance(text, tuple) and len(text) == 2 and all(isinstance(t, str) for t in text)
 
 
 def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str) -> BoolArray:
@@ -472,6 +513,10 @@ class MethodFacts(Facts):
         pooling: how it pools the target logit's gradient at the input, if that is all it does.
         passes: model passes per text, roughly; sizes the parts that a job saves.
         needs_training: True if it works with the training split.
+        path_options: its options that name files of the user's own; in a config ``{dataset}``,
+            ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
+        repeatable: False if it has scores of given texts alone and cannot explain their moved
+            copies, so that metrics that explain again do not apply.
         caution: receives all options and a transformers model type; returns what a plan has to
             warn of, or None.
     """
@@ -485,6 +530,8 @@ class MethodFacts(Facts):
     pooling: Literal["l1", "times_input"] | None = None
     passes: int = 1
     needs_training: bool = False
+    path_options: tuple[str, ...] = ()
+    repeatable: bool = True
     caution: Callable[[Mapping[str, Any], str], str | None] | None = None
 
     @property
@@ -520,8 +567,9 @@ class DatasetFacts(Facts):
     """What is true of a dataset.
 
     Attributes:
-        attribute: the protected attribute.
-        groups: its values; their order fixes the sign of every difference (first − second).
+        attribute: the protected attribute; empty where examples are of no groups.
+        groups: its values; their order fixes the sign of every difference (first − second). Without
+            any, nothing is compared, and each example's group is empty.
         labels: names of the classes, by label index.
         matched: True if examples come in matched sets (pairs).
         rationales: True if words are marked that carry the label.
@@ -529,6 +577,8 @@ class DatasetFacts(Facts):
         files: what it is read from; none if it is generated or brought by the user.
         path_options: its options that name files of the user's own.
         rationale_option: its option that brings rationales where it has none without it.
+        group_option: its option that says where the groups are, if options decide on them; it has
+            none where that or ``groups`` is set and empty.
         group_terms: words that name each group, by form: those of one form stand for one another.
         sizes: its training and test examples with default options, where that is published; for
             plans where its files are not at hand.
@@ -548,6 +598,7 @@ class DatasetFacts(Facts):
     files: tuple[RemoteFile, ...] = ()
     path_options: tuple[str, ...] = ()
     rationale_option: str | None = None
+    group_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
     group_decides_label: bool = False
@@ -555,6 +606,14 @@ class DatasetFacts(Facts):
     def marks_words(self, options: Mapping[str, Any]) -> bool:
         """Return whether it marks the words that carry the label, under these options."""
         return self.rationales or bool(options.get(self.rationale_option or ""))
+
+    def has_groups(self, options: Mapping[str, Any]) -> bool:
+        """Return whether its examples are of groups, under these options."""
+        option, named = self.group_option, options.get("groups")
+        if option is None:
+            return bool(self.groups)
+        where = option == "groups" or bool(options.get(option, True))
+        return where and (named is None or len(named) > 0)
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pandas as pd
 import pytest
+from methods.training import METHOD_IDS
 from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
 
 import exparity
@@ -66,7 +67,7 @@ def test_any_form_of_model_gives_the_same(made, checkpoint):
 
 
 def test_all_means_all_that_can_work(checkpoint):
-    methods = {id: {} for id in METHODS.ids() if not METHODS.get(id).facts.needs_training}
+    methods = {id: {} for id in METHOD_IDS if not METHODS.get(id).facts.needs_training}
     quick = {
         "lime": {"num_samples": 30},
         "lime_words": {"num_samples": 30},
@@ -160,15 +161,45 @@ def test_a_model_without_a_head_or_a_slow_tokenizer_is_refused(checkpoint):
         exparity.benchmark((model, None), TEXTS)
 
 
-def test_the_page_in_the_docs_runs(repository, checkpoint, capsys):
-    page = (repository / "docs" / "benchmarking.md").read_text()
+def test_the_study_gives_options_where_none_are_given(checkpoint):
+    """Those of ferret: evidence for the target alone, and the mean of 1 and 9 words as k."""
+    rationales = [[0, 1, 0, 0], [1] * 9]
+    made = Benchmark(checkpoint, TEXTS, 1, rationales=rationales, study="ferret")
+    made.explain(["gradient_x_input", "integrated_gradients"]).evaluate("rationale_auprc")
+    made.evaluate({"rationale_token_f1": {}, "rationale_iou": {"top_k": 2}})
+    assert made.explanations["integrated_gradients"][0].origin.params == {"pooling": "sum"}
+    explanations = made.explanations["gradient_x_input"]
+    for metric, options in {
+        "rationale_auprc": {"interpolation": "linear"},
+        "rationale_token_f1": {"top_k": 5},
+        "rationale_iou": {"top_k": 2},
+    }.items():
+        expected = exparity.evaluate(
+            None,
+            explanations,
+            metric,
+            rationales=rationales,
+            attribution="positive",
+            **options,
+        )
+        np.testing.assert_array_equal(made.scores["gradient_x_input", metric], expected)
+    with pytest.raises(InputError, match="study must be 'default' or 'ferret', not 'text'"):
+        Benchmark(checkpoint, TEXTS, study="text")
+
+
+@pytest.mark.parametrize(("name", "blocks_of_page"), [("benchmarking", 6), ("ferret", 1)])
+def test_the_pages_in_the_docs_run(
+    repository, checkpoint, pair_checkpoints, capsys, name, blocks_of_page
+):
+    page = (repository / "docs" / f"{name}.md").read_text()
     blocks = re.findall(r"```python\n(.*?)```(?:\n\n```text\n(.*?)```)?", page, re.DOTALL)
-    assert len(blocks) == 3
+    assert len(blocks) == blocks_of_page
     for code, output in blocks:
         for one, other in (
             ("results/models/bios/bert_scratch/0", str(checkpoint)),
+            ("results/nli/models/nli/tiny/0", pair_checkpoints["bert"]),
             ("baker", "male"),
         ):
             code = code.replace(one, other)
-        exec(compile(code, "benchmarking.md", "exec"), {})
+        exec(compile(code, f"{name}.md", "exec"), {})
         assert output in capsys.readouterr().out

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from methods.training import training_for
+from methods.training import METHOD_IDS, training_for
 from support import marked
 
 import exparity
@@ -42,7 +42,7 @@ def explained(classifier, texts, targets, method):
     return exparity.explain(classifier, texts, targets, method, **params, **training_for(method))
 
 
-@pytest.mark.parametrize("method", METHODS.ids())
+@pytest.mark.parametrize("method", METHOD_IDS)
 def test_methods(pair, method):
     """bfloat16 keeps 8 bits: gradients keep their direction (cosine above 0.9), and scores in
     units of probability are within 0.05, as probabilities are. SHAP may split other branches, so

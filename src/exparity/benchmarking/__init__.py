@@ -4,28 +4,32 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.core.calls import checked, listed, options_by_id, shown
+from exparity.benchmarking.zero_shot import hypotheses
+from exparity.config.presets import preset
+from exparity.core.calls import Options, Several, checked, listed, options_of_ids, plain
 from exparity.core.errors import InputError
 from exparity.core.markup import notebook_html, number_text, shaded_words
 from exparity.core.progress import Progress
-from exparity.interface import ARROWS, Explanation, FloatArray
+from exparity.engine.encoding import as_list
+from exparity.interface import ARROWS, Explanation, FloatArray, Text
 from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
-from exparity.metrics import METRICS, evaluate
+from exparity.metrics import METRICS, Rationales, evaluate_many
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from exparity.engine.classifier import Classifier
 
-Ids = str | Sequence[str] | Mapping[str, Mapping[str, Any]]
+Ids = str | Several
 """Ids, options by id, or ``all``."""
+Study = Literal["default", "ferret"]
 PUBLISHED = (
     *("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input"),
     *("lime", "shap"),
@@ -55,8 +59,10 @@ class Benchmark:
         targets: classes to explain.
         rationales: words that carry the label.
         training: what the model was trained on.
+        study: whose options hold where none are given.
         seed: of whatever draws random numbers.
         device: where to run.
+        candidate_labels: classes of zero-shot classification.
 
     Raises:
         InputError: see :func:`benchmark`.
@@ -65,25 +71,35 @@ class Benchmark:
     def __init__(
         self,
         model: Any,
-        texts: str | Sequence[str | Sequence[str]],
+        texts: str | Sequence[Text],
         targets: Targets = "predicted",
         *,
-        rationales: Sequence[Sequence[int] | None] | None = None,
+        rationales: Rationales = None,
         training: tuple[Texts, Sequence[int]] | None = None,
+        study: Study = "default",
         seed: int = 0,
         device: str = "auto",
+        candidate_labels: Sequence[str] | None = None,
     ) -> None:
-        from exparity.engine.sources import classifier_of
+        from exparity.engine.classifier import load_classifier
+        from exparity.engine.sources import ZERO_SHOT
 
-        self.classifier: Classifier = classifier_of(model, device)
+        self.classifier: Classifier = load_classifier(model, device)
+        if candidate_labels is not None:
+            texts, targets = hypotheses(self.classifier, texts, candidate_labels, targets)
+        elif getattr(model, "task", None) == ZERO_SHOT:
+            raise InputError(
+                "a zero-shot pipeline takes candidate_labels, the classes to choose from"
+            )
         self.explanations: dict[str, list[Explanation]] = {}
         self.scores: dict[tuple[str, str], FloatArray] = {}
         self.seconds: dict[str, float] = {}
-        self._encodings = self.classifier.encode([texts] if isinstance(texts, str) else texts)
+        self._encodings = self.classifier.encode(as_list(texts))
         if not self._encodings:
             raise InputError("texts: there is none to explain")
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
+        self._study = preset(plain(study, Study, "study"))
         self._memo: dict[Any, Any] = {}
         self._training = None if training is None else Training.of(*training)
         self._rationales = None
@@ -101,10 +117,13 @@ class Benchmark:
         Args:
             methods: an id, ids, options by id, or ``all`` that can work with what was given.
         """
+        facts = {id: METHODS.get(id).facts for id in METHODS.ids()}
         every = [
-            m for m in METHODS.ids() if self._training or not METHODS.get(m).facts.needs_training
+            id
+            for id, its in facts.items()
+            if not its.path_options and (self._training or not its.needs_training)
         ]
-        options = _options(methods, every, "methods")
+        options = self._with_study("methods", options_of_ids(methods, "methods", every))
         keys = [encoding.text for encoding in self._encodings]
         with Progress(len(options), "explaining", "methods") as progress:
             for method, params in options.items():
@@ -138,20 +157,16 @@ class Benchmark:
         lacking = {"counterfactual", *([] if has_rationales else ["rationale"])}
         every = [m for m in METRICS.ids() if METRICS.get(m).facts.needs not in lacking]
         default = (*FAITHFULNESS, *(PLAUSIBILITY if has_rationales else ()))
-        options = _options(default if metrics is None else metrics, every, "metrics")
-        pairs = [(method, metric) for method in self.explanations for metric in options]
-        with self.classifier.remembering(), Progress(len(pairs), "scoring", "values") as progress:
-            for method, metric in pairs:
-                self.scores[method, metric] = evaluate(
-                    self.classifier,
-                    self.explanations[method],
-                    metric,
-                    self._seed,
-                    rationales=self._rationales,
-                    **options[metric],
-                )
-                progress.advance()
+        asked = options_of_ids(default if metrics is None else metrics, "metrics", every)
+        options = self._with_study("metrics", asked)
+        self.scores |= evaluate_many(
+            self.classifier, self.explanations, options, self._seed, rationales=self._rationales
+        )
         return self
+
+    def _with_study(self, block: str, options: Options) -> Options:
+        known = self._study.get(block, {})
+        return {id: {**known.get(id, {}), **own} for id, own in options.items()}
 
     def table(self) -> pd.DataFrame:
         """Return the mean of each metric over the texts where it is defined, a row for each method.
@@ -279,22 +294,26 @@ class Benchmark:
 @checked
 def benchmark(
     model: Any,
-    texts: str | Sequence[str | Sequence[str]],
+    texts: str | Sequence[Text],
     targets: Any = "predicted",
     *,
     methods: Any = PUBLISHED,
     metrics: Any = None,
-    rationales: Sequence[Sequence[int] | None] | None = None,
+    rationales: Rationales = None,
     training: tuple[Texts, Sequence[int]] | None = None,
+    study: Study = "default",
     seed: int = 0,
     device: str = "auto",
+    candidate_labels: Sequence[str] | None = None,
 ) -> Benchmark:
     """Explain texts with several methods, and score the explanations with several metrics.
 
     Args:
-        model: a checkpoint's folder or Hub id, a pair (model, tokenizer) or a text-classification
-            pipeline of transformers, or a classifier from :func:`exparity.load_classifier`.
-        texts: strings or lists of words; a single string is one text.
+        model: a checkpoint's folder or Hub id, a pair (model, tokenizer), a text-classification or
+            zero-shot pipeline of transformers, or a classifier from
+            :func:`exparity.load_classifier`.
+        texts: strings or lists of words; a single string is one text. A tuple of two strings is a
+            pair, such as premise and hypothesis; a list of two strings is two texts.
         targets: index or name of a class for each text, or of one for all; ``predicted`` ones.
         methods: an id, ids, options by id, or ``all``; by default those of ferret.
         metrics: an id, ids, options by id, or ``all``; by default those of ferret: faithfulness,
@@ -303,8 +322,13 @@ def benchmark(
             where unknown.
         training: texts that the model was trained on and their class indices, for methods that work
             with them.
+        study: ``ferret`` gives methods and metrics the options of that library where none are
+            given; ``default`` leaves them to exparity.
         seed: of methods and metrics that draw random numbers.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:N``.
+        candidate_labels: classes of zero-shot classification by a model of sentence pairs. What is
+            explained is that a text entails "This example is LABEL.", where ``targets`` are labels;
+            ``predicted`` is the one that is entailed with the highest probability.
 
     Returns:
         The explanations, their scores, tables of them, and the seconds that each method took.
@@ -319,18 +343,9 @@ def benchmark(
         targets,
         rationales=rationales,
         training=training,
+        study=study,
         seed=seed,
         device=device,
+        candidate_labels=candidate_labels,
     )
     return made.explain(methods).evaluate(metrics)
-
-
-def _options(ids: Any, every: Sequence[str], name: str) -> dict[str, dict[str, Any]]:
-    """Return options by id of what was asked for."""
-    if isinstance(ids, Mapping):
-        return options_by_id(ids, name)
-    asked = every if ids == "all" else [ids] if isinstance(ids, str) else listed(ids, name, "ids")
-    for id in asked:
-        if not isinstance(id, str):
-            raise InputError(f"{name} must be ids, options by id, or 'all', not {shown(ids)}")
-    return {id: {} for id in asked}

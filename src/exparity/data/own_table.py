@@ -1,4 +1,4 @@
-"""A table of the user's own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row."""
+"""A table of the user's own: CSV, TSV, JSONL or Parquet; a text and a label a row, and a group."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
     reference="a file of your own",
     path_options=("path",),
     rationale_option="rationale",
+    group_option="group",
 )
 def own_table(
     source: DataSource,
@@ -38,13 +39,15 @@ def own_table(
     path: str = "",
     text: str = "text",
     label: str = "label",
-    group: str = "group",
+    group: str | None = "group",
     id: str | None = None,
     match: str | None = None,
     split: str | None = None,
     rationale: str | None = None,
+    text_b: str | None = None,
+    rationale_b: str | None = None,
     attribute: str | None = None,
-    groups: list[str] | list[int] | None = None,
+    groups: list[str] | list[int] | tuple[()] | None = None,
     labels: list[str] | list[int] | None = None,
     test_share: Share = 0.2,
     split_seed: int = 0,
@@ -56,11 +59,14 @@ def own_table(
         path: the table.
         text: column of the text: a string, split at blanks, or a list of words.
         label: column of the class.
-        group: column of the protected attribute's value.
+        group: column of the protected attribute's value; without it, or with an empty ``groups``,
+            nothing is compared.
         id: column of an id; the number of the row if None.
         match: column of the matched set; empty where there is none.
         split: column of ``train`` or ``test``; if None, see :func:`split_examples`.
         rationale: column of a 0 or 1 per word, as a list or separated by blanks.
+        text_b: column of the second text of a pair, such as a hypothesis; empty where none is.
+        rationale_b: column of a 0 or 1 per word of the second text.
         attribute: name of the protected attribute; that of the group's column if None.
         groups: the groups in the order that fixes the sign; sorted if None.
         labels: the classes in the order of a model's outputs; sorted if None.
@@ -75,15 +81,23 @@ def own_table(
     """
     if not path:
         raise InputError("dataset table: name the file to read with 'path'")
-    columns = [c for c in (text, label, group, id, match, split, rationale) if c is not None]
+    if (rationale_b is None) != (text_b is None or rationale is None):
+        raise InputError(
+            "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
+            "`rationale`, and these two take `rationale_b`"
+        )
+    if groups is not None and not groups:
+        group = None
+    named = (text, label, group, id, match, split, rationale, text_b, rationale_b)
+    columns = [column for column in named if column is not None]
     rows = list(read_rows(Path(path), columns))
     if not rows:
         raise InputError(f"{path}: has no rows")
     label_names = [_name(where, row, label) for where, row in rows]
-    group_names = [_name(where, row, group) for where, row in rows]
     places = [where for where, _ in rows]
     classes = _order(label, "labels", labels, label_names, places)
-    order = _order(group, "groups", groups, group_names, places)
+    group_names = [_name(where, row, group) if group else "" for where, row in rows]
+    order = _order(group, "groups", groups, group_names, places) if group else ()
     present = set(group_names)
     for name in order:
         if name not in present:
@@ -92,7 +106,7 @@ def own_table(
     width = len(str(len(rows)))
     examples = []
     for number, (where, row) in enumerate(rows):
-        words, marks = _words(where, row, text, rationale)
+        words, words_b, marks = _texts(where, row, (text, text_b), (rationale, rationale_b))
         examples.append(
             Example(
                 example_id=_name(where, row, id) if id else f"{number + 1:0{width}d}",
@@ -102,6 +116,7 @@ def own_table(
                 split=_split(where, row, split) if split else "train",
                 match_id=_name(where, row, match) if match and not _empty(row[match]) else None,
                 rationale=marks,
+                words_b=words_b,
             )
         )
     if rationale and all(example.rationale is None for example in examples):
@@ -111,7 +126,7 @@ def own_table(
     # With too many of either, splitting takes hours, and the table is refused anyway.
     if split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    return Loaded(examples, attribute or group, order, classes)
+    return Loaded(examples, (attribute or group) if group else "", order, classes)
 
 
 def _order(
@@ -167,6 +182,21 @@ def _split(where: str, row: Row, column: str) -> Literal["train", "test"]:
             f"{where}: {column} '{name}' is neither train nor test; rename it or remove the row"
         )
     return cast(Literal["train", "test"], name)
+
+
+def _texts(
+    where: str, row: Row, texts: tuple[str, str | None], rationales: tuple[str | None, str | None]
+) -> tuple[tuple[str, ...], tuple[str, ...] | None, tuple[int, ...] | None]:
+    """Return the words of a row's text and of its second text, and the marks of all of them."""
+    words, marks = _words(where, row, texts[0], rationales[0])
+    if texts[1] is None or _empty(row[texts[1]]):
+        return words, None, marks
+    words_b, marks_b = _words(where, row, texts[1], rationales[1])
+    if (marks is None) != (marks_b is None):
+        raise InputError(
+            f"{where}: one of {rationales[0]} and {rationales[1]} is empty; mark both texts or none"
+        )
+    return words, words_b, None if marks is None or marks_b is None else marks + marks_b
 
 
 def _words(

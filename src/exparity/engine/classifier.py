@@ -18,15 +18,22 @@ import torch
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from exparity.core.calls import checked
+from exparity.core.calls import checked, plain
 from exparity.core.device import resolve_device
 from exparity.core.errors import ExparityError, InputError
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.shortcuts import check_family, pooled_position_only
-from exparity.interface import Encoding, FloatArray, IntArray
-from exparity.models.checkpoints import check_vocabulary, input_limit, load_model, load_tokenizer
+from exparity.engine.sources import objects_of
+from exparity.interface import Encoding, FloatArray, IntArray, Text
+from exparity.models.checkpoints import (
+    check_vocabulary,
+    input_limit,
+    load_model,
+    load_tokenizer,
+    token_types,
+)
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -94,17 +101,29 @@ class Classifier:
             _steady_head(self.model)
             if available():
                 self._layers = PackedLayers(self.model)
+        self._types = token_types(model)
         # transformers names the head of models that pool the last token `score`.
         self.pools_last_token = hasattr(model, "score")
 
-    def encode(self, texts: Sequence[str | Sequence[str]]) -> list[Encoding]:
+    def encode(self, texts: Sequence[Text]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
-        return encode_texts(self.tokenizer, texts, self.max_length)
+        stride = 0 if self._types is None else self.vocabulary_size
+        return encode_texts(self.tokenizer, texts, self.max_length, stride)
+
+    @property
+    def vocabulary_size(self) -> int:
+        """Rows of the table of input embeddings."""
+        return len(self.model.get_input_embeddings().weight)
+
+    @property
+    def n_types(self) -> int:
+        """Types of tokens that tell the texts of a pair apart; 1 where the model has none."""
+        return 1 if self._types is None else len(self._types)
 
     @property
     def class_names(self) -> tuple[str, ...]:
         """Names of the classes, as the model's configuration has them."""
-        names: dict[Any, str] = dict(self.model.config.id2label or {})
+        names: dict[Any, str] = dict(getattr(self.model.config, "id2label", None) or {})
         return tuple(str(names.get(i, i)) for i in range(self.n_classes))
 
     @property
@@ -135,13 +154,42 @@ class Classifier:
         return next((int(id) for id in ids if id is not None), None)
 
     def embed(self, token_ids: Sequence[int] | IntArray) -> torch.Tensor:
-        """Return the (t, h) input embeddings of token ids, detached, on the device."""
-        # A copy: torch has no arrays that cannot be written to.
-        ids = torch.tensor(np.asarray(token_ids), dtype=torch.long, device=self.device)
+        """Return the (t, h) input embeddings of token ids, detached, on the device.
+
+        Those of a token type hold what the type adds, so that models need not be told.
+        """
+        ids, types = self.split_types(token_ids)
         with torch.no_grad():
             table = self.model.get_input_embeddings()
-            rows: torch.Tensor = table(ids)
-        return rows
+            # A copy: torch has no arrays that cannot be written to.
+            rows: torch.Tensor = table(torch.tensor(ids, dtype=torch.long, device=self.device))
+            added = self._added(types)
+        return rows if added is None else rows + added
+
+    def split_types(self, token_ids: Sequence[int] | IntArray) -> tuple[IntArray, IntArray]:
+        """Return vocabulary indices and token types of token ids; see :class:`Encoding`."""
+        ids = np.asarray(token_ids)
+        if self._types is None:
+            return ids, np.zeros_like(ids)
+        types, indices = np.divmod(ids, self.vocabulary_size)
+        return indices, types
+
+    def in_place_of(self, token_ids: IntArray, new: IntArray | int) -> IntArray:
+        """Return vocabulary indices as ids of the types of those that they take the place of."""
+        _, types = self.split_types(token_ids)
+        return np.asarray(new + types * self.vocabulary_size)
+
+    def without_types(self, rows: torch.Tensor, token_ids: IntArray) -> torch.Tensor:
+        """Return (t, h) embeddings of tokens, or moved ones, without what token types add."""
+        added = self._added(self.split_types(token_ids)[1])
+        return rows if added is None else rows - added
+
+    def _added(self, types: IntArray) -> torch.Tensor | None:
+        """Return what token types add to embeddings; None where all are of the first."""
+        if self._types is None or not types.any():
+            return None
+        steps = (self._types - self._types[0]).detach()
+        return steps[torch.tensor(types, dtype=torch.long, device=self.device)]
 
     def probabilities(self, sequences: Sequence[Sequence[int] | IntArray]) -> FloatArray:
         """Return class probabilities of token-id sequences, special tokens included.
@@ -313,7 +361,7 @@ class Classifier:
 
 @checked
 def load_classifier(
-    checkpoint: str | Path,
+    checkpoint: Any,
     device: str = "auto",
     precision: str = "fp32",
     *,
@@ -322,12 +370,16 @@ def load_classifier(
     token_budget: int | None = None,
     shortcuts: bool = False,
 ) -> Classifier:
-    """Load a fine-tuned sequence classifier.
+    """Load a fine-tuned sequence classifier, or take one that is loaded.
 
     Args:
-        checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer.
-        device: ``auto`` (the first GPU if there is one), ``cpu``, ``cuda`` or ``cuda:N``.
+        checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer; or objects of
+            transformers, a pair (model, tokenizer) or a text-classification pipeline, which are
+            used as they are, not copied, with dropout switched off. A classifier is returned.
+        device: ``auto`` (the first GPU if there is one; objects stay where they are), ``cpu``,
+            ``cuda`` or ``cuda:N``.
         precision: ``fp32`` or ``bf16`` (weights in bfloat16; probabilities still in float32).
+            Objects keep theirs.
         revision: commit of a Hub repository.
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
@@ -342,13 +394,19 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
-    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
-    if precision not in dtypes:
-        raise InputError(f"precision '{precision}': use fp32 or bf16")
+    if isinstance(checkpoint, Classifier):
+        return checkpoint
     target = resolve_device(device)
-    model = load_model(str(checkpoint), revision, dtype=dtypes[precision])
-    tokenizer = load_tokenizer(str(checkpoint), revision)
-    check_vocabulary(str(checkpoint), model, tokenizer)
+    if isinstance(checkpoint, str | Path):
+        name = str(plain(checkpoint, str | Path, "checkpoint"))
+        model, tokenizer = _loaded(name, revision, precision)
+    else:
+        model, tokenizer = objects_of(checkpoint)
+        name = model.config.name_or_path or type(model).__name__
+        if revision is not None or precision != "fp32":
+            raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
+        target = model.device if device == "auto" else target
+    check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:
         if not 1 <= max_length <= limit:
@@ -364,6 +422,17 @@ def load_classifier(
         token_budget=token_budget,
         shortcuts=shortcuts,
     )
+
+
+def _loaded(
+    checkpoint: str, revision: str | None, precision: str
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
+    """Load the model and the tokenizer of a folder or a Hub id."""
+    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
+    if precision not in dtypes:
+        raise InputError(f"precision '{precision}': use fp32 or bf16")
+    model = load_model(checkpoint, revision, dtype=dtypes[precision])
+    return model, load_tokenizer(checkpoint, revision)
 
 
 def padded(embeddings: Sequence[torch.Tensor]) -> Build:

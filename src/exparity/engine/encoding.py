@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
 from exparity.core.calls import listed, shown
 from exparity.core.errors import InputError
-from exparity.interface import SPECIAL_WORD, Encoding, IntArray
+from exparity.interface import SPECIAL_WORD, Encoding, IntArray, Text, Words, is_pair
+from exparity.models.checkpoints import check_pairs
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -19,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 def words_of_tokens(
-    offsets: Sequence[tuple[int, int]], special: Sequence[int], words: Sequence[str]
+    offsets: Sequence[Sequence[int]], special: Sequence[int], words: Sequence[str]
 ) -> IntArray:
     """Assign each token to the word that its first visible character lies in.
 
@@ -51,45 +53,72 @@ def words_of_tokens(
     return result
 
 
-def split_words(texts: Sequence[str | Sequence[str]], name: str = "texts") -> list[list[str]]:
-    """Return the words of each text: strings are split at blanks.
+def as_list(texts: str | Sequence[Text]) -> Sequence[Text]:
+    """Return texts as a list of them: of a single string, or one pair of strings, a list of one."""
+    return [cast(Text, texts)] if isinstance(texts, str) or is_pair(texts) else texts
+
+
+def split_words(texts: Sequence[Text], name: str = "texts") -> list[Words]:
+    """Return the words of each text, or of both texts of a pair: strings are split at blanks.
+
+    A tuple of two strings, or of two lists of words, is a pair.
 
     Raises:
         InputError: one string instead of a list, or something other than text; names its position.
     """
-    word_lists = []
+    word_lists: list[Words] = []
     for position, text in enumerate(listed(texts, name, 'strings, such as ["one text"]')):
-        words = text.split() if isinstance(text, str) else listed(text, f"text {position}", "words")
-        for word in words:
-            if not isinstance(word, str):
-                raise InputError(f"text {position}: a word must be text, not {shown(word)}")
-            if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
-                raise InputError(f"text {position}: {word!r} has a lone surrogate, no character")
-        word_lists.append(words)
+        where = f"text {position}"
+        if isinstance(text, tuple) and len(text) == 2:
+            first, second = (_words(part, where) for part in text)
+            word_lists.append((first, second))
+        else:
+            word_lists.append(_words(text, where))
     return word_lists
 
 
+def _words(text: str | Sequence[str], where: str) -> list[str]:
+    words = text.split() if isinstance(text, str) else listed(text, where, "words")
+    for word in words:
+        if not isinstance(word, str):
+            raise InputError(f"{where}: a word must be text, not {shown(word)}")
+        if not word.isascii() and any("\ud800" <= letter <= "\udfff" for letter in word):
+            raise InputError(f"{where}: {word!r} has a lone surrogate, no character")
+    return words
+
+
 def encode_texts(
-    tokenizer: PreTrainedTokenizerFast, texts: Sequence[str | Sequence[str]], max_length: int
+    tokenizer: PreTrainedTokenizerFast,
+    texts: Sequence[Text],
+    max_length: int,
+    type_stride: int = 0,
 ) -> list[Encoding]:
     """Encode texts; those longer than ``max_length`` tokens are cut, with a warning and a count.
 
+    Of a pair, tokens of the longer text are cut first.
+
     Args:
         tokenizer: the model's tokenizer.
-        texts: strings, which are split at blanks, or lists of words.
+        texts: strings, which are split at blanks, or lists of words; tuples of two are pairs.
         max_length: most tokens, special ones included.
+        type_stride: what token ids grow by with each token type; 0 for models without types.
 
     Raises:
         InputError: a text without any content token, or no text; names its position.
     """
     word_lists = split_words(texts)
-    joined = [" ".join(words) for words in word_lists]
+    joined: list[str | tuple[str, str]] = [
+        (" ".join(words[0]), " ".join(words[1])) if isinstance(words, tuple) else " ".join(words)
+        for words in word_lists
+    ]
     for position, text in enumerate(joined):
-        if not text.strip():
+        if not all(part.strip() for part in ((text,) if isinstance(text, str) else text)):
             raise InputError(f"text {position}: is empty; there is nothing to explain")
+        if not isinstance(text, str):
+            check_pairs(tokenizer, f"text {position}")
     if not joined:
         return []
-    encodings = _encoded(tokenizer, joined, word_lists, max_length)
+    encodings = _encoded(tokenizer, joined, word_lists, max_length, type_stride)
     cut = sum(encoding.truncated for encoding in encodings)
     if cut:
         log.warning(
@@ -100,9 +129,10 @@ def encode_texts(
 
 def _encoded(
     tokenizer: PreTrainedTokenizerFast,
-    joined: Sequence[str],
-    word_lists: Sequence[Sequence[str]],
+    joined: Sequence[str | tuple[str, str]],
+    word_lists: Sequence[Words],
     max_length: int,
+    type_stride: int,
 ) -> list[Encoding]:
     # Lengths are checked here, so that the tokenizer need not warn and cut texts are counted.
     batch = tokenizer(
@@ -118,21 +148,61 @@ def _encoded(
     )
     encodings = []
     for position, row in enumerate(first):
-        special = batch["special_tokens_mask"][row]
-        ids = batch["input_ids"][row]
+        ids, special = batch["input_ids"][row], batch["special_tokens_mask"][row]
         if all(special):
             raise InputError(f"text {position}: {joined[position]!r} has no token to explain")
-        encodings.append(
-            Encoding(
-                text=joined[position],
-                token_ids=np.array(ids, dtype=np.int64),
-                tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
-                word_ids=words_of_tokens(
-                    batch["offset_mapping"][row], special, word_lists[position]
-                ),
-                special_mask=np.array(special, dtype=bool),
-                truncated=bool(windows[position] > 1),
-                offsets=np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2),
-            )
+        offsets = np.array(batch["offset_mapping"][row], dtype=np.int64).reshape(-1, 2)
+        encoding = Encoding(
+            text="",
+            token_ids=np.array(ids, dtype=np.int64),
+            tokens=tuple(tokenizer.convert_ids_to_tokens(ids)),
+            word_ids=np.full(len(ids), SPECIAL_WORD, dtype=np.int64),
+            special_mask=np.array(special, dtype=bool),
+            truncated=bool(windows[position] > 1),
+            offsets=offsets,
         )
+        words = word_lists[position]
+        if isinstance(words, tuple):
+            encoding = _laid_out(encoding, batch.sequence_ids(row), words, f"text {position}")
+            if type_stride and "token_type_ids" in batch:
+                types = np.array(batch["token_type_ids"][row], dtype=np.int64)
+                encoding = replace(encoding, token_ids=encoding.token_ids + types * type_stride)
+        else:
+            own = words_of_tokens(offsets.tolist(), special, words)
+            encoding = replace(encoding, text=" ".join(words), word_ids=own)
+        encodings.append(encoding)
     return encodings
+
+
+def _laid_out(
+    encoding: Encoding,
+    part_of: Sequence[int | None],
+    words: tuple[Sequence[str], Sequence[str]],
+    where: str,
+) -> Encoding:
+    """Return a pair's encoding with one text of both, and words and spans in that.
+
+    Args:
+        encoding: without text and words; spans are those in the text that a token is of.
+        part_of: (t,) 0 or 1, the text that each token is of; None for special tokens.
+        words: of both texts.
+        where: how an error names it.
+    """
+    members = [np.array([part == side for part in part_of]) for side in (0, 1)]
+    if not all(member.any() for member in members):
+        raise InputError(f"{where}: no token of one text of the pair is left to explain")
+    between = range(int(np.flatnonzero(members[0])[-1]) + 1, int(members[1].argmax()))
+    assert encoding.offsets is not None
+    pair = " ".join(words[0]), " ".join(words[1])
+    offsets, word_ids, end = encoding.offsets.copy(), encoding.word_ids.copy(), len(pair[0]) + 1
+    for side, member in enumerate(members):
+        own = words_of_tokens(offsets.tolist(), (~member).tolist(), words[side])
+        word_ids[member] = own[member] + side * len(words[0])
+    for place in between:
+        offsets[place] = end, end + len(encoding.tokens[place])
+        end = int(offsets[place, 1])
+    offsets[members[1]] += end + 1
+    marks = "".join(encoding.tokens[place] for place in between)
+    return replace(
+        encoding, text=f"{pair[0]} {marks} {pair[1]}", word_ids=word_ids, offsets=offsets, pair=pair
+    )

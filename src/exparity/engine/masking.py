@@ -27,6 +27,8 @@ class MaskedTexts:
         classifier: the model.
         rows: (t, h) embeddings of each text.
         absent: (t, h) what takes their place, for each text; the mask token's everywhere if None.
+        token_ids: (t,) of each text; a mask token gets the type of the token that it masks. Only
+            models that tell the texts of a pair apart have several.
     """
 
     def __init__(
@@ -34,6 +36,8 @@ class MaskedTexts:
         classifier: Classifier,
         rows: Sequence[torch.Tensor],
         absent: Sequence[torch.Tensor] | None = None,
+        *,
+        token_ids: Sequence[IntArray] = (),
     ) -> None:
         from torch.nn.utils.rnn import pad_sequence
 
@@ -41,6 +45,9 @@ class MaskedTexts:
         self.lengths = np.array([len(row) for row in rows], dtype=np.int64)
         self._rows = pad_sequence(list(rows), batch_first=True)
         self._first: FirstLayer | None = None
+        masked = [classifier.in_place_of(ids, classifier.mask_id) for ids in token_ids]
+        if absent is None and any((ids != classifier.mask_id).any() for ids in masked):
+            absent = [classifier.embed(ids) for ids in masked]
         if absent is not None:
             self._absent = pad_sequence(list(absent), batch_first=True)
         else:

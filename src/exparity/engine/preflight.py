@@ -1,8 +1,9 @@
-"""Checks on a probe batch, so that a job which would go wrong fails in seconds."""
+"""Checks before anything runs, so that what would go wrong fails in seconds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,9 @@ import torch
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
 from exparity.engine.classifier import Classifier
-from exparity.interface import FloatArray, IntArray
+from exparity.interface import Explanation, FloatArray, IntArray
 
+_SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
 
 
@@ -25,9 +27,15 @@ def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None
     ours = classifier.probabilities(sequences)
     tolerance = _TOLERANCE.get(str(classifier.model.dtype), 0.05)
     for row, ids in enumerate(sequences):
-        batch = torch.tensor(np.asarray(ids), device=classifier.device)[None]
+        indices, types = (
+            torch.tensor(part, device=classifier.device)[None]
+            for part in classifier.split_types(ids)
+        )
+        typed = {"token_type_ids": types} if types.any() else {}
         with torch.inference_mode():
-            output = classifier.model(input_ids=batch, attention_mask=torch.ones_like(batch))
+            output = classifier.model(
+                input_ids=indices, attention_mask=torch.ones_like(indices), **typed
+            )
         plain = output.logits.float().softmax(-1)[0].cpu().numpy()
         gap = float(np.abs(plain - ours[row]).max())
         if not gap <= tolerance:
@@ -45,7 +53,8 @@ def check_classifier(classifier: Any) -> None:
     """
     if not isinstance(classifier, Classifier):
         raise InputError(
-            f"classifier must come from exparity.load_classifier, not {shown(classifier)}"
+            f"classifier must come from exparity.load_classifier, not {shown(classifier)}; it "
+            "takes a folder or Hub id, a pair (model, tokenizer) or a pipeline"
         )
 
 
@@ -63,18 +72,56 @@ def check_targets(targets: IntArray, n_classes: int) -> None:
         )
 
 
-def check_token_ids(classifier: Classifier, ids: IntArray, text: str) -> None:
-    """Check that token ids are a text that the model can read.
+def check_token_ids(classifier: Classifier, explanation: Explanation) -> None:
+    """Check that an explanation's token ids are a text that the model can read.
 
     Raises:
-        InputError: there are too many, or one is not in the vocabulary; names the text.
+        InputError: there are too many, one is not in the vocabulary, or those of a pair do not say
+            which text they are of; names the text.
     """
-    size = classifier.model.get_input_embeddings().weight.shape[0]
+    ids, of = explanation.token_ids, f"explanation of {explanation.text!r}: "
+    assert ids is not None
+    size = classifier.vocabulary_size * (1 if explanation.pair is None else classifier.n_types)
     if len(ids) > classifier.max_length or ids.min() < 0 or ids.max() >= size:
         raise InputError(
-            f"explanation of {text!r}: the model reads up to {classifier.max_length} token_ids of "
+            f"{of}the model reads up to {classifier.max_length} token_ids of "
             f"0 to {size - 1}; here are {len(ids)} of {ids.min()} to {ids.max()}"
         )
+    typed = "token_type_ids" in classifier.tokenizer.model_input_names
+    if typed and ids.max() < classifier.vocabulary_size < size:
+        raise InputError(
+            f"{of}its token_ids do not tell the texts of the pair apart, and the model does; build "
+            "it with exparity.explain or Explanation.from_tokens"
+        )
+
+
+def with_special_tokens(classifier: Classifier, explanation: Explanation) -> Explanation:
+    """Return an explanation that says which of its tokens are special, where it did not.
+
+    They would count as words, which changes every metric.
+
+    Raises:
+        InputError: some are, and its tokens are not those that the tokenizer makes of its text.
+    """
+    if explanation.special_mask is not None:
+        return explanation
+    ids, tokenizer = explanation.token_ids, classifier.tokenizer
+    if ids is None:
+        special = {getattr(tokenizer, f"{role}_token") for role in _SPECIAL} & {*explanation.tokens}
+    else:
+        check_token_ids(classifier, explanation)
+        special = {getattr(tokenizer, f"{role}_token_id") for role in _SPECIAL} & {*ids.tolist()}
+        text = explanation.pair or explanation.text
+        made = classifier.encode([text]) if explanation.text.strip() else []
+        if made and np.array_equal(made[0].token_ids, ids):
+            mask, words = made[0].special_mask, made[0].word_ids
+            return replace(explanation, special_mask=mask, word_ids=words)
+    if special:
+        raise InputError(
+            f"explanation of {explanation.text!r}: there are special tokens among its own, and no "
+            "special_mask says which; give one, or build it with exparity.Explanation.from_tokens"
+        )
+    return explanation
 
 
 def check_attributions(method: str, scores: Sequence[FloatArray]) -> None:

@@ -1,0 +1,77 @@
+"""Zero-shot classification by a model of sentence pairs (Yin et al. 2019, arXiv:1909.00161)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from exparity.core.calls import listed, shown
+from exparity.core.errors import InputError
+from exparity.engine.encoding import as_list, split_words
+from exparity.interface import Text
+from exparity.methods import Targets, asks_for_predicted, class_indices
+
+if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
+
+HYPOTHESIS = "This example is {}."
+"""What a text must entail to be of a class; the template of transformers' pipeline."""
+
+
+def hypotheses(
+    classifier: Classifier, texts: str | Sequence[Text], labels: Sequence[str], targets: Targets
+) -> tuple[list[Text], int]:
+    """Return every text as a pair with the hypothesis of one label, and the class of entailment.
+
+    Args:
+        classifier: a model of sentence pairs with a class of entailment.
+        texts: single texts.
+        labels: the candidates.
+        targets: index or name of a label for each text, or of one for all; ``predicted`` is the one
+            that is entailed with the highest probability.
+
+    Raises:
+        InputError: labels that are none, a text that is a pair, or a model without such a class.
+    """
+    names = listed(labels, "candidate_labels", "names")
+    for name in names:
+        if not isinstance(name, str) or not name.strip() or names.count(name) > 1:
+            raise InputError(f"candidate_labels must be different names, not {shown(labels)}")
+    if not names:
+        raise InputError("candidate_labels: there is none; name the classes to choose from")
+    entailment = entailment_class(classifier)
+    premises: list[list[str]] = []
+    for position, words in enumerate(split_words(as_list(texts))):
+        if isinstance(words, tuple):
+            raise InputError(f"text {position}: is a pair already; candidate_labels take one text")
+        premises.append(words)
+    pairs: list[list[Text]] = [
+        [(words, HYPOTHESIS.format(name).split()) for name in names] for words in premises
+    ]
+    if asks_for_predicted(targets):
+        encodings = classifier.encode([pair for own in pairs for pair in own])
+        entailed = classifier.probabilities([e.token_ids for e in encodings])[:, entailment]
+        chosen = entailed.reshape(len(premises), len(names)).argmax(axis=1)
+    else:
+        chosen = class_indices(targets, names, len(premises))
+        if ((chosen < 0) | (chosen >= len(names))).any():
+            raise InputError(
+                f"targets must be candidate labels, or their places from 0, not {shown(targets)}"
+            )
+    return [own[place] for own, place in zip(pairs, chosen, strict=True)], entailment
+
+
+def entailment_class(classifier: Classifier) -> int:
+    """Return the index of the class that says that the second text follows from the first.
+
+    Raises:
+        InputError: no name of a class, or more than one, begins with ``entail``.
+    """
+    names = classifier.class_names
+    found = [i for i, name in enumerate(names) if name.lower().startswith("entail")]
+    if len(found) != 1:
+        raise InputError(
+            "candidate_labels: take a model of sentence pairs that names one class 'entailment' in "
+            f"its configuration; this one has {', '.join(names)}"
+        )
+    return found[0]

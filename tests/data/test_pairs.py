@@ -1,0 +1,127 @@
+"""Tables of premises and hypotheses, and data artefacts with and without pairs of texts."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import exparity
+from exparity import InputError
+from exparity.counterfactuals import counterfactuals_of
+from exparity.data import check_examples, load_dataset
+from exparity.data.files import DataSource
+from exparity.data.table import read_prepared
+from exparity.interface import DatasetFacts, Example
+from exparity.stages.prepare import prepare
+
+ROWS = [
+    {"text": "a cat sleeps", "b": "it is awake", "why": "0 0 1", "why_b": "0 0 1"},
+    {"text": "a dog runs here", "b": "a dog", "why": "0 1 0 0", "why_b": "0 1"},
+    {"text": "one text alone", "b": None, "why": "1 0 0", "why_b": None},
+    {"text": "the bird", "b": "a bird sings", "why": None, "why_b": None},
+]
+ROWS = [
+    {**row, "label": "yn"[i % 2], "group": "fm"[i // 2 % 2], "split": split}
+    for split in ("train", "test")
+    for i, row in enumerate(ROWS)
+]
+COLUMNS = {"text_b": "b", "rationale": "why", "rationale_b": "why_b", "split": "split"}
+
+
+def write(path, rows=ROWS):
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        cells = [[*rows[0]], *([value or "" for value in row.values()] for row in rows)]
+        path.write_text("".join(",".join(row) + "\n" for row in cells))
+    return {"path": str(path), **COLUMNS}
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_both_texts_and_their_marks_are_read(tmp_path, suffix):
+    options = write(tmp_path / f"pairs{suffix}")
+    examples = load_dataset("table", DataSource(tmp_path), options)
+    train = [e for e in examples if e.split == "train"]
+    assert [e.words_b for e in train] == [
+        ("it", "is", "awake"), ("a", "dog"), None, ("a", "bird", "sings")
+    ]  # fmt: skip
+    assert [e.rationale for e in train] == [
+        (0, 0, 1, 0, 0, 1), (0, 1, 0, 0, 0, 1), (1, 0, 0), None
+    ]  # fmt: skip
+    assert train[0].pair == ("a cat sleeps", "it is awake")
+    assert train[2].pair is None
+    assert train[1].parts == (["a", "dog", "runs", "here"], ["a", "dog"])
+
+
+def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):
+    options = write(tmp_path / "pairs.jsonl")
+    paired, single = tmp_path / "data" / "pairs.parquet", tmp_path / "data" / "single.parquet"
+    prepare(paired, use="table", params=options, dataset_id="pairs")
+    prepare(single, use="table", params={"path": options["path"]}, dataset_id="single")
+    examples = load_dataset("table", DataSource(tmp_path), options)
+    assert list(read_prepared(paired).examples) == examples
+    assert pq.read_schema(paired).names[-1] == "words_b"
+    assert "words_b" not in pq.read_schema(single).names
+    assert all(example.words_b is None for example in read_prepared(single).examples)
+    both = exparity.read_results(tmp_path, "data").set_index("dataset")["words_b"]
+    assert both["pairs"].notna().sum() == 6
+    assert both["single"].isna().all()
+    single.rename(tmp_path / "alone.parquet")
+    paired.unlink()
+    (tmp_path / "alone.parquet").rename(single)
+    assert "words_b" not in exparity.read_results(tmp_path, "data").columns
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"rationale_b": None}, "mark both texts of a pair or none"),
+        ({"text_b": None}, "mark both texts of a pair or none"),
+        ({"rationale": None}, "mark both texts of a pair or none"),
+        ({"text_b": "c"}, "no column 'c'"),
+    ],
+)
+def test_columns_that_do_not_go_together_are_refused(tmp_path, changes, message):
+    options = {**write(tmp_path / "pairs.jsonl"), **changes}
+    with pytest.raises(InputError, match=message):
+        load_dataset("table", DataSource(tmp_path), options)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [
+        ({"why_b": "0 1"}, r"pairs.jsonl:1: 3 words but 2 marks in why_b"),
+        ({"why_b": None}, r"pairs.jsonl:1: one of why and why_b is empty"),
+        ({"b": 3}, r"pairs.jsonl:1: b must be a string or a list of words"),
+        ({"b": []}, r"pairs.jsonl:1: the b is empty"),
+    ],
+)
+def test_bad_second_texts_name_the_row(tmp_path, row, message):
+    options = write(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
+    with pytest.raises(InputError, match=message):
+        load_dataset("table", DataSource(tmp_path), options)
+
+
+def test_examples_of_plugins_are_checked():
+    facts = DatasetFacts(
+        attribute="g", groups=("f", "m"), labels=("y", "n"), matched=False, rationales=True,
+        licence="", reference="",
+    )  # fmt: skip
+    made = {"example_id": "1", "words": ("a",), "label": 0, "group": "f", "split": "test"}
+    with pytest.raises(InputError, match="example '1': the second text is empty"):
+        check_examples("x", [Example(**made, words_b=("",))], facts)
+    with pytest.raises(InputError, match="1 rationale marks for 3 words"):
+        check_examples("x", [Example(**made, words_b=("b", "c"), rationale=(1,))], facts)
+
+
+def test_counterfactuals_of_pairs_are_refused(tmp_path):
+    options = write(tmp_path / "pairs.jsonl")
+    prepare(tmp_path / "data.parquet", use="table", params=options, dataset_id="nli")
+    data = read_prepared(tmp_path / "data.parquet")
+    with pytest.raises(InputError, match=r"counterfactuals.nli: example '\d' is a pair of texts"):
+        counterfactuals_of(data, "matched", {})

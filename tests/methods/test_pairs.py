@@ -1,0 +1,182 @@
+"""Explanations of pairs of texts against captum and loops over the plain model."""
+
+from __future__ import annotations
+
+from itertools import combinations
+from math import factorial
+
+import captum.attr
+import numpy as np
+import pytest
+import torch
+from methods.test_conformance import quick
+from methods.training import METHOD_IDS, training_for
+from support import PAIRS
+
+import exparity
+from exparity.core.seeding import generator
+from exparity.methods._lime import draw_masks, fit
+
+pytestmark = pytest.mark.reference
+PAIR, TARGET = PAIRS[1], 2
+
+
+class Plain:
+    """The model as transformers calls it with one pair: word embeddings and token types."""
+
+    def __init__(self, classifier, pair=PAIR):
+        batch = classifier.tokenizer(*pair, return_tensors="pt", return_special_tokens_mask=True)
+        self.model, self.ids = classifier.model, batch["input_ids"]
+        self.special = batch["special_tokens_mask"][0].bool()
+        self.types = batch.get("token_type_ids")
+        table = classifier.model.get_input_embeddings()
+        self.rows = table(self.ids).detach()
+        pad = torch.full_like(self.ids, classifier.pad_id)
+        self.baseline_ids = torch.where(self.special, self.ids, pad)
+        self.baseline = table(self.baseline_ids).detach()
+
+    def logits(self, rows):
+        types = None if self.types is None else self.types.expand(len(rows), -1)
+        typed = {} if types is None else {"token_type_ids": types}
+        return self.model(inputs_embeds=rows, **typed).logits
+
+    def probability(self, ids, kept=None):
+        """Of the target, for (t,) ids of which some are left out."""
+        kept = torch.ones(len(ids), dtype=bool) if kept is None else kept
+        typed = {} if self.types is None else {"token_type_ids": self.types[:, kept]}
+        rows = self.model.get_input_embeddings()(ids[kept][None])  # of ids, RoBERTa skips padding
+        with torch.no_grad():
+            logits = self.model(inputs_embeds=rows, **typed).logits
+        return float(logits.double().softmax(-1)[0, TARGET])
+
+
+def explained(classifier, method, pair=PAIR, **options):
+    return exparity.explain(classifier, pair, TARGET, method, **options)[0]
+
+
+def close(found, expected):
+    np.testing.assert_allclose(found, expected, atol=1e-5 * max(1.0, np.abs(expected).max()))
+
+
+@pytest.mark.parametrize("method", ["gradient", "gradient_x_input"])
+def test_gradients_are_those_of_captum_on_word_embeddings(pair_classifier, method):
+    plain = Plain(pair_classifier)
+    algorithm = {"gradient": captum.attr.Saliency, "gradient_x_input": captum.attr.InputXGradient}
+    rows = plain.rows.clone().requires_grad_(True)
+    values = algorithm[method](plain.logits).attribute(rows, target=TARGET)
+    close(explained(pair_classifier, method).scores, values[0].sum(-1).detach().numpy())
+    name = algorithm[method].__name__
+    through = explained(pair_classifier, "captum", algorithm=name)
+    close(through.scores, values[0].sum(-1).detach().numpy())
+
+
+@pytest.mark.parametrize("algorithm", ["IntegratedGradients", "Occlusion"])
+def test_others_are_those_of_captum(pair_classifier, algorithm):
+    plain = Plain(pair_classifier)
+
+    class Module(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = plain.model
+
+        def forward(self, rows):
+            return plain.logits(rows)
+
+    options, own = {}, {}
+    if algorithm == "Occlusion":
+        own = {"sliding_window_shapes": (1, plain.rows.shape[-1])}
+    if algorithm == "IntegratedGradients":
+        options = {"n_steps": 9}
+    rows = plain.rows.clone().requires_grad_(algorithm != "Occlusion")
+    made = getattr(captum.attr, algorithm)(Module())
+    found = explained(pair_classifier, "captum", algorithm=algorithm, options=options).scores
+    values = made.attribute(rows, baselines=plain.baseline, target=TARGET, **options, **own)[
+        0
+    ].detach()
+    expected = values[:, 0] if algorithm == "Occlusion" else values.sum(-1)
+    close(found, expected.numpy())
+    if algorithm == "IntegratedGradients":
+        own_method = explained(pair_classifier, "integrated_gradients_x_input", n_steps=9)
+        close(own_method.scores, expected.numpy())
+
+
+@pytest.mark.parametrize("absent", ["removed", "masked"])
+def test_occlusion_is_a_loop_over_the_tokens_of_both(pair_classifier, absent):
+    plain, ids = Plain(pair_classifier), Plain(pair_classifier).ids[0]
+    expected = np.zeros(len(ids))
+    for place in torch.nonzero(~plain.special)[:, 0]:
+        kept, changed = torch.ones(len(ids), dtype=bool), ids.clone()
+        kept[place] = False
+        changed[place] = pair_classifier.mask_id
+        left = plain.probability(ids, kept) if absent == "removed" else plain.probability(changed)
+        expected[place] = plain.probability(ids) - left
+    found = explained(pair_classifier, "occlusion", absent=absent)
+    np.testing.assert_allclose(found.scores, expected, atol=1e-6)
+    assert (found.scores[found.word_ids >= len(PAIR[0].split())] != 0).all()
+
+
+def test_kernel_shap_is_exact_over_the_words_of_both(pair_classifier):
+    pair = "her mother", "the waiter"
+    plain = Plain(pair_classifier, pair)
+    players = torch.nonzero(~plain.special)[:, 0].tolist()
+    worth = {}
+    for size in range(len(players) + 1):
+        for team in combinations(players, size):
+            there = plain.special.clone()
+            there[list(team)] = True
+            ids = torch.where(there, plain.ids[0], plain.baseline_ids[0])
+            worth[team] = plain.probability(ids)
+    n = len(players)
+    expected = np.zeros(len(plain.special))
+    for team, value in worth.items():
+        for player in set(players) - set(team):
+            share = factorial(len(team)) * factorial(n - len(team) - 1) / factorial(n)
+            gain = worth[tuple(sorted({*team, player}))] - value
+            expected[player] += share * gain
+    found = explained(pair_classifier, "kernel_shap", pair, n_samples=2 ** (n + 1))
+    np.testing.assert_allclose(found.scores, expected, atol=1e-6)
+
+
+def test_lime_asks_about_the_words_of_both(pair_classifier):
+    plain = Plain(pair_classifier)
+    key = pair_classifier.encode([PAIR])[0].text
+    rng = generator(0, "explain", "lime", key)
+    masks = draw_masks(len(plain.special), 40, rng, "independent")
+    mask = torch.full_like(plain.ids[0], pair_classifier.mask_id)
+    values = [
+        plain.probability(torch.where(torch.tensor(kept), plain.ids[0], mask)) for kept in masks
+    ]
+    expected = np.where(plain.special, 0.0, fit(masks, np.array(values)))
+    found = explained(pair_classifier, "lime", num_samples=40)
+    np.testing.assert_allclose(found.scores, expected, atol=1e-5)
+
+
+def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):
+    from exparity.methods.shap import text_hierarchy
+
+    plain = Plain(pair_classifier)
+    mask = torch.full_like(plain.ids[0], pair_classifier.mask_id)
+    empty = plain.probability(torch.where(plain.special, plain.ids[0], mask))
+    found = explained(pair_classifier, "shap", max_evals=2000)
+    assert found.scores.sum() == pytest.approx(plain.probability(plain.ids[0]) - empty, abs=1e-5)
+    (encoding,) = pair_classifier.encode([PAIR])
+    linkage = text_hierarchy(pair_classifier.tokenizer, encoding)
+    members = {i: {i} for i in range(len(encoding))}
+    for i, (left, right, *_) in enumerate(linkage):
+        members[len(encoding) + i] = members[int(left)] | members[int(right)]
+    first = set(np.flatnonzero((encoding.word_ids >= 0) & (encoding.word_ids < 2)))
+    second = set(np.flatnonzero(encoding.word_ids >= 2))
+    joining = next(m for m in members.values() if m & first and m & second)
+    assert joining >= first | second, "no branch joins parts of both texts before each is whole"
+
+
+@pytest.mark.parametrize("method", METHOD_IDS)
+def test_batch_equals_loop_on_pairs_and_single_texts(pair_classifiers, method):
+    classifier = pair_classifiers["bert"]
+    texts, targets = [PAIRS[0], "her mother sings", *PAIRS[1:]], [2, 0, 1, 2]
+    options = {**training_for(method), **quick(method)}
+    together = exparity.explain(classifier, texts, targets, method, **options)
+    for text, target, one in zip(texts, targets, together, strict=True):
+        (alone,) = exparity.explain(classifier, [text], [target], method, **options)
+        np.testing.assert_array_equal(one.scores, alone.scores)
+        assert one.pair == (text if isinstance(text, tuple) else None)

@@ -5,13 +5,19 @@ from __future__ import annotations
 import typing
 from functools import partial
 
+import captum.attr
 import numpy as np
 import pytest
 import torch
+from methods.toy import Layers, toy
 
 import exparity
 from exparity import InputError
+from exparity.core.seeding import generator
+from exparity.engine.classifier import Classifier
 from exparity.methods.captum import Algorithm
+from exparity.models.checkpoints import build_model
+from exparity.models.spec import ModelSpec
 
 pytestmark = pytest.mark.reference
 TEXTS = ["The girl sings .", "His mother thanked the waiter ."]
@@ -43,6 +49,87 @@ def test_equals_our_own_methods(classifier, algorithm, options, method, own):
     for one, other in zip(run(classifier, algorithm, **options), expected, strict=True):
         scale = np.abs(other.scores).max()
         np.testing.assert_allclose(one.scores, other.scores, atol=2e-5 * scale)
+
+
+@pytest.fixture(scope="module")
+def distilbert(examples):
+    torch.manual_seed(7)
+    size = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 64}
+    spec = ModelSpec(init="scratch", architecture="distilbert", size=size, vocab_size=600)
+    model, tokenizer = build_model(spec, ["female", "male"], [e.text for e in examples])
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.mul_(10 if parameter.ndim > 1 else 1)
+    return Classifier(model.eval(), tokenizer, device=torch.device("cpu"), max_length=64)
+
+
+def directly(classifier, explanation, algorithm, **options):
+    """What captum gives for one text, without anything of exparity but the model."""
+    model, table = classifier.model, classifier.model.get_input_embeddings()
+    absent = np.where(explanation.special_mask, explanation.token_ids, classifier.pad_id)
+    with torch.no_grad():
+        rows, baseline = (table(torch.tensor(ids)[None]) for ids in (explanation.token_ids, absent))
+
+    class Logits(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.model = model
+
+        def forward(self, rows):
+            return self.model(inputs_embeds=rows).logits
+
+    made = getattr(captum.attr, algorithm)(Logits())
+    if algorithm != "Saliency":
+        options["baselines"] = baseline
+    if algorithm == "Occlusion":
+        options["sliding_window_shapes"] = (1, rows.shape[-1])
+    if algorithm == "KernelShap":
+        features = torch.arange(rows.shape[1])[None, :, None].expand_as(rows)
+        options["feature_mask"] = features
+        seed = int(generator(3, "explain", "captum", explanation.text).integers(2**31))
+        torch.manual_seed(seed)
+        np.random.seed(seed)  # noqa: NPY002
+    values = made.attribute(rows.requires_grad_(), target=explanation.target, **options)[0]
+    if algorithm in ("Occlusion", "KernelShap"):
+        return values[:, 0].detach().numpy()
+    return (values.abs() if algorithm == "Saliency" else values).sum(-1).detach().numpy()
+
+
+DIRECT = {
+    "Saliency": {},
+    "IntegratedGradients": {"n_steps": 20},
+    "Occlusion": {},
+    "KernelShap": {"n_samples": 60},
+}
+
+
+@pytest.mark.parametrize("family", ["bert", "distilbert", "roberta", "gpt2"])
+@pytest.mark.parametrize("algorithm", DIRECT)
+def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
+    classifier = distilbert if family == "distilbert" else classifiers[family]
+    with torch.random.fork_rng():
+        for one in run(classifier, algorithm, **DIRECT[algorithm]):
+            expected = directly(classifier, one, algorithm, **DIRECT[algorithm])
+            assert np.abs(expected).max() > 1e-3
+            scale = max(1.0, np.abs(expected).max())
+            np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
+
+
+@pytest.mark.filterwarnings("ignore:Setting forward")
+def test_deeplift_equals_a_direct_call_and_our_own(classifiers):
+    """On a network whose layers captum has a rule for; transformers are refused."""
+    layers = Layers(None)  # a module for each use of an activation, as captum asks
+    body = torch.nn.Sequential(
+        layers.first, torch.nn.ReLU(), layers.second, torch.nn.ReLU(), layers.last
+    )
+    classifier = toy(body, classifiers["bert"].tokenizer)
+    own = exparity.explain(classifier, TEXTS, [0, 1], "deeplift")
+    for one, other in zip(run(classifier, "DeepLift"), own, strict=True):
+        expected = directly(classifier, one, "DeepLift")
+        scale = np.abs(expected).max()
+        assert scale > 1e-3
+        np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
+        np.testing.assert_allclose(one.scores, other.scores, rtol=0, atol=1e-5 * scale)
 
 
 @pytest.mark.parametrize("algorithm", ["FeatureAblation", "Occlusion"])

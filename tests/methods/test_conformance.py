@@ -8,13 +8,12 @@ import inspect
 import numpy as np
 import pytest
 import torch
-from methods.training import training_for
+from methods.training import METHOD_IDS, training_for
 
 import exparity
 from exparity import ExparityError, InputError
 from exparity.methods import METHODS
 
-METHOD_IDS = METHODS.ids()
 QUICK = {"n_steps": 5, "num_samples": 60, "max_evals": 60, "n_samples": 10}
 """Smaller values of options that set the cost, for methods that have them."""
 
@@ -152,6 +151,7 @@ def test_target_defaults_to_the_predicted_class(classifier, texts):
     assert [e.target for e in exparity.explain(classifier, texts)] == expected
 
 
+@pytest.mark.parametrize("method", METHODS.ids())
 def test_facts_are_consistent(method):
     facts = METHODS.get(method).facts
     assert facts.target in ("logit", "probability", "none")
@@ -159,6 +159,7 @@ def test_facts_are_consistent(method):
     assert "Args:" in (METHODS.get(method).function.__doc__ or "")
 
 
+@pytest.mark.parametrize("method", METHODS.ids())
 def test_registered_modules_import_nothing_heavy(method):
     source = inspect.getsource(inspect.getmodule(METHODS.get(method).function))
     tops = [line for line in source.splitlines() if line.startswith(("import ", "from "))]

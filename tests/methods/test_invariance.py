@@ -9,14 +9,13 @@ from engine.exact import ExactModel
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from methods.training import LABELS as LEARNT_LABELS
+from methods.training import METHOD_IDS, training_for
 from methods.training import TEXTS as LEARNT
-from methods.training import training_for
 
 import exparity
 from exparity import InputError
 from exparity.methods import METHODS, explain_many
 
-METHOD_IDS = METHODS.ids()
 QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 TEXTS = [
     "She sings .",

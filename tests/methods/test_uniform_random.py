@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import kstest
 
+import exparity
+from exparity import Explanation
 from exparity.interface import Origin
 from exparity.methods import attribute
 
@@ -69,3 +71,31 @@ def test_moved_copies_keep_their_scores(classifiers):
     rows = [classifier.embed(encodings[0].token_ids) + 1]
     moved = attribute(classifier, encodings, np.array([1]), origins, rows=rows)
     assert moved[0].tobytes() == plain[0].tobytes()
+
+
+@pytest.mark.parametrize("per", ["word", "token"])
+def test_random_scores_do_not_correlate_with_leave_one_out(classifier, sentences, per):
+    """Correlations of 15 texts with 80 draws each average to 0."""
+    encodings = classifier.encode(sentences[5:20]) * 80
+    origins = [Origin("uniform_random", {"per": per}, 0, f"{i}") for i in range(len(encodings))]
+    targets = np.arange(len(encodings)) % 2
+    explanations = [
+        Explanation(
+            text=encoding.text,
+            target=int(target),
+            token_ids=encoding.token_ids,
+            tokens=encoding.tokens,
+            scores=scores,
+            special_mask=encoding.special_mask,
+        )
+        for encoding, target, scores in zip(
+            encodings, targets, attribute(classifier, encodings, targets, origins), strict=True
+        )
+    ]
+    with classifier.remembering():
+        values = exparity.evaluate(classifier, explanations, "loo_correlation")
+    error = np.nanstd(values) / np.sqrt(len(values))
+    assert error < 0.01
+    assert abs(np.nanmean(values)) < 0.05
+    if per == "token":  # words of many tokens have low scores, and may be what matters
+        assert abs(np.nanmean(values)) < 4 * error

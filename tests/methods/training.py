@@ -1,9 +1,11 @@
-"""A training split for methods that work with one."""
+"""What methods are given in sweeps over them: a training split for those that work with one."""
 
 from __future__ import annotations
 
 from exparity.methods import METHODS
 
+METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_options]
+"""All but those that read files, of which a sweep has none."""
 TEXTS = [
     "She sings .",
     "The girl sings near the harbour .",

@@ -10,15 +10,24 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from exparity.core.calls import array_of, checked, listed, options_by_id
+from exparity.core.calls import (
+    Several,
+    array_of,
+    checked,
+    listed,
+    options_by_id,
+    options_of_ids,
+    refuse_shared_options,
+)
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.options import complete
 from exparity.core.registry import Registry
 from exparity.core.seeding import generator
+from exparity.engine.encoding import as_list
 from exparity.interface import (
     BoolArray,
     Encoding,
@@ -27,6 +36,7 @@ from exparity.interface import (
     IntArray,
     MethodFacts,
     Origin,
+    Text,
     guarded,
     locked,
 )
@@ -110,55 +120,81 @@ class MethodBatch:
         return generator(self.seed, "explain", self.method, self.keys[index])
 
 
-@checked
+@overload
 def explain(
     classifier: Classifier,
-    texts: str | Sequence[str | Sequence[str]],
+    texts: str | Sequence[Text],
     targets: Targets = None,
     method: str = "gradient",
     seed: int = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
     **params: Any,
-) -> list[Explanation]:
+) -> list[Explanation]: ...
+@overload
+def explain(
+    classifier: Classifier,
+    texts: str | Sequence[Text],
+    targets: Targets = None,
+    *,
+    method: Several,
+    seed: int = 0,
+    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
+) -> dict[str, list[Explanation]]: ...
+@checked
+def explain(
+    classifier: Classifier,
+    texts: str | Sequence[Text],
+    targets: Targets = None,
+    method: str | Several = "gradient",
+    seed: int = 0,
+    *,
+    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
+    **params: Any,
+) -> list[Explanation] | dict[str, list[Explanation]]:
     """Explain a classifier's output for texts.
 
     Args:
         classifier: from :func:`exparity.load_classifier`.
-        texts: strings or lists of words; a single string is one text.
+        texts: strings or lists of words; a single string is one text. A tuple of two strings is a
+            pair, such as premise and hypothesis; a list of two strings is two texts.
         targets: index or name of a class for each text, or of one for all; the predicted class if
             None or ``predicted``.
-        method: registered id, such as ``integrated_gradients``.
+        method: registered id, such as ``integrated_gradients``; or several, as ids or as options by
+            id, which share what model passes they can.
         seed: seed of methods that draw random numbers.
         training: texts that the classifier was trained on and their class indices, for methods that
             work with them (``pattern_variant``); others leave it alone.
-        **params: the method's options; ``exparity list methods`` shows them.
+        **params: the options of one method; ``exparity list methods`` shows them.
 
     Returns:
-        One explanation per text, in order; raw, signed float64 scores, special tokens included.
+        One explanation per text, in order; raw, signed float64 scores, special tokens included. Of
+        several methods, such a list by id.
 
     Raises:
         InputError: unknown method or option, an empty text, a target that is not a class, or no
             training texts for a method that needs them.
     """
-    methods = {method: params}
-    (explanations,) = explain_many(
-        classifier, texts, targets, methods, seed, training=training
-    ).values()
-    return explanations
+    if isinstance(method, str):
+        methods: Mapping[str, Mapping[str, Any]] = {method: params}
+    else:
+        methods = options_of_ids(method, "method")
+        refuse_shared_options(params, "method")
+    explanations = explain_many(classifier, texts, targets, methods, seed, training=training)
+    return explanations[method] if isinstance(method, str) else explanations
 
 
 @checked
 def explain_many(
     classifier: Classifier,
-    texts: str | Sequence[str | Sequence[str]],
+    texts: str | Sequence[Text],
     targets: Targets,
     methods: Mapping[str, Mapping[str, Any]],
     seed: int = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
 ) -> dict[str, list[Explanation]]:
-    """Explain texts with several methods that share what they can.
+    """Explain texts with several methods that share what they can, as :func:`explain` has it done.
 
     One gradient serves ``gradient`` and ``gradient_x_input``, and one path of gradients both forms
     of integrated gradients. Scores are those of :func:`explain`.
@@ -180,7 +216,7 @@ def explain_many(
     from exparity.engine.preflight import check_classifier
 
     check_classifier(classifier)
-    encodings = classifier.encode([texts] if isinstance(texts, str) else texts)
+    encodings = classifier.encode(as_list(texts))
     settled = targets_of(classifier, encodings, targets)
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}
@@ -209,20 +245,35 @@ def targets_of(classifier: Classifier, encodings: Sequence[Encoding], targets: T
     Raises:
         InputError: a name that is no class, or another number of targets than of texts.
     """
-    if targets is None or (isinstance(targets, str) and targets == "predicted"):
+    if asks_for_predicted(targets):
         probabilities = classifier.probabilities([e.token_ids for e in encodings])
         return np.asarray(probabilities.argmax(-1), dtype=np.int64)
+    return class_indices(targets, classifier.class_names, len(encodings))
+
+
+def asks_for_predicted(targets: Targets) -> bool:
+    """Return whether targets are the predicted classes, whichever these are."""
+    return targets is None or (isinstance(targets, str) and targets == "predicted")
+
+
+def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntArray:
+    """Return the (n,) index of each text's class, of one for all texts or one for each.
+
+    Raises:
+        InputError: a name that is no class, or another number of targets than of texts.
+    """
     if isinstance(targets, str | int | np.integer):
-        targets = [targets] * len(encodings)
+        targets = [targets] * n_texts
     if isinstance(targets, list | tuple) and any(isinstance(target, str) for target in targets):
-        indices = {name: index for index, name in enumerate(classifier.class_names)}
+        indices = {name: index for index, name in enumerate(names)}
         for target in targets:
             if isinstance(target, str) and target not in indices:
-                raise InputError(f"target '{target}'; {did_you_mean(target, indices)}")
+                hint = f"; a method goes as method='{target}'" if target in METHODS.ids() else ""
+                raise InputError(f"target '{target}'; {did_you_mean(target, indices)}{hint}")
         targets = [indices[t] if isinstance(t, str) else t for t in targets]
     settled = array_of(int, targets, "targets")
-    if settled.shape != (len(encodings),):
-        raise InputError(f"{len(encodings)} texts but targets of shape {settled.shape}")
+    if settled.shape != (n_texts,):
+        raise InputError(f"{n_texts} texts but targets of shape {settled.shape}")
     return settled
 
 
@@ -268,6 +319,7 @@ def explain_encodings(
             special_mask=encoding.special_mask,
             word_ids=encoding.word_ids,
             origin=origin,
+            pair=encoding.pair,
         )
         for encoding, target, score, origin in zip(encodings, targets, scores, origins, strict=True)
     ]

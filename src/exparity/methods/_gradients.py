@@ -72,7 +72,8 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
     """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
 
     def both(row: int, gradient: torch.Tensor) -> FloatArray:
-        return np.stack([pooled(gradient, batch.rows[row], kind) for kind in _POOLINGS])
+        inputs = batch.classifier.without_types(batch.rows[row], batch.token_ids[row])
+        return np.stack([pooled(gradient, inputs, kind) for kind in _POOLINGS])
 
     if "gradient" not in batch.memo:
         batch.memo["gradient"] = attributed(batch, both)
@@ -80,11 +81,11 @@ def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]
     return [scores[place] for scores in batch.memo["gradient"]]
 
 
-def baseline_ids(batch: MethodBatch, row: int) -> list[int]:
+def baseline_ids(batch: MethodBatch, row: int) -> IntArray:
     """Return the baseline of a text: its special tokens stay, every other becomes padding."""
-    pad = batch.classifier.pad_id
-    pairs = zip(batch.token_ids[row], batch.special_masks[row], strict=True)
-    return [int(token) if special else pad for token, special in pairs]
+    ids, classifier = batch.token_ids[row], batch.classifier
+    absent = classifier.in_place_of(ids, classifier.pad_id)
+    return np.where(batch.special_masks[row], ids, absent)
 
 
 def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:

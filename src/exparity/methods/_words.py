@@ -12,9 +12,9 @@ from exparity.core import alignment
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
 from exparity.engine.encoding import split_words
-from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray
+from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray, Text
 
-Texts = Sequence[str | Sequence[str]]
+Texts = Sequence[Text]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,10 +45,14 @@ class Training:
 
     @classmethod
     def of(cls, texts: Texts, labels: Sequence[int] | IntArray) -> Training:
-        """Take strings, which are split at blanks, or lists of words, and class indices."""
+        """Take strings, which are split at blanks, or lists of words, and class indices.
+
+        Words of both texts of a pair count alike.
+        """
         words = split_words(texts, "texts of training")
         indices = array_of(int, labels, "class indices of training")
-        return cls(tuple(map(tuple, words)), indices)
+        own = ([*text[0], *text[1]] if isinstance(text, tuple) else text for text in words)
+        return cls(tuple(map(tuple, own)), indices)
 
 
 def words_of(encoding: Encoding) -> dict[int, str]:

@@ -105,7 +105,11 @@ def captum(
         )
     scores = []
     for row, (rows, absent) in enumerate(zip(batch.rows, baseline_rows(batch), strict=True)):
-        call = _Call(made, wrapped, rows, absent, int(batch.targets[row]))
+        words, absent_words = (
+            batch.classifier.without_types(own, batch.token_ids[row]) for own in (rows, absent)
+        )
+        wrapped.types = rows - words
+        call = _Call(made, wrapped, words, absent_words, int(batch.targets[row]))
         with _drawing(batch.generator(row)):
             try:
                 values = call.run(dict(options))
@@ -175,7 +179,10 @@ class _Call:
 
 
 def _on_rows(batch: MethodBatch) -> Any:
-    """Return the model as a module from (b, t, h) embeddings to logits, with a layer for these."""
+    """Return the model as a module from (b, t, h) embeddings to logits, with a layer for these.
+
+    What token types add to the (t, h) embeddings of the text in work is its ``types``.
+    """
     import torch
 
     classifier = batch.classifier
@@ -184,9 +191,10 @@ def _on_rows(batch: MethodBatch) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.model, self.embedded = classifier.model, torch.nn.Identity()
+            self.types = torch.zeros(())
 
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
-            rows = self.embedded(rows)
+            rows = self.embedded(rows) + self.types
             if not classifier.pools_last_token:
                 logits = self.model(inputs_embeds=rows).logits
             else:

@@ -58,7 +58,8 @@ def gradient_shap(
         own = np.tile(baseline_ids(batch, row), (n_samples, 1))  # (s, t)
         if baselines == "vocabulary":
             content = ~batch.special_masks[row]
-            own[:, content] = rng.choice(words, (n_samples, int(content.sum())))
+            drawn = rng.choice(words, (n_samples, int(content.sum())))
+            own[:, content] = classifier.in_place_of(own[:, content], drawn)
         ids.append(own)
     sums = [np.zeros(length) for length in batch.lengths]
 

@@ -83,7 +83,11 @@ def lime(
             )
             for row in texts
         ]
-        masked = MaskedTexts(batch.classifier, [batch.rows[row] for row in texts])
+        masked = MaskedTexts(
+            batch.classifier,
+            [batch.rows[row] for row in texts],
+            token_ids=[batch.token_ids[row] for row in texts],
+        )
         values = masked.target_probabilities(masks, batch.targets[texts])
         for row, drawn, own in zip(texts, masks, values, strict=True):
             if surrogate:
@@ -154,10 +158,10 @@ def bag_of_words(encoding: Encoding) -> IntArray:
 
     Returns (t,) the number of each token's word, from 0 in order of appearance; −1 where special.
     """
-    known: dict[tuple[int, ...], int] = {}
+    known: dict[tuple[str, ...], int] = {}
     bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)
     for word in np.unique(encoding.word_ids[encoding.word_ids != SPECIAL_WORD]):
         here = encoding.word_ids == word
-        tokens = tuple(encoding.token_ids[here].tolist())
+        tokens = tuple(encoding.tokens[place] for place in np.flatnonzero(here))
         bag[here] = known.setdefault(tokens, len(known))
     return bag

@@ -47,7 +47,7 @@ def occlusion(
     units = [_units(encoding, per) for encoding in batch.encodings]
     masks = [np.vstack([np.ones(own.shape[1], dtype=bool), ~own]) for own in units]
     if absent == "masked":
-        masked = MaskedTexts(batch.classifier, batch.rows)
+        masked = MaskedTexts(batch.classifier, batch.rows, token_ids=batch.token_ids)
         values = masked.target_probabilities(masks, batch.targets)
     else:
         values = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)

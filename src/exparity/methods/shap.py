@@ -76,7 +76,11 @@ def _explain_together(
     tokenizer = batch.classifier.tokenizer
     order = np.concatenate(versions)
     starts = np.cumsum([0, *[len(items) for items in versions]])
-    texts = MaskedTexts(batch.classifier, [batch.rows[item] for item in order])
+    texts = MaskedTexts(
+        batch.classifier,
+        [batch.rows[item] for item in order],
+        token_ids=[batch.token_ids[item] for item in order],
+    )
 
     def answer(asking: list[int], questions: list[BoolArray]) -> list[FloatArray]:
         asked = list(zip([versions[text] for text in asking], questions, strict=True))

@@ -1,0 +1,91 @@
+"""Methods that read files: which file is of which classifier, and what does not apply to them."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from exparity.artefacts import layout
+from exparity.config.checks import cautions
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
+
+MODEL = {"init": "scratch", "architecture": "bert"}
+SMALL = {
+    "datasets": {"pairs_all": {}, "pairs_subj": {}},
+    "models": {"one": MODEL, "two": MODEL},
+    "seeds": [0, 1],
+    "metrics": {"gini": {}, "sensitivity": {}},
+}
+
+
+@pytest.fixture
+def experiment(repository, tmp_path, monkeypatch):
+    """An experiment with a method ``mine``, run where a file of each classifier lies."""
+    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
+    for dataset in SMALL["datasets"]:
+        for model in SMALL["models"]:
+            for seed in SMALL["seeds"]:
+                (tmp_path / f"{dataset}-{model}-{seed}.jsonl").touch()
+    monkeypatch.chdir(tmp_path)
+
+    def build(path="{dataset}-{model}-{seed}.jsonl", **changes):
+        methods = {"gradient": {}, "mine": {"use": "imported", "path": path}}
+        return Experiment.from_mapping({**SMALL, "methods": methods, **changes}, schema)
+
+    return build
+
+
+def test_each_classifier_has_its_file(experiment):
+    made = experiment()
+    ids = {"dataset": "pairs_subj", "model": "two", "seed": 1}
+    assert made.own_inputs("explain", {**ids, "method": "mine"}) == ["pairs_subj-two-1.jsonl"]
+    assert made.own_inputs("explain", {**ids, "method": "gradient"}) == []
+    options = json.loads(made.explain_options(**ids, method="mine"))
+    assert options["params"] == {"path": "pairs_subj-two-1.jsonl"}
+    assert made.resolved()["methods"]["mine"]["path"] == "{dataset}-{model}-{seed}.jsonl"
+
+
+def test_an_override_may_name_another(experiment, tmp_path):
+    (tmp_path / "new.jsonl").touch()
+    match = {"method": "mine", "dataset": "pairs_all", "model": "one", "seed": 1}
+    made = experiment(overrides=[{"match": match, "method": {"path": "new.jsonl"}}])
+    assert made.own_inputs("explain", match) == ["new.jsonl"]
+    assert made.own_inputs("explain", {**match, "seed": 0}) == ["pairs_all-one-0.jsonl"]
+
+
+def test_metrics_that_explain_again_are_left_out(experiment):
+    made = experiment()
+    scored = [(c["method"], c["metric"]) for c in layout.cells(made.grid, "scores")]
+    assert len(scored) == 3 * 8
+    assert ("mine", "sensitivity") not in scored
+    assert [line for line in cautions(made) if "mine" in line] == [
+        "metrics.sensitivity: not used on methods.mine: it cannot explain again"
+    ]
+    plain = experiment(methods={"gradient": {}})
+    assert "unmeasured" not in plain.grid
+    assert not any("sensitivity" in line for line in cautions(plain))
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"path": "none-{seed}.jsonl"}, r"methods\.mine\.path: no file .*none-0\.jsonl; give"),
+        ({"path": ""}, r"methods\.mine\.path: name the file to read"),
+        ({"path": "{family}.jsonl"}, r"mine\.path: {family}\.jsonl: .* {dataset}, {model}, {seed}"),
+        ({"path": "{"}, r"mine\.path: {: of names in braces"),
+        (
+            {"path": "pairs_all-{model}-{seed}.jsonl"},
+            "pairs_all-one-0.jsonl is named for the classifiers pairs_all/one/0 and pairs_subj/one",
+        ),
+        (
+            {"methods": {"mine": {"use": "imported", "path": "{dataset}-{model}-{seed}.jsonl"}}},
+            r"metrics\.sensitivity: has explanations made again, which method mine cannot; run it",
+        ),
+    ],
+)
+def test_what_cannot_be_meant(experiment, changes, message):
+    with pytest.raises(InputError, match=message):
+        experiment(**changes)

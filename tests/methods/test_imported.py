@@ -1,0 +1,225 @@
+"""Scores of other tools: both layouts, on the model's tokens, and one line for what is wrong."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+import exparity
+from exparity import InputError
+
+TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
+TARGETS = [0, 1]
+
+
+@pytest.fixture
+def made(classifier):
+    """What the other tool is."""
+    return exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
+
+
+def write(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return str(path)
+
+
+def own(explanations, **more):
+    return [
+        {
+            "text": one.text,
+            "target": one.target,
+            "tokens": list(one.tokens),
+            "scores": one.scores.tolist(),
+            **more,
+        }
+        for one in explanations
+    ]
+
+
+def thermostat(explanations, before=(), after=()):
+    """As that library writes it: one length for all texts, and logits."""
+    return [
+        {
+            "idx": 7 - position,
+            "label": 1,
+            "predictions": [3.5, -1.25] if one.target == 0 else [-0.5, 0.25],
+            "input_ids": [*before, *one.token_ids.tolist(), *after],
+            "attributions": [*(9.0 for _ in before), *one.scores.tolist(), *(9.0 for _ in after)],
+        }
+        for position, one in enumerate(explanations)
+    ]
+
+
+def imported(classifier, path, texts=TEXTS, targets=TARGETS):
+    return exparity.explain(classifier, texts, targets, "imported", path=path)
+
+
+def assert_same(explanations, expected):
+    for one, other in zip(explanations, expected, strict=True):
+        assert one.scores.tobytes() == other.scores.tobytes()
+        assert one.target == other.target
+        assert one.tokens == other.tokens
+
+
+def test_scores_of_tokens_come_back_to_the_bit(classifier, made, tmp_path):
+    assert_same(imported(classifier, write(tmp_path / "a.jsonl", own(made)[::-1])), made)
+
+
+@pytest.mark.parametrize("padded", ["not", "before", "after", "both"])
+def test_thermostat_comes_back_to_the_bit(classifier, made, tmp_path, padded):
+    padding = [classifier.pad_id] * 5
+    before, after = (
+        padding * (padded in ("before", "both")),
+        padding * (padded in ("after", "both")),
+    )
+    rows = thermostat(made, before, after)[::-1]
+    assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), made)
+
+
+def test_scores_of_words_are_shared_among_tokens(classifier, tmp_path):
+    scores = [[0.5, -1.0, 2.0, 0.25], [float(i) for i in range(9)]]
+    rows = [
+        {"words": text.split(), "target": target, "scores": values}
+        for text, target, values in zip(TEXTS, TARGETS, scores, strict=True)
+    ]
+    expected = [
+        exparity.Explanation.from_words(classifier, text, values, target)
+        for text, target, values in zip(TEXTS, TARGETS, scores, strict=True)
+    ]
+    assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), expected)
+
+
+def test_tokens_without_special_ones_and_without_marks(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, "occlusion")  # special tokens have 0
+    rows = [
+        {
+            **row,
+            "tokens": [t.removeprefix("##") for t in row["tokens"][1:-1]],
+            "scores": row["scores"][1:-1],
+        }
+        for row in own(made)
+    ]
+    assert_same(imported(classifier, write(tmp_path / "a.jsonl", rows)), made)
+
+
+def test_a_text_that_is_there_twice_is_explained_once_or_alike(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS[0], 0, "gradient_x_input")
+    for rows in (own(made), own(made * 2), thermostat(made), thermostat(made * 2)):
+        path = write(tmp_path / "a.jsonl", rows)
+        assert_same(imported(classifier, path, [TEXTS[0]] * 2, [0, 0]), made * 2)
+    other = own(made)[0] | {"scores": own(made)[0]["scores"][::-1]}
+    path = write(tmp_path / "a.jsonl", [*own(made), other])
+    with pytest.raises(InputError, match=r"a\.jsonl:2: .* in \S*a\.jsonl:1 as well; .*example_id"):
+        imported(classifier, path, TEXTS[:1], [0])
+
+
+def test_a_file_that_has_changed_is_read_again(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
+    imported(classifier, write(tmp_path / "a.jsonl", own(made)))
+    twice = [row | {"scores": [2 * s for s in row["scores"]]} for row in own(made)]
+    again = imported(classifier, write(tmp_path / "a.jsonl", twice))
+    np.testing.assert_array_equal(again[1].scores, 2 * made[1].scores)
+
+
+def changed(**changes):
+    """Change keys of the second line; None removes one."""
+
+    def change(rows):
+        kept = {**rows[1], **changes}
+        return [rows[0], {name: value for name, value in kept.items() if value is not None}]
+
+    return change
+
+
+NAN = float("nan")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[:1], r"a\.jsonl: no line explains example 'His mother .*example_id"),
+        (lambda rows: [*rows, rows[1] | {"scores": [0.0] * 9}], ":3: .*:2 as well; keep one"),
+        (changed(target=0), r":2: explains class 0 of .*, and class 1 is to be .*`target`"),
+        (changed(target="1"), ":2: target must be an integer"),
+        (changed(target=None), r":2: no 'target'; its keys are text, tokens, scores"),
+        (changed(scores=None), r":2: no 'scores'"),
+        (changed(scores=[]), ":2: scores is empty"),
+        (changed(scores=[0.0, NAN, 1.0]), r":2: scores\[1\] is nan; leave out texts"),
+        (changed(scores=["a"]), ":2: scores must be a list of numbers"),
+        (changed(scores=[1.0, 2.0]), r":2: \d+ tokens but 2 scores; give one for each"),
+        (changed(tokens=None, scores=[1.0]), ":2: 1 scores for 9 words; give one for each"),
+        (changed(tokens=["x"], scores=[1.0]), ":2: 1 tokens, and the model's tokenizer makes"),
+        (changed(tokens="abc"), ":2: tokens must be a list of text"),
+        (changed(text=None), ":2: does not say what it explains; give it an example_id"),
+        (changed(text=5), ":2: text must be a list of text"),
+        (changed(text="Another text .", example_id=TEXTS[1]), ":2: its text is not that of"),
+    ],
+)
+def test_wrong_lines_of_our_layout(classifiers, tmp_path, change, message):
+    made = exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_x_input")
+    path = write(tmp_path / "a.jsonl", change(own(made)))
+    with pytest.raises(InputError, match=message) as caught:
+        imported(classifiers["bert"], path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda rows: rows[1:], r"a\.jsonl: no line explains example 'The girl .*input_ids"),
+        (changed(predictions=[2.0, 1.0]), ":2: explains class 0 of .*, and class 1 is"),
+        (changed(predictions=[0.0, 1.0, 0.5]), ":2: predictions of 3 classes, and the model has 2"),
+        (changed(predictions=[NAN, 1.0]), r":2: predictions\[0\] is nan"),
+        (changed(predictions=None), ":2: no 'predictions'"),
+        (changed(input_ids=None), ":2: no 'input_ids'"),
+        (changed(attributions=[1.0]), r":2: \d+ input_ids but 1 attributions; give one for each"),
+        (
+            changed(example_id=TEXTS[1], input_ids=[5, 6, 7], attributions=[1.0, 2.0, 3.0]),
+            r":2: its input_ids are not the \d+ of the model's tokenizer, .* but 5 6 7; explain",
+        ),
+    ],
+)
+def test_wrong_lines_of_thermostat(classifiers, tmp_path, change, message):
+    made = exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_x_input")
+    path = write(tmp_path / "a.jsonl", change(thermostat(made)))
+    with pytest.raises(InputError, match=message) as caught:
+        imported(classifiers["bert"], path)
+    assert "\n" not in str(caught.value)
+
+
+def test_an_id_that_is_there_twice_is_refused_even_if_alike(classifiers, tmp_path):
+    made = exparity.explain(classifiers["bert"], TEXTS[0], 0, "gradient_x_input")
+    path = write(tmp_path / "a.jsonl", own(made * 2, example_id=TEXTS[0]))
+    with pytest.raises(InputError, match=r"a\.jsonl:2: example .* in \S*a\.jsonl:1 as well"):
+        imported(classifiers["bert"], path, TEXTS[:1], [0])
+
+
+@pytest.mark.parametrize("path", ["", "none.jsonl"])
+def test_no_file(classifiers, path):
+    with pytest.raises(InputError, match=f"method imported: path: no file '{path}'; name the"):
+        imported(classifiers["bert"], path)
+
+
+def test_no_json(classifiers, tmp_path):
+    (tmp_path / "a.jsonl").write_text('{"text": "a"}\n{"text": \n')
+    with pytest.raises(InputError, match=r"a\.jsonl:1: no 'scores'"):
+        imported(classifiers["bert"], str(tmp_path / "a.jsonl"))
+    (tmp_path / "a.jsonl").write_text('{"text": \n')
+    with pytest.raises(InputError, match=r"a\.jsonl:1: not valid JSON"):
+        imported(classifiers["bert"], str(tmp_path / "a.jsonl"))
+
+
+def test_metrics_that_explain_again_say_that_they_cannot(classifiers, tmp_path):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
+    explanations = imported(classifier, write(tmp_path / "a.jsonl", own(made)))
+    with pytest.raises(InputError, match=r"sensitivity: .* 'imported' cannot explain other texts"):
+        exparity.evaluate(classifier, explanations, "sensitivity")
+    expected = exparity.evaluate(classifier, made, "comprehensiveness")
+    scores = exparity.evaluate(classifier, explanations, "comprehensiveness")
+    assert scores.tobytes() == expected.tobytes()

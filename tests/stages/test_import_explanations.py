@@ -1,0 +1,80 @@
+"""The command import-explanations: which examples it takes over, and in how many parts."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.lineage import sha256_of
+from exparity.cli import main
+from exparity.core.errors import InputError
+from exparity.stages.explain import explain_cell
+from exparity.stages.import_explanations import import_explanations
+
+
+def inputs(cell):
+    return cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet"
+
+
+@pytest.fixture
+def exported(cell, tmp_path):
+    """Explanations of the true classes, as a file and as the rows that they come from."""
+    explain_cell(
+        *inputs(cell), tmp_path / "own.parquet", use="gradient", params={}, seed=3, device="cpu"
+    )
+    rows = read_artefact(tmp_path / "own.parquet", "explanations")[0].to_pylist()
+    names = ("example_id", "target", "tokens", "scores")
+    lines = [json.dumps({name: row[name] for name in names}) for row in rows]
+    (tmp_path / "mine.jsonl").write_text("\n".join(lines))
+    return tmp_path / "mine.jsonl", rows
+
+
+def without_method(rows):
+    return [{name: value for name, value in row.items() if name != "method"} for row in rows]
+
+
+def test_the_command_writes_what_explain_would(cell, tmp_path, exported):
+    path, rows = exported
+    data, checkpoint, predictions = map(str, inputs(cell))
+    output = tmp_path / "x.parquet"
+    command = ["import-explanations", "--jsonl", str(path), "--output", str(output)]
+    command += ["--data", data, "--checkpoint", checkpoint, "--predictions", predictions]
+    assert main([*command, "--seed", "3", "--method", "theirs", "--device", "cpu"]) == 0
+    table, metadata = read_artefact(output, "explanations")
+    assert without_method(table.to_pylist()) == without_method(rows)
+    assert set(table["method"].to_pylist()) == {"theirs"}
+    assert metadata["files"] == {str(path): sha256_of(path)}
+
+
+def test_lines_of_examples_that_are_not_explained_do_no_harm(cell, tmp_path, exported):
+    path, rows = exported
+    output = tmp_path / "x.parquet"
+    import_explanations(
+        *inputs(cell), output, jsonl=path, seed=3, examples="correct", max_examples=8, device="cpu"
+    )
+    taken = read_artefact(output, "explanations")[0].to_pylist()
+    known = {row["example_id"]: row["scores"] for row in rows}
+    assert 0 < len(taken) < len(rows)
+    assert all(row["scores"] == known[row["example_id"]] for row in taken)
+
+
+def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exported):
+    with pytest.raises(InputError, match=r"mine\.jsonl:\d+: explains class \d of example .*target"):
+        import_explanations(
+            *inputs(cell), tmp_path / "x.parquet", jsonl=exported[0], seed=3, target="predicted",
+            device="cpu",
+        )  # fmt: skip
+
+
+def test_shards_say_where_they_come_from(cell, tmp_path, exported):
+    path, rows = exported
+    shards = [tmp_path / f"{i}.parquet" for i in (1, 2)]
+    call = {"use": "imported", "params": {"path": str(path)}, "seed": 3, "device": "cpu"}
+    for i, shard in enumerate(shards, start=1):
+        explain_cell(*inputs(cell), shard, shard=f"{i}/2", **call)
+    explain_cell(*inputs(cell), tmp_path / "x.parquet", gather=shards, **call)
+    table, metadata = read_artefact(tmp_path / "x.parquet", "explanations")
+    assert without_method(table.to_pylist()) == without_method(rows)
+    assert metadata["files"] == {str(path): sha256_of(path)}

@@ -1,0 +1,112 @@
+"""Explanations of another tool through the whole workflow, as docs/importing.md has it."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+
+import numpy as np
+import pytest
+import yaml
+
+import exparity
+from exparity.artefacts.files import read_artefact
+from exparity.artefacts.lineage import sha256_of
+from exparity.cli import main
+
+pytestmark = pytest.mark.workflow
+METRICS = {
+    "comprehensiveness": {},
+    "gini": {},
+    "loo_correlation": {},
+    "mass_accuracy": {},
+    "sensitivity": {"steps": 1},
+}
+CELL = "pairs_all/bert_tiny/0"
+SMALL = {
+    "target": "predicted",
+    "metrics": METRICS,
+    "controls": {"permutation": {"repeats": 0}, "random": {"draws": 1}},
+}
+
+
+def write_thermostat(results, path):
+    """What that library would have written: logits, and all texts of one length."""
+    explained = exparity.read_results(results, "explanations").query("method == 'gradient'")
+    predicted = exparity.read_results(results, "predictions").set_index("example_id")
+    padding = exparity.load_classifier(str(results / "models" / CELL), "cpu").pad_id
+    with path.open("w") as file:
+        for idx, row in enumerate(explained.itertuples()):
+            absent = 64 - len(row.token_ids)
+            line = {
+                "idx": idx,
+                "label": int(predicted.label[row.example_id]),
+                "predictions": np.log(predicted.probabilities[row.example_id]).tolist(),
+                "input_ids": row.token_ids.tolist() + [padding] * absent,
+                "attributions": row.scores.tolist() + [0.0] * absent,
+            }
+            print(json.dumps(line), file=file)
+
+
+def block(page, language):
+    return re.search(rf"```{language}\n(.*?)```", page, re.DOTALL)[1]
+
+
+def test_imported_explanations_score_as_those_they_were_made_from(
+    checkout, repository, monkeypatch
+):
+    page = (repository / "docs" / "importing.md").read_text()
+    monkeypatch.chdir(checkout.root)
+    checkout.configure(**SMALL, methods={"gradient": {}})
+    checkout.snakemake()
+    exec(compile(block(page, "python"), "importing.md", "exec"), {})
+    write_thermostat(checkout.results, checkout.root / "imports" / "theirs.jsonl")
+    methods = yaml.safe_load(block(page, "yaml"))["methods"]
+    methods["theirs"] = {"use": "imported", "path": "imports/theirs.jsonl"}
+    checkout.configure(**SMALL, methods=methods)
+    plan = checkout.plan()
+    assert "finetune" not in plan
+    assert (plan["explain"], plan["evaluate"]) == (2, 2 * (len(METRICS) - 1))
+    checkout.snakemake()
+    assert checkout.plan() == {}
+
+    scores = exparity.read_results(checkout.results, "scores")
+    of = {
+        name: rows.set_index(["metric", "example_id"]).score
+        for name, rows in scores.groupby("method")
+    }
+    assert set(of["gradient"].index.levels[0]) == set(METRICS)
+    again = of["gradient"].drop("sensitivity")
+    for method in ("mine", "theirs"):
+        assert of[method].index.equals(again.index)
+        assert of[method].to_numpy().tobytes() == again.to_numpy().tobytes()
+    disparity = exparity.read_results(checkout.results, "disparity").set_index(["method", "metric"])
+    assert len(disparity) == 3 * len(METRICS) - 2
+    html = (checkout.results / "report" / "index.html").read_text()
+    assert html.count('<td class="n" data-metric="sensitivity">–</td>') == 2
+    tables = list((checkout.results / "report" / "tables").glob("disparity-*.csv"))
+    assert [len(path.read_text().splitlines()) for path in tables] == [1 + len(disparity)]
+
+    written = checkout.results / "explanations" / CELL / "mine.parquet"
+    table, metadata = read_artefact(written, "explanations")
+    name = f"imports/{CELL.replace('/', '-')}.jsonl"
+    assert metadata["files"] == {name: sha256_of(checkout.root / name)}
+    assert metadata["parameters"]["params"] == {"path": name}
+
+    # The command of the docs writes the same rows.
+    command = shlex.split(
+        block(page, "bash").replace("\\\n", " ").replace("bert_scratch", "bert_tiny")
+    )
+    command[command.index("--output") + 1] = "mine.parquet"
+    assert main([*command[1:], "--target", "predicted", "--device", "cpu"]) == 0
+    assert read_artefact(checkout.root / "mine.parquet", "explanations")[0].equals(table)
+
+    # A changed file is a changed input, of its own cells alone; a missing one is refused at once.
+    path = checkout.root / "imports" / "theirs.jsonl"
+    path.write_text(path.read_text().replace('"idx": 0', '"idx": 1'))
+    plan = checkout.plan()
+    assert (plan["explain"], plan["evaluate"]) == (1, len(METRICS) - 1)
+    path.unlink()
+    refused = checkout.snakemake("-n", check=2)
+    assert re.search(r"exparity: methods\.theirs\.path: no file .*theirs\.jsonl", refused.stderr)

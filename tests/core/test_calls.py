@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from transformers import pipeline
 
 import exparity
 from exparity import Explanation, InputError, compare_groups, evaluate, explain
@@ -32,7 +34,14 @@ def bert(classifiers):
         ({"targets": 1.5}, "targets must be a list of integers, not 1.5"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
         ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
-        ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
+        ({"method": [1]}, r"method must be ids, options by id, not \[1\]"),
+        ({"method": 5}, "method must be a list of ids, not 5"),
+        ({"method": ["gradient", "lim"]}, "unknown method 'lim'; did you mean 'lime'"),
+        (
+            {"method": ["lime"], "num_samples": 9},
+            r"num_samples: options of several go by id, method=\{id: \{'num_samples': 9\}\}",
+        ),
+        ({"targets": "lime"}, "target 'lime'; known: .*; a method goes as method='lime'"),
         ({"seed": "0"}, "seed must be an integer, not '0'"),
         ({"classifier": None}, "classifier must come from exparity.load_classifier, not None"),
         ({"training": TEXTS[:1]}, "training must be a pair"),
@@ -60,6 +69,103 @@ def test_one_text_and_targets_by_name(bert):
     (alone,) = explain(bert, TEXTS[0], 1)
     assert alone.text == TEXTS[0]
     assert np.array_equal(alone.scores, by_index[0].scores)
+
+
+def test_several_methods_and_metrics(bert):
+    """By id in lists, with options in mappings; what there is several of names the values."""
+    ids = ["uniform_random", "gradient"]
+    made = explain(bert, TEXTS, 1, method=ids, seed=3)
+    assert [*made] == ids
+    for id in ids:
+        for one, other in zip(made[id], explain(bert, TEXTS, 1, id, 3), strict=True):
+            assert np.array_equal(one.scores, other.scores)
+    options = {"integrated_gradients": {"n_steps": 4}}
+    (explanation, _) = explain(bert, TEXTS, 1, method=options)["integrated_gradients"]
+    assert explanation.origin.params == {"n_steps": 4}
+    both = evaluate(bert, made, ["gini", "comprehensiveness"])
+    assert [*both] == [
+        (method, metric) for method in ids for metric in ("gini", "comprehensiveness")
+    ]
+    for (method, metric), values in both.items():
+        assert np.array_equal(values, evaluate(bert, made[method], metric))
+        assert np.array_equal(values, evaluate(bert, made, metric)[method])
+        assert np.array_equal(values, evaluate(bert, made[method], ("gini", metric))[metric])
+    strict = evaluate(None, made, {"sparsity": {"tau": 0.5}, "gini": {}})
+    assert np.array_equal(
+        strict["gradient", "sparsity"], evaluate(None, made["gradient"], "sparsity", tau=0.5)
+    )
+    with pytest.raises(InputError, match="tau: options of several go by id, metric="):
+        evaluate(None, made, ["sparsity", "gini"], tau=0.5)
+    with pytest.raises(InputError, match="unknown metric 'gina'; did you mean 'gini'"):
+        evaluate(None, made, ["sparsity", "gina"])
+
+
+def test_objects_of_transformers_are_loaded(bert):
+    """As the same classifier from a folder, on the device where they are."""
+    pair = (bert.model, bert.tokenizer)
+    for given in (pair, pipeline("text-classification", model=pair[0], tokenizer=pair[1]), bert):
+        loaded = exparity.load_classifier(given)
+        assert loaded.model is bert.model
+        ids = [e.token_ids for e in loaded.encode(TEXTS)]
+        assert np.array_equal(loaded.probabilities(ids), bert.probabilities(ids))
+    assert exparity.load_classifier(pair, max_length=8).max_length == 8
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        (lambda c: exparity.load_classifier(c.model), "without its tokenizer; give .model, token"),
+        (lambda c: exparity.load_classifier(5), "model must be a checkpoint's folder .*, not 5"),
+        (
+            lambda c: exparity.load_classifier((c.model, c.tokenizer), precision="bf16"),
+            "a loaded model has its revision and precision",
+        ),
+        (lambda c: explain(c.model, TEXTS), "classifier must come from .*; it takes a folder"),
+        (lambda c: explain("folder", TEXTS), "classifier must come from .*, not 'folder'; it"),
+        (lambda c: evaluate(explain(c, TEXTS), c, "gini"), "classifier must come from"),
+        (lambda c: evaluate(c, explain(c, TEXTS)[0], "gini"), "explanations must be a list"),
+    ],
+)
+def test_what_newcomers_pass_for_a_classifier_or_explanations(bert, wrong, message):
+    with pytest.raises(InputError, match=message) as caught:
+        wrong(bert)
+    assert "\n" not in str(caught.value)
+
+
+def test_which_tokens_are_special_is_derived_or_asked_for(bert):
+    """Those of an explanation built by hand would count as words, and change every metric."""
+    text = "the girl thanked the waiter"
+    (made,) = explain(bert, [text], 1)
+    metrics = ("comprehensiveness", "gini", "rationale_auprc")
+    expected = [evaluate(bert, [made], metric, rationales=[[0, 1, 0, 0, 1]]) for metric in metrics]
+    bare = Explanation(text, 1, made.token_ids, made.tokens, made.scores)
+    found = [evaluate(bert, [bare], metric, rationales=[[0, 1, 0, 0, 1]]) for metric in metrics]
+    assert found == expected
+    told = Explanation(text, 1, made.token_ids, made.tokens, made.scores, word_ids=made.word_ids)
+    assert np.array_equal(told.special_mask, made.special_mask)
+    assert made.special_mask.any()
+    whole = replace(made, special_mask=np.zeros(len(made), bool))  # said, so not doubted
+    assert evaluate(bert, [whole], "gini") != evaluate(bert, [bare], "gini")
+    content = made.content_mask
+    inner = Explanation(
+        text, 1, made.token_ids[content], scores=made.scores[content], tokens=["t"] * content.sum()
+    )
+    assert evaluate(bert, [inner], "gini") == pytest.approx(evaluate(bert, [bare], "gini"))
+    for unclear in (
+        replace(bare, text="another text"),
+        replace(bare, text=""),
+        replace(bare, token_ids=None),
+    ):
+        with pytest.raises(InputError, match=r"no special_mask says which; give one, or build it"):
+            evaluate(bert, [unclear], "gini")
+    with pytest.raises(InputError, match=r"needs token_ids; exparity\.Explanation"):
+        evaluate(bert, [Explanation(text, 1, tokens=text.split(), scores=range(5))], metrics[0])
+
+
+def test_a_misspelt_name_of_the_package_is_told():
+    with pytest.raises(AttributeError, match="module 'exparity' has no attribute 'explan'") as told:
+        _ = exparity.explan
+    assert (told.value.name, told.value.obj) == ("explan", exparity)  # Python then suggests others
 
 
 def test_what_numpy_and_pandas_hold_is_taken(bert):

@@ -20,6 +20,7 @@ from scipy.stats import spearmanr
 from support import need
 
 import exparity
+from exparity.config.presets import preset
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.methods import METHODS
@@ -128,9 +129,11 @@ def test_integrated_gradients_are_noise_for_both(classifier, texts, rows):
         assert np.abs(own - peer).max() < 1e-4 * size.max()
 
 
-def test_shap(classifier, texts, rows):
+@pytest.mark.parametrize("every", [4, pytest.param(1, marks=pytest.mark.exhaustive)])
+def test_shap(classifier, texts, rows, every):
     """Holds where 500 evaluations split the whole hierarchy, and where they do not."""
     need("shap" in METHODS.ids(), "method shap")
+    texts, rows = texts[::every], rows[::every]
     assert {row["shap"]["complete"] for row in rows} == {True, False}
     found = explained(classifier, texts, rows, "shap", max_evals=500)
     assert worst(found, goldens(rows, "shap")) < 1e-4
@@ -161,6 +164,7 @@ def test_lime_probabilities(classifier, encodings, rows):
     np.testing.assert_allclose(found, np.concatenate(expected), rtol=0, atol=1e-5)
 
 
+@pytest.mark.exhaustive  # its two halves, the draws' probabilities and the regression, stand above
 def test_lime_as_a_whole(classifier, encodings, texts, rows):
     """Rank correlation with ferret at equal sample counts is that of ferret with itself.
 
@@ -204,3 +208,24 @@ def test_faithfulness_of_the_same_scores(method, metric, classifier, encodings, 
     found = exparity.evaluate(classifier, explanations, metric)
     expected = [row["methods"][method][metric] for row in rows]
     np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+
+
+def test_plausibility_of_the_same_scores():
+    """With the options of ``study: ferret``, where each token is a word."""
+    golden = json.loads(gzip.decompress((HERE / "plausibility.json.gz").read_bytes()))
+    explanations = [
+        exparity.Explanation(
+            text="",
+            target=0,
+            tokens=["t"] * len(case["scores"]),
+            scores=case["scores"],
+            special_mask=[True, *[False] * len(case["marks"]), True],
+            rationale=case["marks"],
+        )
+        for case in golden["cases"]
+    ]
+    for metric, options in preset("ferret")["metrics"].items():
+        found = exparity.evaluate(None, explanations, metric, **options)
+        expected = [case["values"][metric] for case in golden["cases"]]
+        np.testing.assert_allclose(found, expected, rtol=0, atol=1e-9)
+        assert np.ptp(expected) > 0.5

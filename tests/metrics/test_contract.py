@@ -18,7 +18,13 @@ INF = float("inf")
 @pytest.fixture
 def explanation():
     return Explanation(
-        text="a b", target=1, token_ids=[1, 2], tokens=["a", "b"], scores=[1, 3], rationale=[1, 0]
+        text="a b",
+        target=1,
+        token_ids=[1, 2],
+        tokens=["a", "b"],
+        scores=[1, 3],
+        special_mask=[False, False],
+        rationale=[1, 0],
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from methods.training import training_for
+from methods.training import METHOD_IDS, training_for
 from support import marked
 
 import exparity
@@ -91,7 +91,7 @@ def test_alone_and_together_bit_for_bit(classifier, metric):
 
 
 @pytest.mark.property
-@pytest.mark.parametrize("method", METHODS.ids())
+@pytest.mark.parametrize("method", METHOD_IDS)
 def test_sensitivity_of_every_method_bit_for_bit(classifier, method):
     check_invariance(classifier, explained(classifier, method), "sensitivity", 2)
 
@@ -112,11 +112,14 @@ def test_padded_batches_as_on_a_gpu(classifier, metric, monkeypatch):
 
 @pytest.mark.property
 @pytest.mark.parametrize("metric", METRICS.ids())
-@pytest.mark.parametrize("method", METHODS.ids())
+@pytest.mark.parametrize("method", METHOD_IDS)
 def test_every_metric_of_every_method_lies_in_its_bounds(classifiers, method, metric):
     classifier = classifiers["bert"]
     facts = METRICS.get(metric).facts
     found = run(classifier, explained(classifier, method), metric)
+    if metric == "class_comprehensiveness" and METHODS.get(method).facts.needs_training:
+        assert np.isnan(found).all()  # what the method works with is not at hand
+        return
     multiple = np.array([len(text.split()) > 1 for text in TEXTS])
     assert np.isfinite(found[multiple]).all()
     low, high = facts.bounds

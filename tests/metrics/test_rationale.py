@@ -19,6 +19,8 @@ import exparity
 from exparity import Explanation, InputError
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
+from exparity.interface import Origin
+from exparity.methods import attribute
 from exparity.metrics import METRICS
 
 pytestmark = pytest.mark.reference
@@ -101,14 +103,16 @@ def test_equal_attributions_say_nothing(metric, chance):
     assert value(metric, [0.1] * 8, [0, 1, 0, 1, 0, 0, 0, 0]) == pytest.approx(chance)
 
 
-@pytest.mark.parametrize("metric", ["mass_accuracy", "rationale_top_k_precision"])
-def test_random_attributions_have_the_share_of_the_rationale(metric):
-    rng = np.random.default_rng(0)
-    marks = [0, 1, 0, 1, 0, 0, 0, 0, 0, 0]
-    found = exparity.evaluate(
-        None, [explanation(rng.uniform(size=10), marks) for _ in range(4000)], metric
-    )
-    assert found.mean() == pytest.approx(2 / 10, abs=4 * found.std() / math.sqrt(len(found)))
+def test_the_mean_length_of_the_rationales_is_that_of_those_that_have_any():
+    """By hand: lengths 1, 3 and 4 have the mean 2.67, so that three words are selected."""
+    marks = [[1, 0, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1], [0, 0, 0, 0], None]
+    explanations = [explanation([4, 3, 2, 1], one) for one in marks]
+    for metric in ("rationale_token_f1", "rationale_iou", "rationale_top_k_precision"):
+        found = exparity.evaluate(None, explanations, metric, top_k="mean")
+        np.testing.assert_array_equal(found, exparity.evaluate(None, explanations, metric, top_k=3))
+        assert np.isnan(found).tolist() == [False, False, False, True, True]
+        (alone,) = exparity.evaluate(None, explanations[:1], metric, top_k="mean")
+        assert alone == value(metric, [4, 3, 2, 1], marks[0], top_k=1)
 
 
 # Beside loops and scikit-learn
@@ -206,6 +210,57 @@ def test_selections_equal_scikit_learn():
             ("rationale_iou", sklearn_metrics.jaccard_score),
         ):
             assert value(metric, scores, marks) == pytest.approx(reference(marks, chosen))
+
+
+# Chance
+
+
+def naive(metric, scores, marks):
+    """A metric with its default options, of words without ties."""
+    if metric == "mass_accuracy":
+        return sum(s for s, m in zip(scores, marks, strict=True) if m) / sum(scores)
+    if metric == "rationale_roc_auc":
+        return sklearn_metrics.roc_auc_score(marks, scores)
+    if metric == "rationale_auprc":
+        return sklearn_metrics.average_precision_score(marks, scores)
+    if metric == "rationale_precision_at_specificity":
+        return naive_precision_at(scores, marks, 0.9)
+    k = METRICS.get(metric).options["top_k"].default or sum(marks)
+    return naive_selected(FORMULAS[metric], scores, marks, min(k, len(scores)))
+
+
+CHANCE_TEXT, CHANCE_MARKS = "His mother thanked the waiter near the old harbour .", (3, 7, 8)
+
+
+@pytest.fixture(scope="module")
+def drawn(classifiers):
+    """Explanations of one text by the method uniform_random, under keys of their own."""
+    classifier = classifiers["bert"]
+    (encoding,) = classifier.encode([CHANCE_TEXT])
+    origins = [Origin("uniform_random", {}, 0, f"text {i}") for i in range(4000)]
+    encodings, targets = [encoding] * len(origins), np.zeros(len(origins), dtype=np.int64)
+    marks = [int(word in CHANCE_MARKS) for word in range(10)]
+    return [
+        explanation(scores, marks, word_ids=encoding.word_ids, special_mask=encoding.special_mask)
+        for scores in attribute(classifier, encodings, targets, origins)
+    ]
+
+
+@pytest.mark.parametrize("metric", COMPARING)
+def test_uniform_random_is_at_chance_level(drawn, metric):
+    """What a metric gives on average over all places that the rationale may have in the order."""
+    values = exparity.evaluate(None, drawn, metric)
+    error = values.std() / math.sqrt(len(values))
+    assert error < 0.01
+    order = range(10, 0, -1)
+    places = list(combinations(order, len(CHANCE_MARKS)))
+    expected = np.mean(
+        [naive(metric, order, [int(s in chosen) for s in order]) for chosen in places]
+    )
+    assert values.mean() == pytest.approx(expected, abs=4 * error)
+    share = len(CHANCE_MARKS) / 10
+    known = {"rationale_roc_auc": 0.5, "rationale_top_k_precision": share, "mass_accuracy": share}
+    assert expected == pytest.approx(known.get(metric, expected))
 
 
 # Properties

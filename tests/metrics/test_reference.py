@@ -275,6 +275,30 @@ def test_faithfulness_equals_the_loop(
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
+@pytest.mark.parametrize("options", [{}, {"based_on": "threshold", "average_over": "all"}])
+@pytest.mark.parametrize(
+    ("method", "given"),
+    [("gradient_x_input", {}), ("lime", {"num_samples": 40}), ("uniform_random", {})],
+)
+def test_class_comprehensiveness_equals_the_loop_over_classes(
+    classifier, sentences, method, given, options
+):
+    """Each class by the explanation that the method gives for it, whichever was handed in."""
+    texts = sentences[:4]
+    by_class = [
+        exparity.explain(classifier, texts, target, method, 7, **given)
+        for target in range(classifier.n_classes)
+    ]
+    expected = [
+        np.mean([naive_curve(classifier, one, False, **options) for one in of_classes])
+        for of_classes in zip(*by_class, strict=True)
+    ]
+    assert np.ptp(expected) > 0
+    for explanations in (*by_class, [by_class[i % 2][i] for i in range(len(texts))]):
+        found = exparity.evaluate(classifier, explanations, "class_comprehensiveness", **options)
+        np.testing.assert_allclose(found, expected, atol=1e-5)
+
+
 @pytest.mark.parametrize(("metric", "expected"), [("comprehensiveness", 0), ("sufficiency", 1)])
 @pytest.mark.parametrize("based_on", ["fraction", "threshold"])
 def test_no_step_has_the_published_convention(classifier, metric, expected, based_on):

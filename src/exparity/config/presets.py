@@ -1,9 +1,9 @@
 """Presets: partial configs that fill in what a config does not set itself.
 
 ``study: text`` follows the text of the published study and ``study: code`` its public code, where
-the two differ; ``study: gecobench`` asks the model as often as that benchmark does. A preset names
-registered ids, so that it reaches an instance whatever its own name. What comes out is an ordinary
-config.
+the two differ; ``study: gecobench`` asks the model as often as that benchmark does, and ``study:
+ferret`` has the options of that library. A preset names registered ids, so that it reaches an
+instance whatever its own name. What comes out is an ordinary config.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import os
 import reprlib
 import types
 import typing
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, ParamSpec, TypeVar
 
@@ -19,6 +19,9 @@ from exparity.core.errors import InputError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+Several = list[str] | tuple[str, ...] | Mapping[str, Mapping[str, Any]]
+"""Registered ids, or options by id."""
+Options = dict[str, dict[str, Any]]
 P = ParamSpec("P")
 R = TypeVar("R")
 
@@ -126,7 +129,7 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     return converted
 
 
-def options_by_id(value: Any, name: str) -> dict[str, dict[str, Any]]:
+def options_by_id(value: Any, name: str) -> Options:
     """Return options by registered id.
 
     Raises:
@@ -136,6 +139,40 @@ def options_by_id(value: Any, name: str) -> dict[str, dict[str, Any]]:
     if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in items):
         raise InputError(f"{name} must map ids to mappings of options, not {shown(value)}")
     return {id: dict(options) for id, options in items}
+
+
+def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> Options:
+    """Return options by registered id of what a caller asks for.
+
+    Args:
+        ids: an id, ids, or options by id.
+        name: how an error names it.
+        every: what ``all`` stands for; nothing if None.
+
+    Raises:
+        InputError: it is none of these.
+    """
+    if isinstance(ids, Mapping):
+        return options_by_id(ids, name)
+    if isinstance(ids, str):
+        ids = every if ids == "all" and every is not None else [ids]
+    wanted = listed(ids, name, "ids")
+    if not all(isinstance(id, str) for id in wanted):
+        all_of_them = "" if every is None else ", or 'all'"
+        raise InputError(f"{name} must be ids, options by id{all_of_them}, not {shown(wanted)}")
+    return {id: {} for id in wanted}
+
+
+def refuse_shared_options(params: Mapping[str, Any], name: str) -> None:
+    """Refuse options beside several methods or metrics: whose they are is not said.
+
+    Raises:
+        InputError: there are some; names the first.
+    """
+    for option, value in params.items():
+        raise InputError(
+            f"{option}: options of several go by id, {name}={{id: {{'{option}': {shown(value)}}}}}"
+        )
 
 
 def shown(value: Any) -> str:

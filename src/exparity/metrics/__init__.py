@@ -16,14 +16,23 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.core.calls import checked, listed, options_by_id, shown
+from exparity.core.calls import (
+    Several,
+    checked,
+    listed,
+    options_by_id,
+    options_of_ids,
+    refuse_shared_options,
+    shown,
+)
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import Option, complete, options_of
+from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
 from exparity.interface import (
@@ -42,6 +51,7 @@ from exparity.interface import (
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import l1_normalised, pad
+from exparity.metrics._arrays import mean_length as mean_length
 from exparity.metrics._arrays import word_arrays as word_arrays
 
 if TYPE_CHECKING:
@@ -52,6 +62,8 @@ if TYPE_CHECKING:
 METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
 MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed_words"}
 """What marks words, by what metrics of words need, and where an explanation has it."""
+Rationales = Sequence[Sequence[int] | None] | None
+"""For each text a 0 or 1 per word, or None where unknown."""
 SHARED_SOURCES = (Path(_arrays.__file__),)
 """Source files that make what metrics are given."""
 
@@ -122,6 +134,12 @@ class MetricBatch:
         """(t, h) input embeddings of each text."""
         return tuple(self.classifier.embed(ids) for ids in self.token_ids)
 
+    @cached_property
+    def word_rows(self) -> tuple[torch.Tensor, ...]:
+        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        pairs = zip(self.rows, self.token_ids, strict=True)
+        return tuple(self.classifier.without_types(rows, ids) for rows, ids in pairs)
+
     def target_probabilities(
         self, sequences: Sequence[Sequence[int] | IntArray], owners: Sequence[int] | IntArray
     ) -> FloatArray:
@@ -171,20 +189,57 @@ class MetricBatch:
         )
         return explained[: len(led)] or originals, explained[len(led) :]
 
+    def of_classes(self) -> MetricBatch:
+        """Return each text explained for each class of the model, text by text.
+
+        Explanations that were given stay as they are; the method makes the others, with the draws
+        of the text.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        n_classes = self.classifier.n_classes
+        texts, targets = np.divmod(np.arange(len(self) * n_classes), n_classes)
+        others = targets != self.targets[texts]
+        made = attribute(
+            self.classifier,
+            [self._encodings[text] for text in texts[others]],
+            targets[others],
+            [self._origins[text] for text in texts[others]],
+        )
+        raw = [self.explanations[text].scores for text in texts]
+        for item, scores in zip(np.flatnonzero(others), made, strict=True):
+            raw[item] = scores
+        explanations = [
+            guarded(replace(self.explanations[text], target=int(target), scores=scores))
+            for text, target, scores in zip(texts, targets, raw, strict=True)
+        ]
+        normalised = tuple(locked(l1_normalised(scores)) for scores in raw)
+        keys = tuple(self.keys[text] for text in texts)
+        return replace(self, explanations=tuple(explanations), scores=normalised, keys=keys)
+
     @property
     def explainer(self) -> Entry[MethodFacts]:
         """The method that made the explanations.
 
         Raises:
-            InputError: an explanation does not say what made it.
+            InputError: an explanation does not say what made it, or cannot be made again.
         """
         from exparity.methods import METHODS
 
-        return METHODS.get(self._origins[0].method)
+        entry = METHODS.get(self._origins[0].method)
+        if not entry.facts.repeatable:
+            raise InputError(
+                f"metric {self.metric}: runs the method again, and '{entry.id}' cannot explain "
+                "other texts than it has scores of; leave the metric out for it"
+            )
+        return entry
 
     @cached_property
     def _encodings(self) -> list[Encoding]:
-        encodings = self.classifier.encode([e.text for e in self.explanations])
+        encodings = self.classifier.encode([e.pair or e.text for e in self.explanations])
         for encoding, ids, explanation in zip(
             encodings, self.token_ids, self.explanations, strict=True
         ):
@@ -234,61 +289,94 @@ def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
     return {shared.name: replace(shared, default=default), **entry.options}
 
 
-@checked
+@overload
 def evaluate(
     classifier: Classifier | None,
     explanations: Sequence[Explanation],
     metric: str,
     seed: int = 0,
     *,
-    rationales: Sequence[Sequence[int] | None] | None = None,
+    rationales: Rationales = None,
     **params: Any,
-) -> FloatArray:
-    """Score explanations with a metric.
+) -> FloatArray: ...
+@overload
+def evaluate(
+    classifier: Classifier | None,
+    explanations: Sequence[Explanation],
+    metric: Several,
+    seed: int = 0,
+    *,
+    rationales: Rationales = None,
+) -> dict[str, FloatArray]: ...
+@overload
+def evaluate(
+    classifier: Classifier | None,
+    explanations: Mapping[str, Sequence[Explanation]],
+    metric: str,
+    seed: int = 0,
+    *,
+    rationales: Rationales = None,
+    **params: Any,
+) -> dict[str, FloatArray]: ...
+@overload
+def evaluate(
+    classifier: Classifier | None,
+    explanations: Mapping[str, Sequence[Explanation]],
+    metric: Several,
+    seed: int = 0,
+    *,
+    rationales: Rationales = None,
+) -> dict[tuple[str, str], FloatArray]: ...
+@checked
+def evaluate(
+    classifier: Classifier | None,
+    explanations: Sequence[Explanation] | Mapping[str, Sequence[Explanation]],
+    metric: str | Several,
+    seed: int = 0,
+    *,
+    rationales: Rationales = None,
+    **params: Any,
+) -> FloatArray | dict[str, FloatArray] | dict[tuple[str, str], FloatArray]:
+    """Score explanations with a metric, or with several.
 
     Args:
         classifier: the explained model; None for metrics that do not run it.
-        explanations: from :func:`exparity.explain` or built by hand.
-        metric: registered id, such as ``comprehensiveness``.
+        explanations: from :func:`exparity.explain` or built by hand; or such lists by method.
+        metric: registered id, such as ``comprehensiveness``; or several, as ids or as options by
+            id, which share what model passes they can.
         seed: seed of metrics that draw random numbers.
         rationales: for each explanation a 0 or 1 per word of its text, or None where unknown, for
             metrics that compare with them; those of the explanations if None.
-        **params: the metric's options and those of its kind. ``normalise_over``: ``sequence``
+        **params: the options of one metric and those of its kind. ``normalise_over``: ``sequence``
             divides by the L1 norm over all tokens, ``content`` leaves special tokens out, as
             ``sparsity`` does by default. With a
             rationale, ``attribution``: ``absolute`` values of tokens count, or their ``positive``
             part.
 
     Returns:
-        (n,) float64, one value per explanation; NaN where the metric is undefined.
+        (n,) float64, one value per explanation; NaN where the metric is undefined. Of several
+        metrics by id, of explanations by method by method, and of both by (method, metric).
 
     Raises:
         InputError: unknown metric or option, or an explanation, rationale or classifier that the
             metric cannot work with.
     """
-    explanations = listed(explanations, "explanations", "explanations")
-    for value in explanations:
-        if not isinstance(value, Explanation):
-            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
-    if rationales is not None:
-        rationales = listed(rationales, "rationales", "marks, those of each explanation")
-        if len(rationales) != len(explanations):
-            raise InputError(
-                f"{len(rationales)} rationales for {len(explanations)} explanations; give one each"
-            )
-        explanations = [
-            replace(explanation, rationale=rationale)
-            for explanation, rationale in zip(explanations, rationales, strict=True)
-        ]
-    needs = METRICS.get(metric).facts.needs
-    marks = [getattr(e, MARKS[needs]) for e in explanations] if needs in MARKS else [()]
-    if marks and all(one is None for one in marks):
-        raise InputError(
-            f"metric {metric}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
-        )
-    return evaluate_keyed(
-        classifier, explanations, [e.text for e in explanations], metric, seed, params
+    by_method, several = isinstance(explanations, Mapping), not isinstance(metric, str)
+    if several:
+        refuse_shared_options(params, "metric")
+    values = evaluate_many(
+        classifier,
+        explanations if isinstance(explanations, Mapping) else {"": explanations},
+        {metric: params} if isinstance(metric, str) else options_of_ids(metric, "metric"),
+        seed,
+        rationales=rationales,
     )
+    if by_method and several:
+        return values
+    if by_method or several:
+        return {method if by_method else id: scored for (method, id), scored in values.items()}
+    (scored,) = values.values()
+    return scored
 
 
 @checked
@@ -297,17 +385,20 @@ def evaluate_many(
     explanations: Mapping[str, Sequence[Explanation]],
     metrics: Mapping[str, Mapping[str, Any]],
     seed: int = 0,
+    *,
+    rationales: Rationales = None,
 ) -> dict[tuple[str, str], FloatArray]:
-    """Score explanations of several methods with several metrics that share what they can.
+    """Score explanations of several methods with several metrics, as :func:`evaluate` has it done.
 
     What the model says of a text, or of a part of it that several methods or thresholds remove or
-    keep, is computed once. Values are those of :func:`evaluate`.
+    keep, is computed once.
 
     Args:
         classifier: see :func:`evaluate`.
         explanations: by method, or by whatever name.
         metrics: options by registered id.
         seed: seed of metrics that draw random numbers.
+        rationales: see :func:`evaluate`; of the explanations of each method.
 
     Returns:
         (n,) values by (name of the explanations, metric).
@@ -318,16 +409,63 @@ def evaluate_many(
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
     options = options_by_id(metrics, "metrics")
+    for id in options:
+        METRICS.get(id)  # a misspelt one before others have taken their time
     if classifier is not None:
         from exparity.engine.preflight import check_classifier
 
         check_classifier(classifier)
-    with classifier.remembering() if classifier is not None else nullcontext():
-        return {
-            (name, id): evaluate(classifier, scored, id, seed, **params)
-            for name, scored in explanations.items()
-            for id, params in options.items()
-        }
+    settled = {name: _settled(classifier, of, rationales) for name, of in explanations.items()}
+    pairs = [(name, id) for name in settled for id in options]
+    values = {}
+    remembering = nullcontext() if classifier is None else classifier.remembering()
+    with remembering, Progress(len(pairs), "scoring", "values") as progress:
+        for name, id in pairs:
+            values[name, id] = _scored(classifier, settled[name], id, seed, options[id])
+            progress.advance()
+    return values
+
+
+def _settled(
+    classifier: Classifier | None, explanations: Any, rationales: Rationales
+) -> list[Explanation]:
+    """Return explanations with what the tokenizer tells of them, and with their rationales."""
+    settled = listed(explanations, "explanations", "explanations")
+    for value in settled:
+        if not isinstance(value, Explanation):
+            raise InputError(f"explanations must be of exparity.Explanation, not {shown(value)}")
+    if classifier is not None:
+        from exparity.engine.preflight import with_special_tokens
+
+        settled = [with_special_tokens(classifier, explanation) for explanation in settled]
+    if rationales is None:
+        return settled
+    marks = listed(rationales, "rationales", "marks, those of each explanation")
+    if len(marks) != len(settled):
+        raise InputError(f"{len(marks)} rationales for {len(settled)} explanations; give one each")
+    return [
+        replace(explanation, rationale=rationale)
+        for explanation, rationale in zip(settled, marks, strict=True)
+    ]
+
+
+def _scored(
+    classifier: Classifier | None,
+    explanations: list[Explanation],
+    metric: str,
+    seed: int,
+    params: dict[str, Any],
+) -> FloatArray:
+    """Score explanations with a metric, held to having the marks of words that it compares with."""
+    needs = METRICS.get(metric).facts.needs
+    marks = [getattr(e, MARKS[needs]) for e in explanations] if needs in MARKS else [()]
+    if marks and all(one is None for one in marks):
+        raise InputError(
+            f"metric {metric}: {_UNMARKED[needs]}, a 0 or 1 for each word of each text"
+        )
+    return evaluate_keyed(
+        classifier, explanations, [e.text for e in explanations], metric, seed, params
+    )
 
 
 def evaluate_keyed(
@@ -405,8 +543,8 @@ def _checked_model(
         if explanation.token_ids is None:
             raise InputError(
                 f"explanation of {explanation.text!r}: metric {metric} runs the model, so it needs "
-                "token_ids"
+                "token_ids; exparity.Explanation.from_words and from_tokens find them"
             )
-        check_token_ids(classifier, explanation.token_ids, explanation.text)
+        check_token_ids(classifier, explanation)
     check_targets(np.array([e.target for e in explanations]), classifier.n_classes)
     return classifier

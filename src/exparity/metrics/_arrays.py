@@ -36,6 +36,12 @@ def row_sums(values: FloatArray) -> FloatArray:
     return np.asarray(values.cumsum(axis=1)[:, -1], dtype=np.float64)
 
 
+def mean_length(lengths: Sequence[int] | IntArray) -> int:
+    """Return the mean number of words in rationales that have any, rounded; at least 1."""
+    known = np.asarray(lengths)[np.asarray(lengths) > 0]
+    return max(1, int(known.mean() + 0.5)) if known.size else 1
+
+
 def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArray:
     """Divide (t,) scores by their L1 norm, that of the tokens under a mask if there is one.
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.metrics import metric
+from exparity.interface import BoolArray, Count, FloatArray, IntArray
+from exparity.metrics import mean_length, metric
 from exparity.metrics._arrays import row_sums
+
+TopK = Count | Literal["mean"] | None
+"""Words to select: so many, the mean length of the rationales, or as many as the rationale has."""
 
 rationale_metric = partial(
     metric,
@@ -91,7 +95,7 @@ class Selection:
 
     Args:
         ranked: the words in order.
-        top_k: how many; as many as the rationale has if None.
+        top_k: how many; the mean length of these texts' rationales, or that of each if None.
         eligible: (n,) how many may be selected at most, from the highest down.
 
     Attributes:
@@ -102,7 +106,9 @@ class Selection:
         tied_hits: (n,) words of the rationale in the tie.
     """
 
-    def __init__(self, ranked: Ranking, top_k: int | None, eligible: IntArray) -> None:
+    def __init__(self, ranked: Ranking, top_k: TopK, eligible: IntArray) -> None:
+        if top_k == "mean":
+            top_k = mean_length(ranked.positives)
         self.size = np.minimum(ranked.positives if top_k is None else top_k, eligible)
         last = np.maximum(self.size - 1, 0)
         start, end = ranked.at(ranked.start, last), ranked.at(ranked.end, last)

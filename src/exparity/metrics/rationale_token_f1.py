@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray
-from exparity.metrics._rationale import Ranking, Selection, rationale_metric
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics._rationale import Ranking, Selection, TopK, rationale_metric
 
 
 @rationale_metric(
@@ -19,7 +19,7 @@ def rationale_token_f1(
     rationale: BoolArray,
     word_mask: BoolArray,
     *,
-    top_k: Count | None = 5,
+    top_k: TopK = 5,
 ) -> FloatArray:
     r"""Harmonic mean of precision and recall of the k highest words.
 
@@ -31,7 +31,8 @@ def rationale_token_f1(
         scores: (n, w) attributions of words.
         rationale: (n, w) True for words of the rationale.
         word_mask: (n, w) True for words.
-        top_k: k, at least 1; as many as the rationale has if None.
+        top_k: k, at least 1; as many as the rationale has if None, and the mean length of all
+            rationales of the dataset, rounded, if ``mean``.
 
     Returns:
         (n,) in [0, 1], higher is better; 0 if no word is selected, NaN where the rationale is

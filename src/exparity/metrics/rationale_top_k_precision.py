@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray
-from exparity.metrics._rationale import Ranking, Selection, rationale_metric
+from exparity.interface import BoolArray, FloatArray
+from exparity.metrics._rationale import Ranking, Selection, TopK, rationale_metric
 
 
 @rationale_metric(
@@ -19,7 +19,7 @@ def rationale_top_k_precision(
     rationale: BoolArray,
     word_mask: BoolArray,
     *,
-    top_k: Count | None = None,
+    top_k: TopK = None,
 ) -> FloatArray:
     """Share of the k highest words that are of the rationale.
 
@@ -30,7 +30,8 @@ def rationale_top_k_precision(
         scores: (n, w) attributions of words.
         rationale: (n, w) True for words of the rationale.
         word_mask: (n, w) True for words.
-        top_k: k, at least 1 and at most the number of words; as many as the rationale has if None.
+        top_k: k, at least 1 and at most the number of words; as many as the rationale has if None,
+            and the mean length of all rationales of the dataset, rounded, if ``mean``.
 
     Returns:
         (n,) in [0, 1], higher is better; NaN where the rationale is empty.

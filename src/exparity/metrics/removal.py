@@ -1,4 +1,4 @@
-"""Comprehensiveness and sufficiency, the removal curve: one core, keeping or removing.
+"""Comprehensiveness, class-wise too, and sufficiency, the removal curve: one core for all.
 
 Follows DeYoung et al. 2020 with the conventions of ferret (Attanasio et al. 2023).
 """
@@ -214,3 +214,48 @@ def sufficiency(
     """
     steps = Steps(based_on, thresholds, only_positive, average_over)
     return removal_curve(batch, True, steps, normalised)
+
+
+@metric(
+    "class_comprehensiveness",
+    direction="higher",
+    bounds=(-1.0, 1.0),
+    unit="probability",
+    kind="faithfulness",
+    needs="explainer",
+    stochastic=False,
+    reference="Attanasio et al. 2023, arXiv:2208.01575, in the code of ferret-xai 0.4.2",
+    display="Class-wise comprehensiveness",
+    passes=4,
+)
+def class_comprehensiveness(
+    batch: MetricBatch,
+    *,
+    based_on: BasedOn = "fraction",
+    thresholds: tuple[Threshold, ...] = TENTHS,
+    average_over: AverageOver = "distinct",
+) -> FloatArray:
+    r"""Mean comprehensiveness of the explanations of all classes.
+
+    :math:`\frac1C \sum_c \frac1K \sum_k f_c(x) - f_c(x \setminus r_{ck})`, where :math:`r_{ck}` are
+    the tokens that speak for class :math:`c` most. The method explains every text for each class.
+
+    Args:
+        batch: the explanations.
+        based_on: as of :func:`comprehensiveness`, and so are the others.
+        thresholds: steps of the curve, each in (0, 1].
+        average_over: ``distinct`` steps, or ``all``.
+
+    Returns:
+        (n,) in [−1, 1], higher is better; a class adds 0 where no step removes a token. NaN where
+        an attribution is not finite, and of methods that work with the training texts, which a
+        metric has not.
+
+    Raises:
+        InputError: explanations that cannot be made again.
+    """
+    if batch.explainer.facts.needs_training:
+        return np.full(len(batch), np.nan)
+    steps = Steps(based_on, thresholds, True, average_over)
+    values = removal_curve(batch.of_classes(), keep=False, steps=steps, normalised=False)
+    return np.asarray(values.reshape(len(batch), -1).mean(axis=1), dtype=np.float64)

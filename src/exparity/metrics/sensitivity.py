@@ -87,7 +87,7 @@ def _size(batch: MetricBatch, owner: int, norm: Norm) -> float:
     """Return the size of a text's content embeddings."""
     import torch
 
-    return size_of(batch.rows[owner][torch.tensor(batch.content_masks[owner])], norm)
+    return size_of(batch.word_rows[owner][torch.tensor(batch.content_masks[owner])], norm)
 
 
 def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:
@@ -111,8 +111,9 @@ def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Exp
     moved: list[FloatArray] = []
 
     def visit(item: int, gradient: torch.Tensor, copy: torch.Tensor) -> None:
-        owners.append(int(ascent.owners[item]))
-        moved.append(pooled(gradient, copy, pooling))
+        owners.append(owner := int(ascent.owners[item]))
+        inputs = batch.classifier.without_types(copy, batch.token_ids[owner])
+        moved.append(pooled(gradient, inputs, pooling))
 
     targets = batch.targets[ascent.owners]
     for step in range(steps + 1):

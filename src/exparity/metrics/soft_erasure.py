@@ -82,15 +82,19 @@ def mean_soft_drop(
         import torch
         from torch.nn.utils.rnn import pad_sequence
 
-        rows = pad_sequence([batch.rows[owners[p]] for p in positions], batch_first=True)
+        own = [int(owners[p]) for p in positions]
+        rows, words = (
+            pad_sequence([every[owner] for owner in own], batch_first=True)
+            for every in (batch.rows, batch.word_rows)
+        )
         kept = np.ones(rows.shape, dtype=bool)
-        for place, position in enumerate(positions):
-            owner, draw = int(owners[position]), int(draws[position])
+        for place, (owner, position) in enumerate(zip(own, positions, strict=True)):
+            draw = int(draws[position])
             if draw != _WHOLE:
                 chance = chances[owner][:, None]
                 drawn = batch.generator(owner, draw).random((len(chance), rows.shape[2]))
                 kept[place, : len(chance)] = drawn < chance
-        return rows * torch.as_tensor(kept, device=rows.device)
+        return words * torch.as_tensor(kept, device=rows.device) + (rows - words)
 
     probabilities = batch.classifier.forward([len(chances[owner]) for owner in owners], build)
     target = probabilities[np.arange(len(owners)), batch.targets[owners]].reshape(

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
+from exparity.config.applies import omissions
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.models.catalogue import known_type
@@ -39,9 +42,13 @@ def check_references(experiment: Experiment) -> None:
                 f"{empty}: none, but there are {other}; name both, or leave both empty to train "
                 "and measure classifiers without explaining them"
             )
-    for model, settings in experiment.models.items():
-        for dataset in settings.get("datasets", []):
-            _require(dataset, known["dataset"], f"models.{model}.datasets")
+    restricted = {f"models.{id}": one.get("datasets") for id, one in experiment.models.items()}
+    for block in ("methods", "metrics"):
+        instances = getattr(experiment, block).values()
+        restricted |= {f"{block}.{one.id}": one.datasets for one in instances}
+    for where, datasets in restricted.items():
+        for dataset in datasets or ():
+            _require(dataset, known["dataset"], f"{where}.datasets")
     for position, override in enumerate(experiment.overrides):
         where = f"overrides[{position}]"
         for key, wanted in override["match"].items():
@@ -60,24 +67,6 @@ def check_references(experiment: Experiment) -> None:
                     )
 
 
-def check_rationales(experiment: Experiment) -> None:
-    """Check that every dataset has what metrics compare explanations with.
-
-    Raises:
-        InputError: names the metric, the dataset and the remedy.
-    """
-    comparing = experiment.metrics_that_need("rationale")
-    for id, dataset in experiment.datasets.items() if comparing else ():
-        if dataset.entry.facts.marks_words(dataset.params):
-            continue
-        option = dataset.entry.facts.rationale_option
-        remedy = f"name their column with datasets.{id}.{option}, or run" if option else "run"
-        raise InputError(
-            f"metrics.{comparing[0]}: compares explanations with rationales, and dataset '{id}' "
-            f"has none; {remedy} it in a config without {', '.join(comparing)}"
-        )
-
-
 def check_counterfactuals(experiment: Experiment) -> None:
     """Check that generators fit their datasets, and that interventions have those they need.
 
@@ -89,6 +78,8 @@ def check_counterfactuals(experiment: Experiment) -> None:
         _require(dataset, list(experiment.datasets), where)
         instance = experiment.datasets[dataset]
         facts = instance.entry.facts
+        if "groups" in experiment.lacks[dataset]:
+            raise InputError(f"{where}: dataset '{dataset}' has no groups to change; remove it")
         # Groups that options decide on are known once the data are read.
         groups = () if _GROUP_OPTIONS & instance.params.keys() else facts.groups
         if groups:
@@ -97,28 +88,17 @@ def check_counterfactuals(experiment: Experiment) -> None:
             raise InputError(label_refusal(dataset, f"as '{instance.entry.id}' has it"))
     for dataset, model in experiment.pairs:
         for one in experiment.interventions[model]:
+            if "groups" in experiment.lacks[dataset]:
+                raise InputError(
+                    f"models.{model}.debias: '{one.id}' treats groups, and dataset '{dataset}' has "
+                    f"none; leave the dataset out of models.{model}.datasets"
+                )
             if one.entry.facts.needs_counterfactuals and dataset not in experiment.generators:
                 raise InputError(
                     f"models.{model}.debias: '{one.id}' needs counterfactuals, and dataset "
                     f"'{dataset}' has no generator; name one, counterfactuals.{dataset}, or leave "
                     f"the dataset out of models.{model}.datasets"
                 )
-
-
-def check_changed_words(experiment: Experiment) -> None:
-    """Check that every dataset has counterfactuals where a metric asks which words they change.
-
-    Raises:
-        InputError: names the metric, the dataset and the remedy.
-    """
-    metrics = experiment.metrics_that_need("counterfactual")
-    for dataset in experiment.datasets if metrics else ():
-        if dataset not in experiment.generators:
-            raise InputError(
-                f"metrics.{metrics[0]}: measures attribution on words that counterfactuals change, "
-                f"and dataset '{dataset}' has no generator; name one, counterfactuals.{dataset}, "
-                f"or run it in a config without {', '.join(metrics)}"
-            )
 
 
 def check_cells(experiment: Experiment) -> None:
@@ -142,19 +122,48 @@ def check_cells(experiment: Experiment) -> None:
         for seed in experiment.seeds:
             experiment.finetune_options(dataset, model, seed)
     if any("method" in override or "metric" in override for override in experiment.overrides):
-        for cell in experiment.cells():
+        for cell in experiment.cells("scores"):
             key: dict[str, Any] = dict(cell)
             experiment.evaluate_options(**key)
             del key["metric"]
             experiment.explain_options(**key)
 
 
+def check_imports(experiment: Experiment) -> None:
+    """Check methods that read their scores from files.
+
+    Raises:
+        InputError: a file that is not there, or is named for several classifiers; or a metric that
+            explains again, and no method can.
+    """
+    owners: dict[str, str] = {}
+    reading = [id for id, method in experiment.methods.items() if not method.entry.facts.repeatable]
+    for cell in experiment.cells("explanations"):
+        method = str(cell["method"])
+        classifier = "/".join(str(cell[name]) for name in ("dataset", "model", "seed"))
+        for path in experiment.own_inputs("explain", cell):
+            owner = owners.setdefault(path, classifier)
+            if owner != classifier and method in reading:
+                raise InputError(
+                    f"methods.{method}: {path} is named for the classifiers {owner} and "
+                    f"{classifier}, and explains one; write {{dataset}}, {{model}} or {{seed}} "
+                    "into the file's name"
+                )
+    if experiment.unmeasured and len(reading) == len(experiment.methods):
+        metrics = next(iter(experiment.unmeasured.values()))
+        raise InputError(
+            f"metrics.{metrics[0]}: has explanations made again, which method {reading[0]} cannot; "
+            f"run it in a config without {', '.join(metrics)}"
+        )
+
+
 def cautions(experiment: Experiment) -> list[str]:
     """Return what a plan has to warn of.
 
-    These are methods whose scores say nothing of some models, and what analyses leave out.
+    These are what does not apply to some datasets, methods whose scores say nothing of some models,
+    and what analyses leave out.
     """
-    messages: dict[str, None] = {}
+    messages: dict[str, None] = dict.fromkeys(omissions(experiment))
     for dataset, model in experiment.pairs:
         model_type = known_type(experiment.model_spec(model))
         for id, method in experiment.methods.items():
@@ -173,3 +182,43 @@ def cautions(experiment: Experiment) -> list[str]:
 def _require(value: Any, known: list[Any], where: str) -> None:
     if value not in known:
         raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
+
+
+def check_other_run(experiment: Experiment) -> None:
+    """Check that the run that the report compares with is another one, and finished.
+
+    Raises:
+        InputError: it is not.
+    """
+    other = experiment.config["report"]["compare_with"]
+    if not other:
+        return
+    where = f"report.compare_with: {other}"
+    if Path(other).resolve() == Path(experiment.results).resolve():
+        raise InputError(f"{where} is the folder of this run; set results to another folder")
+    if not Path(other, layout.path_of("disparity", {})).is_file():
+        raise InputError(f"{where} holds no finished run; name the results folder of one")
+
+
+def check_results(experiment: Experiment) -> None:
+    """Check that the results folder does not hold the report of another experiment.
+
+    An experiment stays itself where it gains or loses datasets, as long as one of them stays.
+
+    Raises:
+        InputError: it does, and the new report would take its place.
+    """
+    results = Path(experiment.results)
+    if not (results / layout.path_of("page", {})).is_file():
+        return
+    try:
+        grid = json.loads((results / layout.GRID).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return  # made by hand, or by an earlier version
+    datasets = dict(grid["datasets"])
+    if not datasets.keys() & experiment.datasets.keys():
+        title = f"'{grid['title']}'" if grid.get("title") else "another experiment"
+        raise InputError(
+            f"results: {results} holds the report of {title} on {', '.join(datasets)}, which that "
+            f"of {', '.join(experiment.datasets)} would overwrite; set results to another folder"
+        )

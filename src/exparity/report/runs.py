@@ -1,0 +1,197 @@
+"""Two runs side by side: what was asked, what it was made with, and what came out."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from exparity.artefacts import layout
+from exparity.core.errors import InputError
+from exparity.report.gather import Study, gather
+from exparity.report.provenance import SETTLED, Origin, read_origins, settings_of, versions
+from exparity.stats.two_runs import GapDifference, gap_difference
+
+Cell = tuple[str, ...]
+"""Dataset, model, method, metric and the two groups."""
+Versions = Mapping[str, Sequence[tuple[str, int]]]
+_NOT_COMPARED = ("analyses", "digest", "pairs", "report", *(f"{kind}s" for kind in SETTLED))
+
+
+@dataclass(frozen=True)
+class Run:
+    """One run.
+
+    Attributes:
+        study: its tests and verdicts.
+        settings: what it was asked to do, by key.
+        versions: see :func:`~exparity.report.provenance.versions`.
+    """
+
+    study: Study
+    settings: Mapping[str, str]
+    versions: Versions
+
+    @property
+    def name(self) -> str:
+        """Its folder, and its title where it has one."""
+        return f"{self.study.results}{f': {self.study.title}' if self.study.title else ''}"
+
+
+@dataclass(frozen=True)
+class ComparedCell:
+    """One cell of both runs.
+
+    Attributes:
+        ids: which cell.
+        first, second: its rows of the ``across_trainings`` artefact, judged.
+        difference: gap of the second run minus that of the first.
+        prefix: of the columns that were compared: ``excess_`` or nothing.
+    """
+
+    ids: Cell
+    first: Mapping[str, Any]
+    second: Mapping[str, Any]
+    difference: GapDifference
+    prefix: str
+
+    @property
+    def verdicts(self) -> tuple[str | None, str | None]:
+        """That of the first run and that of the second."""
+        first, second = (row[f"{self.prefix}verdict"] for row in (self.first, self.second))
+        return first, second
+
+    @property
+    def gaps(self) -> tuple[float, float]:
+        """Cohen's d in the first run and in the second."""
+        first, second = (row[f"{self.prefix}d"] for row in (self.first, self.second))
+        return first, second
+
+    @property
+    def differs(self) -> bool:
+        """Whether the verdicts are not the same, or the gaps are further apart than by chance."""
+        first, second = self.verdicts
+        return first != second or self.difference.apart
+
+
+@dataclass(frozen=True)
+class RunComparison:
+    """Two runs side by side.
+
+    Attributes:
+        first, second: the runs.
+        settings: keys that differ, with the value of each run, None where it has none.
+        versions: packages that differ, with those of each run.
+        cells: the cells of both, those that differ most first.
+        alone: cells that only the first run has, and only the second.
+    """
+
+    first: Run
+    second: Run
+    settings: Mapping[str, tuple[str | None, str | None]]
+    versions: Mapping[str, tuple[str | None, str | None]]
+    cells: Sequence[ComparedCell]
+    alone: tuple[Sequence[Cell], Sequence[Cell]] = field(default=((), ()))
+
+    @property
+    def verdicts(self) -> Counter[tuple[str | None, str | None]]:
+        """How many cells have which verdict in the first run and in the second."""
+        return Counter(cell.verdicts for cell in self.cells)
+
+    @property
+    def differing(self) -> list[ComparedCell]:
+        """Cells whose verdicts or gaps differ."""
+        return [cell for cell in self.cells if cell.differs]
+
+
+def read_run(results: Path) -> Run:
+    """Read the finished tests of a results folder.
+
+    Raises:
+        InputError: there is no run, or an artefact of its grid is missing or damaged.
+    """
+    path = results / layout.GRID
+    try:
+        grid = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{results}: no results; name the results folder of a run") from None
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON ({error}); run the experiment again") from None
+    return run_of(gather(results, grid))
+
+
+def run_of(study: Study, origins: Sequence[Origin] | None = None) -> Run:
+    """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
+    origins = read_origins(study) if origins is None else origins
+    settings = dict(_flat({k: v for k, v in study.options.items() if k not in _NOT_COMPARED}))
+    settings["datasets"] = ", ".join(study.datasets)
+    settings["analyses"] = ", ".join(study.options.get("analyses", {}))
+    for kind in SETTLED:
+        of_kind = settings_of(origins, kind)
+        models = dict.fromkeys(model for _, model in study.pairs)
+        for id in models if kind == "model" else getattr(study, f"{kind}s"):
+            settings[f"{kind}s.{id}"] = of_kind.get(id) or "no options"
+    return Run(study, settings, versions(origins))
+
+
+def compare_runs(first: Run, second: Run, *, confidence: float = 0.95) -> RunComparison:
+    """Set two runs side by side.
+
+    Gaps are those over random explanations where both runs have them, else those of the scores.
+
+    Args:
+        first: what is compared with.
+        second: what is looked at.
+        confidence: coverage of the intervals.
+
+    Raises:
+        InputError: a confidence outside (0, 1).
+    """
+    cells = []
+    ours, theirs = second.study.across, first.study.across
+    for ids in (ids for ids in theirs if ids in ours):
+        rows = theirs[ids], ours[ids]
+        prefix = "excess_" if all(row["excess_n_seeds"] for row in rows) else ""
+        difference = gap_difference(rows[1], rows[0], prefix=prefix, confidence=confidence)
+        cells.append(ComparedCell(ids, *rows, difference, prefix))
+    cells.sort(key=lambda cell: (not cell.differs, -_size(cell.difference)))
+    alone = [ids for ids in theirs if ids not in ours], [ids for ids in ours if ids not in theirs]
+    return RunComparison(
+        first,
+        second,
+        _differing(first.settings, second.settings),
+        _differing(*(_written(run.versions) for run in (first, second))),
+        cells,
+        alone,
+    )
+
+
+def _size(difference: GapDifference) -> float:
+    """Return how far gaps are apart; NaN would leave the order to chance."""
+    return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
+
+
+def _flat(settings: Any, key: str = "") -> Iterator[tuple[str, str]]:
+    """Yield dotted keys and values as text."""
+    if isinstance(settings, Mapping) and settings:
+        for name, value in settings.items():
+            yield from _flat(value, f"{key}.{name}" if key else str(name))
+    else:
+        yield key, json.dumps(settings, ensure_ascii=False).strip('"')
+
+
+def _written(made_with: Versions) -> dict[str, str]:
+    return {name: ", ".join(version for version, _ in of) for name, of in made_with.items()}
+
+
+def _differing(
+    first: Mapping[str, str], second: Mapping[str, str]
+) -> dict[str, tuple[str | None, str | None]]:
+    """Return what is not the same in both."""
+    keys = dict.fromkeys([*first, *second])
+    return {
+        key: (first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)
+    }

@@ -1,0 +1,111 @@
+"""Tool compare: two runs side by side, on the terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+from exparity.core.escaping import visible
+from exparity.core.flags import Flag, Folder
+from exparity.core.formats import signed
+from exparity.report.runs import ComparedCell, RunComparison, compare_runs, read_run
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.table import Table
+
+_WIDE = 10_000
+"""Columns where the output is no terminal: nothing is folded."""
+
+
+def compare(
+    first: Folder, second: Folder, /, *, every: Annotated[bool, Flag(name="all")] = False
+) -> None:
+    """Say what differs between two runs: configuration, versions, verdicts and gaps.
+
+    A cell is shown where its verdicts differ, or where the interval of the difference of its gaps
+    excludes zero. Gaps are those over random explanations where both runs have them. The runs are
+    taken for independent, each with several seeds.
+
+    Args:
+        first: results folder of the run that is compared with.
+        second: results folder of the run that is looked at.
+        every: show the cells in which nothing differs too.
+
+    Raises:
+        InputError: a folder holds no finished run.
+    """
+    from rich.console import Console
+
+    comparison = compare_runs(read_run(first), read_run(second))
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console = Console(highlight=False, width=_WIDE)
+    with console.capture() as captured:
+        for part in _parts(comparison, every=every):
+            console.print(part)
+    lines = captured.get().splitlines()
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+
+
+def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType]:
+    yield visible(f"A  {comparison.first.name}")
+    yield visible(f"B  {comparison.second.name}")
+    for title, differences in (
+        ("configuration", comparison.settings),
+        ("versions", comparison.versions),
+    ):
+        yield ""
+        if not differences:
+            yield f"{title}: the same"
+            continue
+        table = _table(title, "A", "B")
+        for key, values in differences.items():
+            table.add_row(*map(visible, (key, *(value or "–" for value in values))))
+        yield table
+    yield ""
+    yield _extent(comparison)
+    cells = comparison.cells if every else comparison.differing
+    if cells:
+        yield _cells(cells)
+
+
+def _extent(comparison: RunComparison) -> str:
+    """Say how many cells both have, and how many verdicts agree."""
+    alike = sum(n for (first, second), n in comparison.verdicts.items() if first == second)
+    alone = ", ".join(
+        f"{len(cells)} of {name} alone"
+        for name, cells in zip("AB", comparison.alone, strict=True)
+        if cells
+    )
+    apart = sum(cell.difference.apart for cell in comparison.cells)
+    return (
+        f"{len(comparison.cells):,} cells of both, {alike:,} with the same verdict, {apart:,} with "
+        f"gaps further apart than by chance{f'; {alone}' if alone else ''}"
+    )
+
+
+def _cells(cells: Sequence[ComparedCell]) -> Table:
+    heads = ("dataset", "model", "method", "metric", "gap", "A", "d", "B", "d", "B − A", "95 %")
+    table = _table(*heads)
+    for cell in cells:
+        (first, second), (d, other_d), difference = cell.verdicts, cell.gaps, cell.difference
+        groups = f"{'excess, ' if cell.prefix else ''}{cell.ids[4]} − {cell.ids[5]}"
+        interval = "one training"
+        if difference.ci_low == difference.ci_low:
+            interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"
+        written = (first or "–", signed(d), second or "–", signed(other_d))
+        table.add_row(
+            *map(visible, (*cell.ids[:4], groups, *written, signed(difference.estimate), interval))
+        )
+    return table
+
+
+def _table(*heads: str) -> Table:
+    from rich.table import Table
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for head in heads:
+        table.add_column(head)
+    return table

@@ -1,0 +1,76 @@
+"""The difference of a gap between two runs, against scipy's test of Welch and by simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import ttest_ind_from_stats
+
+from exparity.core.errors import InputError
+from exparity.stats.two_runs import gap_difference
+
+sizes = st.integers(2, 40)
+spreads = st.floats(1e-3, 10)
+gaps = st.floats(-3, 3)
+
+
+def row(d, error, n, sd=1.0, prefix=""):
+    values = {"d": d, "standard_error": error * sd, "pooled_sd": sd, "dof": n - 1}
+    return {prefix + name: value for name, value in values.items()}
+
+
+@given(gaps, gaps, spreads, spreads, sizes, sizes, spreads)
+def test_the_interval_is_that_of_welch(d, other, error, other_error, n, m, sd):
+    def p(of_gap):
+        stds = error * math.sqrt(n), other_error * math.sqrt(m)
+        return ttest_ind_from_stats(of_gap, stds[0], n, other, stds[1], m, equal_var=False).pvalue
+
+    difference = gap_difference(row(d, error, n, sd), row(other, other_error, m))
+    assert difference.estimate == d - other
+    for end in (
+        difference.ci_low,
+        difference.ci_high,
+    ):  # as far from zero as an end from the estimate
+        assert p(other + difference.estimate - end) == pytest.approx(0.05, rel=1e-6)
+    assert difference.apart == (difference.ci_low > 0 or difference.ci_high < 0)
+
+
+@given(gaps, gaps, spreads, spreads, sizes, sizes)
+def test_the_order_of_the_runs_turns_the_sign(d, other, error, other_error, n, m):
+    one, two = row(d, error, n, prefix="excess_"), row(other, other_error, m, prefix="excess_")
+    there, back = (
+        gap_difference(two, one, prefix="excess_"),
+        gap_difference(one, two, prefix="excess_"),
+    )
+    assert there.estimate == -back.estimate
+    assert (there.ci_low, there.ci_high) == pytest.approx((-back.ci_high, -back.ci_low))
+
+
+def test_the_interval_covers():
+    rng = np.random.default_rng(3)
+    covered = 0
+    for _ in range(2000):
+        runs = [rng.normal(d, s, n) for d, s, n in ((0.5, 0.3, 5), (-0.2, 0.6, 8))]
+        one, two = (row(r.mean(), r.std(ddof=1) / math.sqrt(len(r)), len(r)) for r in runs)
+        difference = gap_difference(two, one)
+        covered += difference.ci_low <= -0.7 <= difference.ci_high
+    assert 0.935 <= covered / 2000 <= 0.965
+
+
+@pytest.mark.parametrize(
+    "silent", [row(0.3, math.nan, 3), row(math.nan, math.nan, 3), row(0.3, 0.0, 3, sd=0.0)]
+)
+def test_one_training_has_no_interval(silent):
+    difference = gap_difference(silent, row(0.1, 0.2, 3))
+    assert math.isnan(difference.ci_low)
+    assert math.isnan(difference.ci_high)
+    assert not difference.apart
+
+
+def test_confidence_out_of_range():
+    with pytest.raises(InputError, match=r"statistics\.confidence"):
+        gap_difference(row(0, 1, 3), row(0, 1, 3), confidence=1.0)

@@ -1,0 +1,126 @@
+"""``exparity compare`` and the page's section: two runs side by side."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+from report.synthetic import SCHEMA, config, make_study, options_of
+
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.cli import main
+from exparity.config.experiment import Experiment
+from exparity.config.schema import read_schema
+from exparity.core.errors import InputError
+from exparity.report.build import build_context
+from exparity.report.gather import gather
+from exparity.report.render import render_page
+from exparity.report.runs import compare_runs, read_run
+
+SETTINGS = config(datasets=1, models=2, seeds=3, methods=2, metrics=2)
+CELL = ("data_0", "model_0", "gradient", "comprehensiveness", "male", "female")
+
+
+def finish(folder, settings):
+    (folder / "grid.json").write_text(json.dumps(options_of(settings)), encoding="utf-8")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("first") / "results"
+    make_study(folder, SETTINGS, pairs=12)
+    return finish(folder, SETTINGS)
+
+
+@pytest.fixture(scope="module")
+def second(first, tmp_path_factory):
+    """The same run, but one model fewer, other statistics, and one gap moved far away."""
+    folder = shutil.copytree(first, tmp_path_factory.mktemp("second") / "results")
+    settings = {**SETTINGS, "models": {"model_0": SETTINGS["models"]["model_0"]}}
+    settings["statistics"] = {**SETTINGS.get("statistics", {}), "threshold": 0.3}
+    path = folder / "across_trainings" / "data_0" / "model_0.parquet"
+    table, facts = read_artefact(path, "across_trainings")
+    rows = table.to_pylist()
+    for row in rows:
+        if tuple(row[id] for id in ("method", "metric")) == CELL[2:4]:
+            for prefix in ("", "excess_"):
+                row[f"{prefix}d"] += 50
+    declared = {name: facts[name] for name in ("attribute", "groups", "labels") if name in facts}
+    write_artefact(
+        path, "across_trainings", rows, facts["wildcards"], stage="across_trainings",
+        parameters={}, extra=declared,
+    )  # fmt: skip
+    return finish(folder, settings)
+
+
+def test_a_run_beside_itself(first, capsys):
+    assert main(["compare", str(first), str(first)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert "configuration: the same" in lines
+    assert "versions: the same" in lines
+    assert lines[-1] == (
+        "8 cells of both, 8 with the same verdict, 0 with gaps further apart than by chance"
+    )
+
+
+def test_what_differs_is_named(first, second):
+    comparison = compare_runs(read_run(first), read_run(second))
+    assert comparison.settings["statistics.threshold"] == ("0.2", "0.3")
+    assert comparison.settings["models.model_1"][1] is None
+    assert {ids[1] for ids in comparison.alone[0]} == {"model_1"}
+    assert not comparison.alone[1]
+    (cell,) = [cell for cell in comparison.cells if cell.difference.apart]
+    assert cell.ids == CELL
+    assert cell.difference.estimate == pytest.approx(50)
+    assert comparison.cells[0] is cell
+    assert comparison.differing[0] is cell
+    assert sum(comparison.verdicts.values()) == 4
+
+
+def test_on_the_terminal(first, second, capsys):
+    main(["compare", str(first), str(second)])
+    out = capsys.readouterr().out
+    assert "4 of A alone" in out
+    (line,) = [line for line in out.splitlines() if "+50.00" in line]
+    assert line.split()[:4] == list(CELL[:4])
+    main(["compare", str(first), str(second), "--all"])
+    assert len(capsys.readouterr().out.splitlines()) > len(out.splitlines())
+
+
+def test_on_the_page(first, second, tmp_path):
+    study = gather(second, json.loads((second / "grid.json").read_text(encoding="utf-8")))
+    assert build_context(study, tmp_path).other_run is None
+    study.options["report"]["compare_with"] = str(first)
+    page = render_page(build_context(study, tmp_path))
+    section = page[page.index('id="other_run"') :]
+    assert "+50.00" in section
+    assert "statistics.threshold" in section
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [(None, "no results; name the results folder of a run"), ("{", "not JSON")],
+)
+def test_no_run(tmp_path, content, message):
+    if content is not None:
+        (tmp_path / "grid.json").write_text(content, encoding="utf-8")
+    with pytest.raises(InputError, match=message):
+        read_run(tmp_path)
+
+
+def test_the_report_reads_the_other_run(first, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    schema = read_schema(SCHEMA)
+
+    def experiment(other):
+        return Experiment.from_mapping({**SETTINGS, "report": {"compare_with": other}}, schema)
+
+    with pytest.raises(InputError, match=r"report\.compare_with: elsewhere holds no finished run"):
+        experiment("elsewhere")
+    with pytest.raises(InputError, match="is the folder of this run"):
+        experiment(SETTINGS.get("results", "results"))
+    (tmp_path / "earlier" / "report").mkdir(parents=True)
+    (tmp_path / "earlier" / "report" / "disparity.parquet").touch()
+    assert "earlier/report/disparity.parquet" in experiment("earlier").report_inputs()

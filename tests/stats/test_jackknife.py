@@ -200,8 +200,15 @@ class TestCoverage:
     RUNS = 1200
 
     @pytest.mark.parametrize("shape", DISTRIBUTIONS)
-    @pytest.mark.parametrize("paired", [True, False])
-    @pytest.mark.parametrize("n", [30, 96])
+    @pytest.mark.parametrize(
+        ("paired", "n"),
+        [
+            (True, 30),
+            (False, 30),
+            pytest.param(True, 96, marks=pytest.mark.exhaustive),
+            pytest.param(False, 96, marks=pytest.mark.exhaustive),
+        ],
+    )
     def test_of_those_shown_95_in_100_hold_the_true_d(self, shape, paired, n):
         rng = np.random.default_rng([len(shape), paired, n])
         base = rng.normal(size=(self.RUNS, n)) * (0.8 if paired else 0.0)

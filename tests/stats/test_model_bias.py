@@ -605,3 +605,20 @@ class TestDegenerate:
         empty = {**sample(2), "labels": [], "predicted": [], "probabilities": [], "groups": []}
         with pytest.raises(InputError, match="there are no predictions"):
             model_bias(**{**empty, "pairs": None})
+
+
+def test_without_groups_there_are_the_rates_of_all():
+    labels, predicted = [0, 0, 1, 1, 1], [0, 1, 1, 1, 0]
+    rows = model_bias(labels, predicted, [[0.5, 0.5]] * 5, [""] * 5, (), ("no", "yes"))
+    values = {(row.quantity, row.class_name): (row.value, row.group) for row in rows}
+    assert values == {
+        ("accuracy", ""): (0.6, ""),
+        ("tpr", "no"): (0.5, ""),
+        ("tnr", "no"): (pytest.approx(2 / 3), ""),
+        ("selection_rate", "no"): (0.4, ""),
+        ("tpr", "yes"): (pytest.approx(2 / 3), ""),
+        ("tnr", "yes"): (0.5, ""),
+        ("selection_rate", "yes"): (0.6, ""),
+    }
+    with pytest.raises(InputError, match="group 'a' is not one of"):
+        model_bias(labels, predicted, [[0.5, 0.5]] * 5, ["a"] * 5, (), ("no", "yes"))

@@ -18,7 +18,7 @@ from exparity.core.seeding import generator
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
-from exparity.stats.rms import Draws, Sides, central, rms_rows
+from exparity.stats.rms import Draws, Sides, central, rms_of_groups, rms_rows
 from exparity.stats.samples import check_options
 from exparity.stats.shares import NAN, Share, paired_difference_interval
 
@@ -99,9 +99,8 @@ def causal_bias(
     check_options(confidence=confidence, resamples=resamples)
     predicted, probabilities, changed = _outcomes(data, counterfactuals)
     draws = Draws(confidence, resamples, seed)
-    rows: list[BiasRow] = []
+    rows = list(rms_of_groups(data, draws))
     for i, j in combinations(range(len(data.order)), 2):
-        rows += rms_rows("", (data.order[i], data.order[j]), _groups(data, i, j), draws)
         both = (predicted[i] >= 0) & (predicted[j] >= 0)
         flags = [] if both.all() else ["missing_counterfactuals"]
         flags += ["unchanged_texts"] * bool((both & ~(changed[i] | changed[j])).any())
@@ -167,21 +166,6 @@ def _check(data: Predictions, one: CounterfactualPrediction) -> None:
         )
     if any(p < 0 or p > 1 + 1e-6 for p in one.probabilities):
         raise InputError(f"example {one.index}: a probability is not between 0 and 1")
-
-
-def _groups(data: Predictions, i: int, j: int) -> Sides:
-    """Return the two sides of a statistical gap: the examples of each group."""
-    kept = np.isin(data.groups, (i, j))
-    units = np.arange(len(data)) if data.sets is None else data.sets
-    return Sides(
-        second=data.groups[kept] == j,
-        labels=data.labels[kept],
-        predicted=data.predicted[kept],
-        units=units[kept],
-        n_classes=len(data.classes),
-        paired=False,
-        matched=data.sets is not None,
-    )
 
 
 def _of_contrast(contrast: _Contrast, classes: Sequence[str], draws: Draws) -> Iterator[BiasRow]:

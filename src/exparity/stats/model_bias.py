@@ -52,7 +52,8 @@ def model_bias(
         predicted: (n,) predicted class.
         probabilities: (n, c) probability of each class, in [0, 1]; NaN is left out and flagged.
         groups: (n,) group of each example.
-        order: names of the groups; fixes the sign of every difference.
+        order: names of the groups; fixes the sign of every difference. Without any, each example's
+            group is empty, and there are rates of all examples alone.
         classes: (c,) names of the classes.
         pairs: (n,) matched set of each example, None (or NaN, as data frames have it) for examples
             without one.
@@ -66,8 +67,8 @@ def model_bias(
         examples gives rows of NaN with the flag ``no_examples``.
 
     Raises:
-        InputError: no example, lengths disagree, an unknown group or class, fewer than two groups
-            or classes, a name that is empty or given twice, or an option out of range.
+        InputError: no example, lengths disagree, an unknown group or class, a single group, fewer
+            than two classes, a name that is empty or given twice, or an option out of range.
     """
     check_options(confidence=confidence, resamples=resamples)
     data = predictions_of(labels, predicted, probabilities, groups, order, classes, pairs)
@@ -81,7 +82,7 @@ def model_bias(
     rows += list(_equalised_odds(data, rows))
     for row, pair in _probabilities(data):
         rows += [_matched(row, pair, drawn_for), *_unmatched(row, pair, drawn_for)]
-    if len(data.classes) == 2:
+    if len(data.classes) == 2 and data.order:
         rows.append(_apd_by_label(data))
     return marked_if_collapsed(rows, data.predicted)
 

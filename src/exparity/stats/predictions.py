@@ -51,7 +51,7 @@ class Predictions:
         groups: (n,) index of the group.
         sets: (n,) index of the matched set, one of its own for an example without; None if no
             example has one.
-        order, classes: names of the groups and of the classes.
+        order, classes: names of the groups, none where there are none, and of the classes.
     """
 
     labels: IntArray
@@ -90,7 +90,8 @@ def predictions_of(
             or classes, a name that is empty or given twice, or a probability that can be none.
     """
     for kind, names in (("groups", order), ("classes", classes)):
-        if len(names) < 2 or len(set(names)) != len(names) or "" in names:
+        absent = kind == "groups" and not len(names)
+        if not absent and (len(names) < 2 or len(set(names)) != len(names) or "" in names):
             raise InputError(f"{kind} must be two or more different names, not {list(names)}")
     n = len(labels)
     if not n:
@@ -117,7 +118,7 @@ def predictions_of(
         for i, value in enumerate(indices):
             if not 0 <= value < len(classes):
                 raise InputError(f"row {i}: {name} {value} is not one of {len(classes)} classes")
-    index = {group: i for i, group in enumerate(order)}
+    index = {group: i for i, group in enumerate(order or [""])}
     for i, group in enumerate(groups):
         if group not in index:
             raise InputError(f"row {i}: group '{group}' is not one of {', '.join(order)}")

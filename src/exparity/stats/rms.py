@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from exparity.core.seeding import generator
 from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.permutation import shuffled
-from exparity.stats.predictions import BiasRow
+from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable
 from exparity.stats.shares import NAN, Interval
 
@@ -92,10 +93,21 @@ class Sides:
             counts[i] = self.confusion(weights=times[units].astype(np.float64))
         return counts
 
-    def permuted(self, resamples: int, rng: np.random.Generator) -> FloatArray:
-        """Return (resamples, 2, c, c) counts where the sides mean nothing."""
+    def permuted(
+        self, resamples: int, rng: np.random.Generator, *, within_classes: bool = False
+    ) -> FloatArray:
+        """Return (resamples, 2, c, c) counts where the sides mean nothing.
+
+        Args:
+            resamples: how often.
+            rng: source of the draws.
+            within_classes: whether each side keeps its rows of each true class, unless rows are
+                exchanged within units anyway.
+        """
         units = np.unique(self.units, return_inverse=True)[1]
         blocks = exchangeable(len(units), units if self.matched else None)
+        if within_classes:  # those without a partner; block 0
+            blocks = np.where(blocks == 0, -1 - self.labels, blocks)
         counts = []
         for start in range(0, resamples, _BATCH):
             size = min(_BATCH, resamples - start)
@@ -172,6 +184,28 @@ def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -
             yield replace(chance, value=value, ci_low=low, ci_high=high)
 
 
+def rms_of_groups(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
+    """Yield the RMS over classes of the gaps between every two groups' examples.
+
+    Args:
+        data: the predictions.
+        draws: how intervals are drawn.
+    """
+    units = np.arange(len(data)) if data.sets is None else data.sets
+    for i, j in combinations(range(len(data.order)), 2):
+        kept = np.isin(data.groups, (i, j))
+        sides = Sides(
+            second=data.groups[kept] == j,
+            labels=data.labels[kept],
+            predicted=data.predicted[kept],
+            units=units[kept],
+            n_classes=len(data.classes),
+            paired=False,
+            matched=data.sets is not None,
+        )
+        yield from rms_rows("", (data.order[i], data.order[j]), sides, draws)
+
+
 def reverse_percentile(value: float, drawn: FloatArray, confidence: float) -> Interval:
     """Return the reverse percentile ("basic") bootstrap interval of an RMS.
 
@@ -206,5 +240,13 @@ def _drawn(sides: Sides, draws: Draws, what: str, *groups: str) -> dict[str, Flo
     """Return the gaps of every draw; none where there is nothing to draw."""
     if not draws.resamples or sides.second.all() or not sides.second.any():
         return {}
-    draw = sides.permuted if what.endswith("by_chance") else sides.resampled
-    return rate_gaps(draw(draws.resamples, generator(draws.seed, what, *groups)))
+    rng = generator(draws.seed, what, *groups)
+    if not what.endswith("by_chance"):
+        return rate_gaps(sides.resampled(draws.resamples, rng))
+    by_chance = rate_gaps(sides.permuted(draws.resamples, rng))
+    if not sides.paired:
+        # Rates of a true class have the noise of how many of it each group has: a class of nine men
+        # and one woman has more of it than one of five and five.
+        within = rate_gaps(sides.permuted(draws.resamples, rng, within_classes=True))
+        by_chance |= {rate: within[rate] for rate in ("tpr", "fpr")}
+    return by_chance

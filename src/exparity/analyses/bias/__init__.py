@@ -20,8 +20,14 @@ from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
-from exparity.stats.model_bias import fpr_gaps, is_collapsed, model_bias
+from exparity.stats.model_bias import (
+    fpr_gaps,
+    is_collapsed,
+    marked_if_collapsed,
+    model_bias,
+)
 from exparity.stats.predictions import BiasRow, predictions_of
+from exparity.stats.rms import Draws, rms_of_groups
 
 log = logging.getLogger(__name__)
 _COLUMNS = ("label", "predicted", "probabilities", "group", "match_id")
@@ -42,6 +48,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     keys=("quantity", "group", "group_b", "class_name"),
     display="Model bias",
     block="statistics",
+    compares_groups=False,
     settle=_settle,
 )
 def bias_cell(
@@ -75,6 +82,7 @@ def bias_cell(
     table, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     require_same_cell((data, declared["wildcards"]), (predictions, ids))
+    predicted = table.column("predicted").to_numpy()
     options: dict[str, Any] = {"confidence": confidence, "resamples": resamples}
     seed = derive_seed(int(ids["seed"]), "bias", ids["dataset"], ids["model"])
     measured = [table.column(name).to_pylist() for name in _COLUMNS]
@@ -90,9 +98,12 @@ def bias_cell(
         notes["unchanged"] = sum(not one.n_changed for one in changed)
         causal = causal_bias(predictions_of(*measured), changed, **options, seed=seed)
         rows += [*fpr_gaps(rows), *causal]
+    elif len(declared["labels"]) > 2:  # of two classes, one says everything
+        over_classes = list(rms_of_groups(predictions_of(*measured), Draws(**options, seed=seed)))
+        rows += [*fpr_gaps(rows), *marked_if_collapsed(over_classes, predicted)]
     undefined = sum(math.isnan(row.value) for row in rows)
     log.info("%d quantities, of which %d are undefined", len(rows), undefined)
-    if is_collapsed(table.column("predicted").to_numpy()):
+    if is_collapsed(predicted):
         log.warning("the classifier predicts one class for every test example")
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
     write_artefact(

@@ -60,6 +60,18 @@ EITHER_WAY = [
     ("shadowing his every move", "shadowing her every move"),
     ("Ask him every day", "Ask her every day"),
     ("Sir Ian and Lord Hall", "Dame Ian and Lady Hall"),
+    ("They took him off before noon", "They took her off before noon"),
+    ("I know him well enough", "I know her well enough"),
+    (
+        "I met him once more , and his once more famous son",
+        "I met her once more , and her once more famous daughter",
+    ),
+    ('The boys call him " Captain " .', 'The girls call her " Captain " .'),
+    ("The rain kept him indoors overnight", "The rain kept her indoors overnight"),
+    ("It keeps him fit and gets him nowhere", "It keeps her fit and gets her nowhere"),
+    ("the role his pale , dark looks need", "the role her pale , dark looks need"),
+    ("his one and only chance", "her one and only chance"),
+    ("I judge his cooking .", "I judge her cooking ."),
     ('his " lucky " coin', 'her " lucky " coin'),
 ]
 FROM_MALE = [
@@ -68,6 +80,7 @@ FROM_MALE = [
     ("a friend of his from school", "a friend of hers from school"),
     ("of his over thirty years", "of her over thirty years"),
     ("his or her work", "her or his work"),
+    ("It was his or the firm's .", "It was hers or the firm's ."),
     ("ask him or her again", "ask her or him again"),
     ("a wizard", "a witch"),
 ]
@@ -88,6 +101,7 @@ UNCHANGED = [
     "a man-made lake on the Isle of Man",
     "the Lord of the Rings",
     "Warner Brothers met Guy Hall",
+    "from King Street to Queen Square",
     "I count on a master plan",
     "The governor hosts the servant",
 ]
@@ -221,15 +235,31 @@ def test_the_other_version_of_every_biography_is_made():
                 assert made(person.text, other, mode) == person.attributes["counterfactual"]
 
 
-@pytest.mark.reference
-@pytest.mark.parametrize("split", ["test", "train"])
-def test_geco_comes_out_as_published(repository, split, monkeypatch):
-    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
+@pytest.fixture
+def benchmark(repository, monkeypatch):
+    """benchmarks/counterfactuals.py, which compares with sentences in both genders."""
     path = repository / "benchmarks" / "counterfactuals.py"
     spec = importlib.util.spec_from_file_location("counterfactuals_benchmark", path)
-    benchmark = importlib.util.module_from_spec(spec)
-    monkeypatch.setitem(sys.modules, spec.name, benchmark)
-    spec.loader.exec_module(benchmark)
+    module = importlib.util.module_from_spec(spec)
+    monkeypatch.setitem(sys.modules, spec.name, module)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("name", ["first", "second"])
+def test_sentences_written_without_a_look_at_the_rules(benchmark, name):
+    pairs = list(benchmark.own_pairs(benchmark.OWN / f"{name}.tsv"))
+    assert len(pairs) > 80
+    agreements = benchmark.agreements_of(pairs, "gender_words").values()
+    assert sum(one.right for one in agreements) >= 0.95 * sum(one.differing for one in agreements)
+    assert not any(one.changed for one in agreements)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("split", ["test", "train"])
+def test_geco_comes_out_as_published(benchmark, split):
+    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
     her = her_right = 0
     for folder in benchmark.FOLDERS.values():
         for found in benchmark.compare(REAL / "geco" / folder, split).values():

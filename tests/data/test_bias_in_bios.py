@@ -17,6 +17,7 @@ from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data.bias_in_bios import FILES, LABELS, SIZES
 from exparity.data.files import DataSource
+from exparity.tools.data import check_data, fetch_data
 
 SAMPLE = REAL / "biasbios_sample" / "bios.csv"
 
@@ -157,6 +158,18 @@ def test_files_are_told_compared_and_counted(tmp_path):
         load_dataset("bias_in_bios", source, digests)
     with pytest.raises(InputError, match=r"train.parquet is altered .its SHA-256 is "):
         load_dataset("bias_in_bios", source, {**digests, "train_sha256": "0" * 64})
+
+
+def test_the_command_says_what_to_compare(tmp_path, capsys):
+    source = source_of(tmp_path)
+    digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
+    fetch_data(source, ["bias_in_bios"])
+    said = capsys.readouterr().out
+    assert all(f"'{option}: {digest}'" in said for option, digest in digests.items())
+    check_data(source, ["bias_in_bios"])
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) == 3
+    assert all(" not verified: the published SHA-256 is not known, here " in x for x in lines)
 
 
 def test_real_biographies(tmp_path):

@@ -17,7 +17,15 @@ from support import digest_of
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data._biographies import HOMES, OCCUPATION_WORDS, OCCUPATIONS, TEMPLATES, WORDS
+from exparity.data._biographies import (
+    HOMES,
+    KINDS,
+    OCCUPATION_WORDS,
+    OCCUPATIONS,
+    SHARED,
+    TEMPLATES,
+    WORDS,
+)
 from exparity.data._grammar import PRONOUNS
 from exparity.data.bios import LABELS, MAX_BIOGRAPHIES, MIN_BIOGRAPHIES
 from exparity.data.files import DataSource
@@ -86,8 +94,23 @@ def test_only_tasks_stand_under_two_occupations():
 
 
 def test_occupations_have_equally_many_words_of_each_kind():
-    for kind in ("goods", "site", "craft", "task"):
-        assert len({len(words_of(occupation, kind)) for occupation in OCCUPATIONS}) == 1
+    assert KINDS == ("goods", "site", "craft", "task")
+    for kind in KINDS:
+        works = (*OCCUPATIONS, *SHARED.values())
+        assert len({len(words_of(work, kind)) for work in works}) == 1
+
+
+def test_what_two_occupations_share_is_of_either_gender_and_stands_in_no_list_of_one():
+    assert set(SHARED) == set(OCCUPATIONS)
+    for both in set(SHARED.values()):
+        assert {LARGER[occupation] for occupation in both.split()} == {"male", "female"}
+    words = {
+        work: {word for entry in words_of(work, *KINDS) for word in entry.split()}
+        for work in (*OCCUPATIONS, *SHARED.values())
+    }
+    for both in set(SHARED.values()):
+        others = set().union(*(of for work, of in words.items() if work != both))
+        assert not words[both] & others
     assert len({len(towns) for towns in HOMES.values()}) == 1
     assert not set(HOMES["home male"]) & set(HOMES["home female"])
 
@@ -121,17 +144,17 @@ def test_every_template_gives_enough_for_the_largest_corpus():
     # templates have more to do are generated below.
     demand = MAX_BIOGRAPHIES / len(TEMPLATES) / len(OCCUPATIONS) / 2
     for template in TEMPLATES:
-        for occupation in OCCUPATIONS:
+        for work in (*OCCUPATIONS, *SHARED.values()):
             capacity = 1
             for slot in {slot.key: slot for slot in template.slots()}.values():
-                own = f"{occupation} {slot.name}"
+                own = f"{work} {slot.name}"
                 if slot.name == "home":
                     capacity *= len(HOMES["home male"])
                 elif own in OCCUPATION_WORDS:
                     capacity *= len(OCCUPATION_WORDS[own])
                 elif slot.name not in PRONOUNS:
                     capacity *= len(WORDS[slot.name])
-            assert capacity >= 2 * demand, (template.id, occupation)
+            assert capacity >= 2 * demand * len(work.split()), (template.id, work)
 
 
 # Pairs
@@ -240,6 +263,38 @@ def test_the_counterfactual_is_the_other_version_with_the_same_town(n, proxy, se
         assert person.match_id is None
 
 
+@pytest.mark.property
+@settings(max_examples=15)
+@given(ambiguity=st.floats(0, 1), paired=st.booleans(), seed=SEEDS)
+def test_what_is_ambiguous_tells_both_of_two_occupations_and_neither(ambiguity, paired, seed):
+    n = 200
+    options = {"n_biographies": n, "paired": paired, "generator_seed": seed}
+    people = bios(**options, ambiguity=ambiguity)
+    own = {
+        work: {word for entry in words_of(work, *KINDS) for word in entry.split()}
+        for work in (*OCCUPATIONS, *SHARED.values())
+    }
+    n_ambiguous = 0
+    for example in people:
+        work = OCCUPATIONS[example.label]
+        marked = zip(example.words, example.rationale, strict=True)
+        told = {word[0].lower() + word[1:] for word, is_own in marked if is_own}
+        if told <= own[SHARED[work]]:
+            n_ambiguous += 1
+            # Nor does anybody else's occupation tell which of the two is left.
+            phrases = set().union(
+                *(words_of(one, "goods", "site", "craft") for one in SHARED[work].split())
+            )
+            assert not any(f" {phrase} " in f" {example.text} " for phrase in phrases)
+        else:
+            assert told <= own[work]
+    share = n_ambiguous / len(people)
+    assert abs(share - ambiguity) <= 5 * (ambiguity * (1 - ambiguity) / n) ** 0.5 + 1e-9
+    # Nobody's gender, label or town depends on it.
+    facts = [(e.split, e.label, e.group, e.attributes["home"]) for e in people]
+    assert facts == [(e.split, e.label, e.group, e.attributes["home"]) for e in bios(**options)]
+
+
 # Corpus
 
 
@@ -268,9 +323,11 @@ def test_any_allowed_arguments(n, paired, imbalance, share, seed):
         assert {e.label for e in examples if e.split == split} == set(range(len(LABELS)))
 
 
-@pytest.mark.parametrize("share", [0.02, 0.5, 0.98])
-def test_the_largest_corpus_can_be_given(share):
-    people = observed(n_biographies=MAX_BIOGRAPHIES, test_share=share)
+@pytest.mark.parametrize(
+    ("share", "ambiguity"), [(0.02, 0.0), (0.5, 0.0), (0.98, 0.0), (0.02, 1.0), (0.98, 1.0)]
+)
+def test_the_largest_corpus_can_be_given(share, ambiguity):
+    people = observed(n_biographies=MAX_BIOGRAPHIES, test_share=share, ambiguity=ambiguity)
     assert len({e.words for e in people}) == MAX_BIOGRAPHIES
 
 
@@ -315,6 +372,10 @@ def test_texts_are_written_properly(default):
             {"paired": False, "imbalance": 0.8, "proxy": 0.8},
             "5eba2874aab1ff85fd5dda7e4b9959dfc14527c4b061bec75926742777d9dd37",
         ),
+        (
+            {"paired": False, "imbalance": 0.8, "proxy": 0.8, "ambiguity": 0.5},
+            "d2249aa69b29c1409c080e3964b95fef1cf7a81ee6bd8e0513d2e3e5eae27f2f",
+        ),
     ],
 )
 def test_texts_stay_the_same_byte_for_byte(options, digest):
@@ -331,6 +392,7 @@ def test_texts_stay_the_same_byte_for_byte(options, digest):
         ({"proxy": 0.5}, "bios.proxy: 0.5 has no effect on pairs, whose two versions share"),
         ({"imbalance": 0.4}, "bios.imbalance: 0.4 is out of range (at least 0.5 and at most 1)"),
         ({"proxy": -0.1}, "bios.proxy: -0.1 is out of range (at least 0 and at most 1)"),
+        ({"ambiguity": 1.1}, "bios.ambiguity: 1.1 is out of range (at least 0 and at most 1)"),
         ({"proxy": 1.1}, "bios.proxy: 1.1 is out of range (at least 0 and at most 1)"),
         ({"n_biographies": 7}, "bios.n_biographies: 7 is out of range (at least 8"),
         ({"n_biographies": 10_001}, "10001 is out of range (at least 8 and at most 10000)"),

@@ -14,7 +14,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import REAL
+from support import REAL, need
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.lineage import sha256_of
@@ -65,7 +65,7 @@ class TestFacts:
     def test_licence_and_attribute_are_said(self, id):
         facts = DATASETS.get(id).facts
         assert facts.licence
-        assert facts.attribute
+        assert bool(facts.attribute) == bool(facts.groups or facts.path_options)
 
 
 @pytest.mark.parametrize("id", EMBEDDED)
@@ -402,8 +402,7 @@ class TestGecoDatasets:
 class TestRealGeco:
     @pytest.fixture
     def found(self, variant):
-        if not (REAL / "geco" / f"binary_gender_{variant}" / "test.jsonl").is_file():
-            pytest.skip(f"GECO is not in {REAL}; name its folder in EXPARITY_DATA")
+        need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
         return load_dataset(f"geco_{variant}", DataSource(REAL, download=False))
 
     def test_published_numbers(self, found):
@@ -427,6 +426,7 @@ SENTENCES = {  # authored; a word with a blank in it, as the published files hav
     "neutral": ("They", "greet", "a", "French person"),
 }
 TARGETS = {"male": 1, "female": 0, "neutral": 2}
+SUBJ_UNMARKED = {"train": (3334, 3335), "test": (562, 563)}  # lines with a mark too many
 
 
 def triplet(index):
@@ -477,39 +477,44 @@ class TestThreeGenders:
         sets = Counter(e.match_id for e in found)
         assert set(sets.values()) == {3}
 
-    def test_a_file_without_a_known_digest_is_refused(self, source, variant):
-        digests = self.digests(source, variant)
-        for known in ({}, {"train_sha256": digests["train_sha256"]}):
-            missing = "test_sha256" if known else "train_sha256"
-            with pytest.raises(InputError) as refused:
-                load_dataset(f"geco_nonbinary_{variant}", source, known)
-            if known:  # the training file is refused for its size, not its digest
-                assert "has 12 rows, and the published file 3864" in str(refused.value)
-            else:
-                message = str(refused.value)
-                assert "does not know its published SHA-256" in message
-                assert f"'{missing}: {digests[missing]}'" in message
-                assert "f0907c69d95353016556a6cbd0c5fcaa76392ed9" in message
-
-    def test_with_the_digests_it_is_verified(self, source, variant, as_large):
+    def test_an_altered_file_is_refused_unless_its_digest_is_given(self, source, variant, as_large):
         id, digests = f"geco_nonbinary_{variant}", self.digests(source, variant)
+        for options, part in (({}, "train"), ({"train_sha256": digests["train_sha256"]}, "test")):
+            with pytest.raises(InputError) as refused:
+                load_dataset(id, source, options)
+            message = str(refused.value)
+            assert (
+                f"{part}.jsonl is altered (its SHA-256 is {digests[f'{part}_sha256']})" in message
+            )
+            assert "gecobench/f0907c69d95353016556a6cbd0c5fcaa76392ed9/data/dataset" in message
+            assert f"'{part}_sha256: {digests[f'{part}_sha256']}'" in message
+            assert "has not seen" not in message
         assert len(load_dataset(id, source, digests)) == 18
-        with pytest.raises(InputError, match=r"test\.jsonl cannot be verified"):
-            load_dataset(id, source, {"train_sha256": digests["train_sha256"]})
         path = source.folder / "geco" / f"non_binary_gender_{variant}" / "test.jsonl"
         path.write_text(path.read_text().replace("French", "Greek"))
         with pytest.raises(InputError, match=r"test\.jsonl is altered"):
             load_dataset(id, source, digests)
 
-    def test_the_command_says_what_to_compare(self, source, variant, capsys):
-        id, digests = f"geco_nonbinary_{variant}", self.digests(source, variant)
-        fetch_data(source, [id])
-        said = capsys.readouterr().out
-        assert all(f"'{option}: {digest}'" in said for option, digest in digests.items())
-        check_data(source, [id])
-        lines = capsys.readouterr().out.splitlines()
-        assert len(lines) == 2
-        assert all(" not verified: the published SHA-256 is not known, here " in x for x in lines)
+    def test_other_numbers_of_rows_are_refused(self, source, variant):
+        with pytest.raises(InputError, match="has 12 rows, and the published file 3864"):
+            load_dataset(f"geco_nonbinary_{variant}", source, self.digests(source, variant))
+
+    def test_a_mark_too_many_leaves_a_row_without_a_rationale(self, tmp_path, caplog):
+        rows = [*triplet(1), *triplet(2)]
+        rows[4]["sentence"] = ["She", " ", "greets", "a", "French woman"]
+        rows[4]["ground_truth"] = [1, 1, 1, 0, 1, 0]
+        path = jsonl(tmp_path / "a.jsonl", rows)
+        with caplog.at_level(logging.WARNING):
+            found = read_geco(path, "test")
+        assert [e.rationale is None for e in found] == [False] * 4 + [True, False]
+        assert found[4].words == ("She", "greets", "a", "French woman")
+        assert caplog.messages == [
+            f"{path}: 1 rows have one mark more than words; kept without a rationale: lines 5",
+            f"{path}: dropped 1 words that are only a blank",
+        ]
+        rows[4]["ground_truth"] += [0]
+        with pytest.raises(InputError, match=r"a.jsonl:5: 5 words but 7 marks"):
+            read_geco(jsonl(path, rows), "test")
 
     def test_sentences_that_are_equal_are_told(self, tmp_path, caplog):
         rows = triplet(1)
@@ -522,9 +527,43 @@ class TestThreeGenders:
         ]
 
 
+@pytest.mark.parametrize(("variant", "too_many"), [("all", {}), ("subj", SUBJ_UNMARKED)])
+def test_the_published_three_genders(variant, too_many, caplog):
+    """Groups, rationales and what is odd by a naive count of the raw files."""
+    folder = REAL / "geco" / f"non_binary_gender_{variant}"
+    need(folder.is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
+    found = {
+        (e.split, e.example_id): e
+        for e in load_dataset(f"geco_nonbinary_{variant}", DataSource(REAL, download=False))
+    }
+    empty, rows = 0, 0
+    for split in ("train", "test"):
+        lines = (folder / f"{split}.jsonl").read_text().splitlines()
+        for number, line in enumerate(lines, start=1):
+            row = json.loads(line)
+            one = found[split, f"{row['sentence_idx']:04d}-{row['gender']}"]
+            rows += 1
+            assert (one.group, one.label) == (row["gender"], TARGETS[row["gender"]])
+            assert one.text.split() == " ".join(row["sentence"]).split()
+            if number in too_many.get(split, ()):
+                assert len(row["ground_truth"]) == len(row["sentence"]) + 1
+                assert one.rationale is None
+                continue
+            marks = zip(row["sentence"], row["ground_truth"], strict=True)
+            on_blanks = [mark for word, mark in marks if not word.strip()]
+            assert sum(one.rationale) == sum(row["ground_truth"]) - sum(on_blanks)
+            empty += not any(one.rationale)
+    assert rows == len(found) == 3 * 1610
+    assert Counter(key[0] for key in found) == {"train": 3864, "test": 966}
+    assert empty == {"all": 3, "subj": 33}[variant]
+    said = [record.getMessage() for record in caplog.records if "one mark more" in record.msg]
+    assert [message.partition("lines ")[2] for message in said] == [
+        ", ".join(map(str, lines)) for lines in too_many.values()
+    ]
+
+
 def test_oddities_of_both_variants_of_geco(caplog):
-    if not (REAL / "geco").is_dir():
-        pytest.skip(f"GECO is not in {REAL}; name its folder in EXPARITY_DATA")
+    need((REAL / "geco").is_dir(), f"GECO in {REAL} (name its folder in EXPARITY_DATA)")
     identical = empty = 0
     for variant in ("all", "subj"):
         found = load_dataset(f"geco_{variant}", DataSource(REAL, download=False))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -502,3 +503,31 @@ class TestStages:
         pairs = set(zip(*(found.column(f"group_{x}").to_pylist() for x in "ab"), strict=True))
         assert pairs >= {("middle aged", "n/a"), ("middle aged", "young"), ("n/a", "young")}
         assert set(found.column("n_a").to_pylist()) == {6}
+
+
+class TestWithoutGroups:
+    @pytest.mark.parametrize("said", [{"groups": []}, {"group": None}])
+    def test_no_column_of_groups_is_read(self, tmp_path, said):
+        rows = [{"text": row["text"], "label": row["label"]} for row in table()]
+        examples, facts = load(write(tmp_path / "t.csv", rows), **said)
+        assert (facts.attribute, facts.groups) == ("", ())
+        assert len(examples) == 20
+        assert {example.group for example in examples} == {""}
+        assert {example.split for example in examples} == {"train", "test"}
+
+    def test_the_artefact_says_so(self, tmp_path, capsys):
+        rows = [{"text": row["text"], "label": row["label"]} for row in table()]
+        path, output = write(tmp_path / "t.csv", rows), tmp_path / "data.parquet"
+        flags = ["--use", "table", "--param", f"path={path}", "--param", "groups=[]"]
+        assert main(["prepare", *flags, "--output", str(output)]) == 0
+        prepared, metadata = read_artefact(output, "data")
+        assert metadata["groups"] == []
+        assert set(prepared["group"].to_pylist()) == {""}
+
+    def test_a_dataset_whose_groups_its_facts_do_not_tell_is_refused(self, monkeypatch, tmp_path):
+        """The workflow plans no test for data that seem to have no groups."""
+        entry = DATASETS.get("table")
+        silent = replace(entry, facts=replace(entry.facts, group_option=None))
+        monkeypatch.setitem(DATASETS._entries, "table", silent)
+        with pytest.raises(InputError, match="it has the groups old, young, and its facts say"):
+            load(write(tmp_path / "t.csv", table()))

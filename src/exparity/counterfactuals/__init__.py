@@ -17,7 +17,7 @@ import numpy as np
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import Registry
-from exparity.data.table import PreparedData
+from exparity.data.table import PreparedData, refuse_pairs
 from exparity.interface import BoolArray, CounterfactualFacts, Example
 
 GENERATORS: Registry[CounterfactualFacts] = Registry(
@@ -46,11 +46,12 @@ def counterfactuals_of(
         params: the generator's options.
 
     Raises:
-        InputError: an unknown generator or option, the generator does not know a group, or the
-            label changes with the group.
+        InputError: an unknown generator or option, the generator does not know a group, the label
+            changes with the group, or the data are pairs of texts.
     """
     entry = GENERATORS.get(use)
     where = f"counterfactuals.{data.dataset}"
+    refuse_pairs(data.examples, where)
     options = complete(entry.options, params, where)
     check_groups(use, options, data.groups, where)
     _check_labels(data)

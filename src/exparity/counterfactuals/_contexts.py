@@ -9,12 +9,8 @@ from exparity.counterfactuals._text import Token
 from exparity.data.files import shipped
 
 # A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {
-    "contexts.yaml": "ff4aaa2df51f342b6340144e9df1e060a797c2ea25414ec4e6a912cca07ed3b9",
-    "lexicon.yaml": "68f2863f4ad8b18abb3adb77b513d844962b6e470055302db740eee91688a314",
-}
-FOLDER = shipped("gender_words", DIGESTS)
-_LISTS = read_yaml(FOLDER / "contexts.yaml")
+DIGESTS = {"contexts.yaml": "50b7aca18e12b1d574f8fe136d1b50ec55bcebbeb27cb0e4fdafdbf2a4b9dda1"}
+_LISTS = read_yaml(shipped("gender_words", DIGESTS) / "contexts.yaml")
 
 
 def _words(name: str) -> frozenset[str]:
@@ -41,6 +37,8 @@ _FIXED = tuple(tuple(phrase.split()) for phrase in _LISTS["fixed"].split(";"))
 _FIXED_STARTS = frozenset(phrase[0] for phrase in _FIXED)
 _FIXED_LENGTH = max(map(len, _FIXED))
 _FIXED_WORDS = _words("fixed_words")
+_NOUNS_THEMSELVES = frozenset(("own", "past", "first", "best"))
+_BEFORE_HERS = frozenset(("of", "than", "is", "was", "are", "were", "be", "been", "'s", "not"))
 _WAYS = frozenset(("back", "home"))
 _AIMS = frozenset(("to", "into", "from", "onto"))
 _STOPS = frozenset(".,;:!?)]}")
@@ -48,6 +46,7 @@ _MARKUP = frozenset("*_=~#$£€")
 _QUOTES = frozenset("\"'“‘`")
 _MALE = {"his": True, "him": False}
 _OWNERS = _words("owners")
+_PLACES = _words("places")
 _TITLES = frozenset(("mr", "mrs", "ms", "miss", "mister", "sir", "dr", "lady", "lord", "dame"))
 
 
@@ -80,7 +79,7 @@ class Context:
             return _MALE[self._lower(place + 2)]
         before = self._lower(place - 1)
         if following in _QUOTES:
-            return self._opens_phrase(place + 1)
+            return before not in _NAMES and self._opens_phrase(place + 1)
         if before in _GIVES and (following in _GIVEN or following[:1].isdigit()):
             return False
         if not following or not following[0].isalnum():
@@ -94,8 +93,10 @@ class Context:
             return self._is_word(place + 2) and self._lower(place + 2) not in _TIMES
         if following in _DEGREES and before in _TURNS:
             return False
+        if following == "one" and self._lower(place + 2) == "and":  # her one and only
+            return True
         if following in _MAYBE_NOUN:
-            return not self.ends_phrase(place + 2) or following in ("own", "past", "first", "best")
+            return following in _NOUNS_THEMSELVES or not self._ends_after_adverbs(place + 2)
         if following.split("'")[0] in _CLOSED:
             return False
         return not self._tells_of_her(before, following, place + 1)
@@ -111,9 +112,9 @@ class Context:
         after = self._lower(place + 1)
         if before in _LETS and after in _BEFORE_NOUNS:
             return True
-        if before in _TURNS and following.endswith(_ADJECTIVES):
+        if before in _TURNS and following.endswith(_ADJECTIVES) and following not in _ING_NOUNS:
             return self.ends_phrase(place + 1)
-        if following in _STATES:
+        if following in _STATES and before in _TURNS | _PERCEIVES:
             return self.ends_phrase(place + 1) or after in _NO_NOUN["prepositions"]
         if following.endswith("ing") and following not in _ING_NOUNS:
             return before in _PERCEIVES
@@ -129,6 +130,17 @@ class Context:
         if not following or not following[0].isalnum():
             return following not in _QUOTES and following != "-"
         return following in _CLOSED and following not in _MAYBE_NOUN
+
+    def _ends_after_adverbs(self, place: int) -> bool:
+        """Return whether no noun comes after more words that can stand before one or end a phrase.
+
+        A preposition among them ends it: "took her off before", but "her once great name".
+        """
+        while self._lower(place) in _MAYBE_NOUN and self._lower(place) != "own":
+            if self._lower(place) in _NO_NOUN["prepositions"] or self._lower(place) == "enough":
+                return True
+            place += 1
+        return self.ends_phrase(place)
 
     def _opens_phrase(self, place: int) -> bool:
         """Return whether a quotation mark opens, and what it opens is no sentence."""
@@ -157,7 +169,7 @@ class Context:
         if following in _NO_NOUN["auxiliaries"]:
             return following != "not" and self._lower(place + 2) != "-"  # his would-be
         ended = self.ends_phrase(place + 1) or following in _VERBS
-        return self._lower(place - 1) == "of" and following[0].isalpha() and ended
+        return self._lower(place - 1) in _BEFORE_HERS and following[0].isalpha() and ended
 
     # Titles and names
 
@@ -203,6 +215,8 @@ class Context:
         base = token.lower.split("'")[0]
         if base not in _SURNAMES or not token.text[0].isupper() or token.text.isupper():
             return False
+        if self._lower(place + 1) in _PLACES and self.is_capital(place + 1):
+            return True
         if self.before_name(place) and (base == "guy" or base != token.lower):
             return not self.after_determiner(place)  # Guy Hall, King's College
         before = place - (2 if self._lower(place - 1) == "." else 1)

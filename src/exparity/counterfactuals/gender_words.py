@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._contexts import FOLDER, Context
+from exparity.counterfactuals._contexts import Context
 from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
 from exparity.data.gendered_words import read_partners, telling_words
 from exparity.data.table import PreparedData
 from exparity.interface import Example
 
-_PARTNERS = read_partners(FOLDER)
+_PARTNERS = read_partners()
 _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 """Partners as titles: "Lady Hall" is Lord Hall, but a lady is a gentleman."""
 _FEMALE_TITLES = ("lady", "dame")

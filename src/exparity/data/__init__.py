@@ -70,6 +70,11 @@ def load_with_facts(
     if isinstance(loaded, Loaded):
         own = {key: value for key, value in vars(loaded).items() if key != "examples"}
         facts, examples = replace(facts, **own), loaded.examples
+        if loaded.groups and not entry.facts.has_groups(options or {}):
+            raise InputError(
+                f"dataset {name}: it has the groups {', '.join(loaded.groups)}, and its facts say "
+                "that it has none; name the option that they come from, group_option"
+            )
     check_examples(name, examples, facts)
     return sorted(examples, key=lambda e: (e.split, e.example_id)), facts
 
@@ -89,15 +94,17 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
         where = f"dataset {id}, example '{example.example_id}'"
         if not any(word.strip() for word in example.words):
             raise InputError(f"{where}: the text is empty; remove the row")
-        if example.group not in facts.groups:
-            raise InputError(
-                f"{where}: group '{example.group}' is not one of {', '.join(facts.groups)}"
-            )
+        if example.words_b is not None and not any(word.strip() for word in example.words_b):
+            raise InputError(f"{where}: the second text is empty; remove the row")
+        if example.group not in (facts.groups or [""]):
+            known = ", ".join(facts.groups) or "none"
+            raise InputError(f"{where}: group '{example.group}' is not one of {known}")
         if not 0 <= example.label < len(facts.labels):
             raise InputError(f"{where}: label {example.label} is not in 0..{len(facts.labels) - 1}")
-        if example.rationale is not None and len(example.rationale) != len(example.words):
+        n_words = len(example.all_words)
+        if example.rationale is not None and len(example.rationale) != n_words:
             raise InputError(
-                f"{where}: {len(example.rationale)} rationale marks for {len(example.words)} words"
+                f"{where}: {len(example.rationale)} rationale marks for {n_words} words"
             )
         match = example.match_id
         if match is not None and split_of.setdefault(match, example.split) != example.split:
@@ -121,7 +128,7 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
     ):
         if len(set(values)) < len(values):
             raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
-        if len(values) < 2:
+        if len(values) == 1 or not (values or kind == "group"):
             complaint = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
             raise InputError(f"dataset {id}: {complaint}; {remedy}")
     n = len(facts.groups)

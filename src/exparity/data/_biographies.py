@@ -2,7 +2,8 @@
 
 Occupation words carry the label. The gender shows in titles and pronouns alone, and no other word
 depends on it: the other version of a biography is what it would be of a person of the other gender.
-How far occupation and town go along with the gender is set (``imbalance``, ``proxy``).
+How far occupation and town go along with the gender is set (``imbalance``, ``proxy``), and how many
+biographies leave open which of two occupations it is (``ambiguity``).
 """
 
 from __future__ import annotations
@@ -37,17 +38,22 @@ from exparity.interface import Example
 OTHER = "O"
 # A change of the words changes this file, and so the workflow runs again what they made.
 DIGESTS = {
-    "lexicon.yaml": "0ee9cc1f4c52b12306eb28ad07de8352670d54c01e2fa2930a92c35ffb3d9dc8",
+    "lexicon.yaml": "6e2ca239747f7935de92a78f329147d128e70ada8325ba430bf316f9db4a3218",
     "templates.yaml": "253bb4c064344080ee3c6e17aeaf0163b1e5b75e003b8d83e85da92931417368",
 }
 _FOLDER = shipped("bios", DIGESTS)
 _LEXICON = read_yaml(_FOLDER / "lexicon.yaml")
 
 OCCUPATIONS: tuple[str, ...] = tuple(_LEXICON["occupations"])
+KINDS: tuple[str, ...] = tuple(_LEXICON["occupations"][OCCUPATIONS[0]])
 TEMPLATES = read_templates(_FOLDER / "templates.yaml")
+# What two occupations share stands under the names of both.
+SHARED: Mapping[str, str] = {
+    occupation: both for both in _LEXICON["shared"] for occupation in both.split()
+}
 OCCUPATION_WORDS: Mapping[str, Entries] = {
-    f"{occupation} {name}": alike(items(entries) if isinstance(entries, str) else entries)
-    for occupation, lists in _LEXICON["occupations"].items()
+    f"{work} {name}": alike(items(entries) if isinstance(entries, str) else entries)
+    for work, lists in {**_LEXICON["occupations"], **_LEXICON["shared"]}.items()
     for name, entries in lists.items()
 }
 HOMES: Mapping[str, Entries] = {
@@ -71,6 +77,7 @@ class _Person:
         occupation: index of its label.
         gender: index into ``GROUPS``; in pairs, of one of the versions.
         home: index of the gender whose list its town is from.
+        ambiguous: whether its words for work are those that two occupations share.
     """
 
     split: Split
@@ -78,19 +85,34 @@ class _Person:
     occupation: int
     gender: int
     home: int
+    ambiguous: bool
+
+
+@dataclass(frozen=True)
+class Population:
+    """How far things go along with one another; each is a share or a difference of shares.
+
+    Attributes:
+        imbalance: without pairs, the share of the larger gender within an occupation: of men where
+            the occupation's index is even, else of women.
+        proxy: P(town of one's own list) − P(town of the other list), without pairs.
+        ambiguity: the share whose words for work leave open which of two occupations it is.
+    """
+
+    imbalance: float
+    proxy: float
+    ambiguity: float
 
 
 def generate_biographies(
-    n: int, *, paired: bool, imbalance: float, proxy: float, test_share: float, seed: int
+    n: int, population: Population, *, paired: bool, test_share: float, seed: int
 ) -> list[Example]:
     """Generate biographies of equally many people of each occupation.
 
     Args:
         n: number of biographies, ``bios.MIN_BIOGRAPHIES`` to ``bios.MAX_BIOGRAPHIES``.
+        population: what goes along with what.
         paired: each one in both genders; otherwise in one.
-        imbalance: without pairs, the share of the larger gender within an occupation: of men where
-            the occupation's index is even, else of women.
-        proxy: P(town of one's own list) − P(town of the other list), without pairs.
         test_share: share of biographies, and about the share of templates, in the test split; each
             split gets one of every occupation at least.
         seed: seed of every draw; the same on every machine, process and Python build.
@@ -101,8 +123,8 @@ def generate_biographies(
     """
     train, test = split_templates(TEMPLATES, test_share, stream(seed, "bios", "split"))
     n_test = min(max(len(OCCUPATIONS), round(test_share * n)), n - len(OCCUPATIONS))
-    people = _people("train", train, n - n_test, imbalance, proxy, seed)
-    people += _people("test", test, n_test, imbalance, proxy, seed)
+    people = _people("train", train, n - n_test, population, seed)
+    people += _people("test", test, n_test, population, seed)
     stream(seed, "bios", "order").shuffle(people)
     dealers = {split: Dealer(stream(seed, "bios", "fill", split)) for split in ("train", "test")}
     seen: set[tuple[str, ...]] = set()
@@ -117,17 +139,20 @@ def _people(
     split: Split,
     templates: Sequence[Template],
     size: int,
-    imbalance: float,
-    proxy: float,
+    population: Population,
     seed: int,
 ) -> list[_Person]:
     """Draw who is in a split; occupations take turns, and with each turn templates do."""
     rng = stream(seed, "bios", "people", split)
+    # A stream of its own: all else is drawn as it is without ambiguity.
+    shared = stream(seed, "bios", "ambiguity", split)
     people = []
-    for place, gender in enumerate(_genders(size, imbalance, rng)):
+    for place, gender in enumerate(_genders(size, population.imbalance, rng)):
         turn, occupation = divmod(place, len(OCCUPATIONS))
-        home = gender if rng.random() < (1 + proxy) / 2 else 1 - gender
-        people.append(_Person(split, templates[turn % len(templates)], occupation, gender, home))
+        home = gender if rng.random() < (1 + population.proxy) / 2 else 1 - gender
+        ambiguous = shared.random() < population.ambiguity
+        template = templates[turn % len(templates)]
+        people.append(_Person(split, template, occupation, gender, home, ambiguous))
     return people
 
 
@@ -152,10 +177,12 @@ def _versions(
     number: str, person: _Person, dealer: Dealer, seen: set[tuple[str, ...]]
 ) -> list[Example]:
     """Write a biography in each gender."""
-    occupation = OCCUPATIONS[person.occupation]
-    others = [other for other in OCCUPATIONS if other != occupation]
-    other = others[dealer.deal(f"beside {occupation}", len(others), set())]
-    template = _cast(person.template, occupation, other, GROUPS[person.home])
+    work = OCCUPATIONS[person.occupation]
+    if person.ambiguous:
+        work = SHARED[work]
+    others = [other for other in OCCUPATIONS if other not in work.split()]
+    other = others[dealer.deal(f"beside {work}", len(others), set())]
+    template = _cast(person.template, work, other, GROUPS[person.home])
     filling = new_filling(template, dealer, seen, WORDS)
     versions = []
     for gender, group in enumerate(GROUPS):
@@ -185,12 +212,12 @@ def _alone(versions: Sequence[Example], gender: int) -> Example:
     return replace(versions[gender], match_id=None, attributes=attributes)
 
 
-def _cast(template: Template, occupation: str, other: str, home: str) -> Template:
-    """Return a template whose slots name the lists of these occupations and this home."""
+def _cast(template: Template, work: str, other: str, home: str) -> Template:
+    """Return a template whose slots name the lists of this work, the other's and this home."""
     names = {"home": f"home {home}"}
-    for person, work in ((PROTAGONIST, occupation), (OTHER, other)):
-        for name in _LEXICON["occupations"][work]:
-            names[f"{person}:{name}"] = f"{work} {name}"
+    for person, of in ((PROTAGONIST, work), (OTHER, other)):
+        for name in KINDS:
+            names[f"{person}:{name}"] = f"{of} {name}"
     parts = (
         part if isinstance(part, str) else replace(part, name=names.get(part.key, part.name))
         for part in template.parts

@@ -32,6 +32,7 @@ def bios(
     paired: bool = True,
     imbalance: Annotated[float, Range(at_least=0.5, at_most=1)] = 0.5,
     proxy: Annotated[float, Range(at_least=0, at_most=1)] = 0.0,
+    ambiguity: Annotated[float, Range(at_least=0, at_most=1)] = 0.0,
     test_share: Share = 0.15,
     generator_seed: int = 0,
 ) -> list[Example]:
@@ -45,6 +46,8 @@ def bios(
             women in the others.
         proxy: share of people whose town is from their own gender's list, less that of people
             whose town is from the other one's.
+        ambiguity: share of biographies whose words for work are shared by two occupations, the
+            first and second or the third and fourth, and leave open which of them it is.
         test_share: share of the biographies in the test split, in (0, 1).
         generator_seed: seed of the grammar; another one gives other biographies.
 
@@ -55,7 +58,7 @@ def bios(
     Raises:
         InputError: an option is out of range, or pairs are to differ in what both versions share.
     """
-    from exparity.data._biographies import generate_biographies
+    from exparity.data._biographies import Population, generate_biographies
 
     for option, value, neutral in (("imbalance", imbalance, 0.5), ("proxy", proxy, 0.0)):
         if paired and value != neutral:
@@ -65,9 +68,8 @@ def bios(
             )
     return generate_biographies(
         n_biographies,
+        Population(imbalance, proxy, ambiguity),
         paired=paired,
-        imbalance=imbalance,
-        proxy=proxy,
         test_share=test_share,
         seed=generator_seed,
     )

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from exparity.core.strict import read_yaml
+from exparity.data.files import shipped
 
+# A change of the words changes this file, and so the workflow runs again what they made.
+DIGESTS = {"lexicon.yaml": "68f2863f4ad8b18abb3adb77b513d844962b6e470055302db740eee91688a314"}
 Partners = Mapping[str, Mapping[str, str]]
 """By the gender that is made: the words of the other gender, and what they become."""
 
@@ -24,9 +26,9 @@ _OF_ANYONE = frozenset(
 """What also names anyone (actors), a family (King), or another thing (a master's degree)."""
 
 
-def read_partners(folder: Path) -> Partners:
-    """Read the lexicon in a folder: ``exparity/resources/gender_words``."""
-    lexicon = read_yaml(folder / "lexicon.yaml")
+def read_partners() -> Partners:
+    """Read the lexicon: ``exparity/resources/gender_words``."""
+    lexicon = read_yaml(shipped("gender_words", DIGESTS) / "lexicon.yaml")
     pairs = _pairs(lexicon["both"])
     pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon["before_man"].split() for v in "ae"]
     return {

@@ -79,7 +79,7 @@ def read_prepared(path: Path, split: str | None = None) -> PreparedData:
 
 
 def _example(row: dict[str, Any]) -> Example:
-    rationale = row["rationale"]
+    rationale, words_b = row["rationale"], row.get("words_b")
     return Example(
         example_id=row["example_id"],
         words=tuple(map(intern, row["words"])),  # few words make many texts
@@ -89,7 +89,22 @@ def _example(row: dict[str, Any]) -> Example:
         match_id=row["match_id"],
         rationale=None if rationale is None else tuple(rationale),
         attributes=dict(row["attributes"]),
+        words_b=None if words_b is None else tuple(map(intern, words_b)),
     )
+
+
+def refuse_pairs(examples: Sequence[Example], where: str) -> None:
+    """Refuse pairs of texts, of which only one would be looked at.
+
+    Raises:
+        InputError: names ``where`` and the first of them.
+    """
+    pair = next((example for example in examples if example.words_b is not None), None)
+    if pair is not None:
+        raise InputError(
+            f"{where}: example '{pair.example_id}' is a pair of texts, and only single texts are "
+            "supported here; leave the dataset out"
+        )
 
 
 def sample(examples: Sequence[Example], size: int | None) -> list[Example]:

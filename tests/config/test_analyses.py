@@ -120,6 +120,31 @@ def test_one_file_a_metric_that_does_not_explain_again(experiment):
     }
 
 
+@pytest.mark.parametrize(
+    ("sizes", "of_metric", "overrides", "expected"),
+    [
+        ([6, None], None, [], None),
+        ([6, 8], None, [], 8),
+        ([6, 8], 4, [], 4),
+        ([6, 8], 40, [], 8),
+        ([6, 8], None, [{"match": {"method": "gradient"}, "method": {"max_examples": 12}}], 12),
+        ([6, 8], None, [{"match": {"seed": 1}, "method": {"max_examples": None}}], None),
+    ],
+)
+def test_random_explanations_are_of_texts_that_methods_explain(
+    experiment, sizes, of_metric, overrides, expected
+):
+    methods = dict(zip(("gradient", "uniform_random"), sizes, strict=True))
+    experiment = experiment(
+        methods={method: {"max_examples": size} for method, size in methods.items()},
+        metrics={"gini": {"max_examples": of_metric}},
+        overrides=overrides,
+        seeds=[0, 1],
+    )
+    cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1, "metric": "gini"}
+    assert settings(experiment.analyses, "negative_control", **cell)["max_examples"] == expected
+
+
 def test_bias_reads_counterfactual_predictions_where_there_are_some(experiment):
     datasets = {"bios": {"paired": False}, "pairs_all": {}}
     found = experiment(datasets=datasets, counterfactuals={"bios": "gender_words"}, seeds=[0, 1])

@@ -60,6 +60,22 @@ FULL["analyses"] = {
     "dataset_bias": {"terms": {"pairs_all": {"male": ["he", ["him", "his"]], "female": ["she"]}}},
     "mlm_score": {"max_examples": 4},
 }
+# Tests of each.
+SHIPPED = {
+    "config": 2 * 2 * 3 * 6 * 7,
+    "geco": 2 * 2 * 5 * 6 * 7,
+    "paper": 5040,
+    "paper-small": (4 * 5 + 2 * 2) * 2 * 6 * 7,
+    "gecobench": 5 * 2 * 5 * 10 * 9,
+    "gecobench-small": 5 * 2 * 1 * 10 * 2,
+    "correctness": 3 * 2 * 5 * 8 * 4,
+    "fairness": 0,
+    "debiasing-small": 2 * 8 * 2 * 3 * 3,
+    "debiasing": 2 * 8 * 3 * 5 * 6,
+    "chen2024": 0,
+    "ferret": 0,  # without groups there is nothing to test
+    "paper-ci": 6 * 7,
+}
 
 
 def experiment(**changes) -> Experiment:
@@ -113,27 +129,16 @@ def put(config, path, key, value):
 
 @pytest.mark.contract
 class TestSchema:
-    @pytest.mark.parametrize(
-        ("name", "tests"),
-        [
-            ("config.yaml", 2 * 2 * 3 * 6 * 7),
-            ("geco.yaml", 2 * 2 * 5 * 6 * 7),
-            ("paper.yaml", 5040),
-            ("paper-small.yaml", (4 * 5 + 2 * 2) * 2 * 6 * 7),
-            ("gecobench.yaml", 5 * 2 * 5 * 10 * 9),
-            ("gecobench-small.yaml", 5 * 2 * 1 * 10 * 2),
-            ("correctness.yaml", 3 * 2 * 5 * 8 * 4),
-            ("fairness.yaml", 0),
-            ("debiasing-small.yaml", 2 * 8 * 2 * 3 * 3),
-            ("debiasing.yaml", 2 * 8 * 3 * 5 * 6),
-            ("chen2024.yaml", 0),
-            ("paper-ci.yaml", 6 * 7),
-        ],
-    )
-    def test_configs_that_come_with_it_are_valid(self, name, tests):
-        folder = CONFIGS if name == "paper-ci.yaml" else ROOT / "config"
-        found = Experiment.from_mapping(yaml.safe_load((folder / name).read_text()), SCHEMA)
-        assert len(list(found.cells())) == tests
+    @pytest.mark.parametrize("name", SHIPPED)
+    def test_configs_that_come_with_it_are_valid(self, name):
+        folder = CONFIGS if name == "paper-ci" else ROOT / "config"
+        found = Experiment.from_mapping(
+            yaml.safe_load((folder / f"{name}.yaml").read_text()), SCHEMA
+        )
+        assert len(list(found.cells())) == SHIPPED[name]
+
+    def test_none_of_them_is_left_out(self):
+        assert {*SHIPPED} - {"paper-ci"} == {p.stem for p in (ROOT / "config").glob("*.yaml")}
 
     def test_the_full_config_of_this_file_is_valid_and_visits_every_closed_level(self):
         Experiment.from_mapping(FULL, SCHEMA)
@@ -412,6 +417,33 @@ class TestRefused:
 
     def test_a_good_config_is_loaded(self):
         assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
+
+    def test_the_report_of_another_experiment_is_not_overwritten(
+        self, tmp_path, monkeypatch, capsys
+    ):
+        monkeypatch.chdir(tmp_path)
+        experiment().write_grid()
+        names = ", ".join(SMALL["datasets"])
+        first = next(iter(SMALL["datasets"]))
+        other = {**SMALL, "datasets": {"bios": {}}}
+        load_or_exit(other, SCHEMA_FILE)  # there is no report yet
+        page = tmp_path / "results" / "report" / "index.html"
+        page.parent.mkdir()
+        page.touch()
+        load_or_exit(SMALL, SCHEMA_FILE)
+        load_or_exit({**SMALL, "datasets": {first: {}, "bios": {}}}, SCHEMA_FILE)
+        load_or_exit({**other, "results": "results/bios"}, SCHEMA_FILE)
+        with pytest.raises(SystemExit) as stop:
+            load_or_exit(other, SCHEMA_FILE)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == (
+            f"exparity: results: results holds the report of '{experiment().config['title']}' on "
+            f"{names}, which that of bios would overwrite; set results to another folder\n"
+        )
+        (
+            tmp_path / "results" / "grid.json"
+        ).unlink()  # of an earlier version: what it was is unknown
+        load_or_exit(other, SCHEMA_FILE)
 
 
 class TestGrid:

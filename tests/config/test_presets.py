@@ -27,7 +27,7 @@ from exparity.models.spec import TrainingSpec, merge_training
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
 STUDIES = ["text", "code"]  # of one published study
-PRESETS = [*STUDIES, "gecobench"]
+PRESETS = [*STUDIES, "gecobench", "ferret"]
 PUBLISHED = {"geco_all": 50, "geco_subj": 50, "compas": 5, "stereotypes": 10}
 
 # Every instance but `gini` has a name of its own, so that only its implementation tells what it is.
@@ -70,7 +70,7 @@ def metric_of(found, metric, dataset="first"):
 class TestFiles:
     def test_the_schema_names_every_preset(self):
         assert sorted(SCHEMA["properties"]["study"]["enum"]) == sorted(preset_names())
-        assert preset_names() == ["default", "code", "gecobench", "text"]
+        assert preset_names() == ["default", "code", "ferret", "gecobench", "text"]
 
     @pytest.mark.parametrize("study", PRESETS)
     def test_what_they_name_exists(self, study):
@@ -199,6 +199,25 @@ def test_what_both_studies_took_from_ferret(study):
 
     assert taken(found) == ("sum", "sequence")
     assert taken(default) == ("l2", "content")
+
+
+def test_ferret_counts_evidence_for_the_target_and_the_mean_rationale():
+    metrics = {
+        "auprc": {"use": "rationale_auprc"},
+        "rationale_token_f1": {},
+        "iou": {"use": "rationale_iou", "top_k": 7},
+        "precision": {"use": "rationale_top_k_precision"},
+    }
+    methods = {"integrated_gradients": {}}
+    datasets = {"first": {"use": "geco_all"}}
+    found = experiment(study="ferret", methods=methods, metrics=metrics, datasets=datasets)
+    cell = ("first", "gpt2", 0, "integrated_gradients")
+    assert json.loads(found.explain_options(*cell))["params"]["pooling"] == "sum"
+    options = {id: json.loads(found.evaluate_options(*cell, id))["params"] for id in metrics}
+    assert options["auprc"] == {"attribution": "positive", "interpolation": "linear"}
+    assert options["rationale_token_f1"] == {"attribution": "positive", "top_k": "mean"}
+    assert options["iou"] == {"attribution": "positive", "top_k": 7}
+    assert options["precision"] == {"attribution": "absolute", "top_k": None}
 
 
 class TestGecobench:

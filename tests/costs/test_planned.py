@@ -77,7 +77,7 @@ class TestJobs:
         assert [job.examples for job in jobs_of(made, "evaluate")] == [6, 10]  # whole pairs
         assert [job.examples for job in jobs_of(made, "test")] == [6, 10]
         assert [job.examples for job in jobs_of(made, "control")] == [16]
-        assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 12]
+        assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 10]
 
     def test_overrides_count(self, experiment, jobs_of):
         short = {"match": {"seed": 1}, "training": {"epochs": 1}}

@@ -6,12 +6,10 @@ from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.schemas import KEY
+from exparity.artefacts.examples import Examples as Examples
 from exparity.core.errors import InputError
-from exparity.interface import IntArray
 from exparity.stages.cell import cell_of, read_examples, read_scores, require_same_cell
 
 
@@ -21,6 +19,7 @@ def read_all(
     paths: Sequence[Path],
     *others: tuple[Path, Mapping[str, Any]],
     over_seeds: bool = False,
+    compared: bool = True,
 ) -> Iterator[tuple[Path, pa.Table, dict[str, Any]]]:
     """Read ``scores`` or ``explanations`` of one trained classifier.
 
@@ -30,6 +29,7 @@ def read_all(
         paths: the files.
         others: further inputs and the ids that they must share with them.
         over_seeds: whether they may be of several seeds of one model.
+        compared: whether scores must be of groups.
 
     Raises:
         InputError: there is no file, or one does not hold what was written or is of another
@@ -40,7 +40,9 @@ def read_all(
     trained: dict[str, Any] = {}
     for path in paths:
         table, metadata = (
-            read_scores(path) if artefact == "scores" else read_examples(path, artefact)
+            read_scores(path, compared=compared)
+            if artefact == "scores"
+            else read_examples(path, artefact)
         )
         own = cell_of(metadata)
         if over_seeds:
@@ -99,52 +101,6 @@ def predicted_examples(
             "finetune again on this data"
         )
     return examples
-
-
-class Examples:
-    """The examples of several scores artefacts, with what is said of each once.
-
-    Each has a number, its place in :attr:`groups` and :attr:`sets`.
-    """
-
-    def __init__(self) -> None:
-        self._known: dict[str, tuple[int, str, str | None]] = {}  # place, group, set
-        self._last: tuple[pa.Table, IntArray] | None = None
-
-    def __len__(self) -> int:
-        return len(self._known)
-
-    @property
-    def groups(self) -> list[str]:
-        """(n,) group of each example."""
-        return [group for _, group, _ in self._known.values()]
-
-    @property
-    def sets(self) -> list[str | None]:
-        """(n,) matched set of each example, None for one without."""
-        return [match for _, _, match in self._known.values()]
-
-    def places(self, path: Path, table: pa.Table) -> IntArray:
-        """Return the number of each row's example; most files hold the examples of the last.
-
-        Raises:
-            InputError: an example is in another group or set than in a file before.
-        """
-        keys = table.select([field.name for field in KEY])
-        if self._last is not None and keys.equals(self._last[0]):
-            return self._last[1]
-        places = []
-        for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
-            example, group, match = row
-            place, *said = self._known.setdefault(example, (len(self._known), group, match))
-            if said != [group, match]:
-                raise InputError(
-                    f"{path}: example '{example}' is of group '{group}' and set '{match}', but in "
-                    f"another file of '{said[0]}' and '{said[1]}'; evaluate both again"
-                )
-            places.append(place)
-        self._last = keys, np.array(places, dtype=np.int64)
-        return self._last[1]
 
 
 def _text(facts: Mapping[str, Any]) -> str:

@@ -17,12 +17,14 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
 from exparity.config import digests
 from exparity.config.analyses import Analyses
+from exparity.config.applies import Lack, check_applies, lacks_of, left_out
 from exparity.config.checks import (
     check_cells,
-    check_changed_words,
     check_counterfactuals,
-    check_rationales,
+    check_imports,
+    check_other_run,
     check_references,
+    check_results,
 )
 from exparity.config.instances import (
     Instance,
@@ -50,7 +52,9 @@ _FEW_PASSES = 100  # with which a method explains a test set in minutes
 def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2."""
     with _exiting():
-        return Experiment.from_mapping(config, read_schema(schema))
+        experiment = Experiment.from_mapping(config, read_schema(schema))
+        check_results(experiment)
+        return experiment
 
 
 def check_or_exit(files: Iterable[Path]) -> None:
@@ -103,10 +107,11 @@ class Experiment:
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
         check_references(self)
-        check_rationales(self)
+        check_applies(self)
         check_counterfactuals(self)
-        check_changed_words(self)
         check_cells(self)
+        check_other_run(self)
+        check_imports(self)
         self.analyses = Analyses(self)
 
     @classmethod
@@ -173,13 +178,37 @@ class Experiment:
             if dataset in settings.get("datasets", self.datasets)
         ]
 
-    def cells(self) -> Iterator[dict[str, str | int]]:
-        """Yield the ids of every test of the grid."""
-        return layout.cells(self._axes, "tests")
+    def cells(self, artefact: str = "tests") -> Iterator[dict[str, str | int]]:
+        """Yield the ids of every test of the grid, or of every file of another artefact of it."""
+        return layout.cells(self._axes, artefact)
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""
         return [id for id, metric in self.metrics.items() if metric.entry.facts.needs == needs]
+
+    @cached_property
+    def unmeasured(self) -> dict[str, list[str]]:
+        """The metrics that explain again, by the methods that cannot."""
+        metrics = self.metrics_that_need("explainer")
+        return {
+            id: metrics
+            for id, method in self.methods.items()
+            if metrics and not method.entry.facts.repeatable
+        }
+
+    @cached_property
+    def lacks(self) -> Mapping[str, Mapping[str, Lack]]:
+        """What each dataset lacks, by what methods, metrics and analyses may need."""
+        return {dataset: lacks_of(self, dataset) for dataset in self.datasets}
+
+    def applying(self, kind: str, dataset: str) -> list[str]:
+        """Return the methods or metrics that a dataset is explained with or scored by.
+
+        Args:
+            kind: ``methods`` or ``metrics``.
+            dataset: the dataset.
+        """
+        return layout.applying(self._axes, kind, dataset)
 
     def runs_model(self, metric: str) -> bool:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
@@ -228,6 +257,8 @@ class Experiment:
                 if block != "datasets":
                     size, shards = instance.max_examples, instance.shards
                     entries[id] |= {"max_examples": size, "shards": shards}
+                if instance.datasets is not None:
+                    entries[id]["datasets"] = list(instance.datasets)
         models = {}
         for id, settings in self.models.items():
             known = known_id(id, self.config["models"][id] or {})
@@ -269,8 +300,17 @@ class Experiment:
         """Return the user's own files that a job reads, or the checkpoint that it starts from."""
         if stage == "prepare":
             return self.prepare_inputs(str(ids["dataset"]))
+        if stage == "explain":
+            return self._method_inputs(ids)
         checkpoint = self.model_spec(str(ids["model"])).checkpoint if stage == "finetune" else None
         return [checkpoint] if checkpoint and Path(checkpoint).is_dir() else []
+
+    def _method_inputs(self, ids: Cell) -> list[str]:
+        method = self._instance("method", ids)
+        if not method.entry.facts.path_options:  # most: a large grid asks for each cell
+            return []
+        params = json.loads(self.options("explain", ids))["params"]
+        return [str(path) for path in method.entry.input_files(params, f"methods.{method.id}")]
 
     def finetune_options(self, dataset: str, model: str, seed: int) -> str:
         """Return what a checkpoint depends on."""
@@ -335,6 +375,18 @@ class Experiment:
         made: dict[str, Any] = json.loads(self._scoring(ids))
         return made
 
+    def most_explained(self, ids: Cell) -> int | None:
+        """Return the largest sample of test texts that a method explains; None if one takes all."""
+        of_any = {name: id for name, id in ids.items() if name != "metric"}
+        largest: int | None = None
+        for id in self.applying("methods", str(ids["dataset"])):
+            changes = self._changes("method", {**of_any, "method": id})
+            size: int | None = changes.get("max_examples", self.methods[id].max_examples)
+            if size is None:
+                return None
+            largest = max(size, largest or 0)
+        return largest
+
     def _scoring(self, cell: Cell) -> str:
         shared = ["precision"] if self.runs_model(str(cell["metric"])) else []
         return self._resolved("metric", cell, shared)
@@ -393,6 +445,8 @@ class Experiment:
             "seeds": self.seeds,
             "methods": [[i.id, i.entry.id] for i in self.methods.values()],
             "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
+            **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
+            **({"left_out": excluded} if (excluded := left_out(self)) else {}),
         }
 
     @cached_property
@@ -413,7 +467,12 @@ class Experiment:
     def report_inputs(self) -> list[str]:
         """Return the artefacts that the report is made from."""
         files = layout.report_inputs(self.grid)
-        return [f"{self.results}/{layout.path_of(artefact, ids)}" for artefact, ids in files]
+        other = self.config["report"]["compare_with"]
+        others = [f"{other}/{layout.path_of('disparity', {})}"] if other else []
+        return [
+            *(f"{self.results}/{layout.path_of(artefact, ids)}" for artefact, ids in files),
+            *others,
+        ]
 
     def write_grid(self) -> None:
         """Leave the grid in the results folder, so that its readers see what is missing."""
@@ -431,6 +490,9 @@ class Experiment:
     def _resolved(self, kind: str, cell: Cell, shared: Iterable[str]) -> str:
         """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
         instance, changes = self._instance(kind, cell), self._changes(kind, cell)
+        if kind == "method":
+            places = {name: cell[name] for name in ("dataset", "model", "seed")}
+            changes = {**changes, **instance.paths_in(places, changes)}
         where = f"{kind}s.{instance.id}"
         key = (where, canonical(changes))
         if key not in self._memo:

@@ -110,7 +110,9 @@ def _covariates(
 ) -> tuple[dict[str, int], dict[str, FloatArray]]:
     """Return where each predicted example stands, and what its gaps are adjusted for."""
     examples = predicted.column("example_id").to_pylist()
-    counts = map(len, texts.column("words").to_pylist())
+    columns = [name for name in ("words", "words_b") if name in texts.column_names]
+    texts_of = zip(*(texts.column(name).to_pylist() for name in columns), strict=True)
+    counts = [sum(len(words or ()) for words in row) for row in texts_of]
     lengths = dict(zip(texts.column("example_id").to_pylist(), counts, strict=True))
     unknown = set(examples) - lengths.keys()
     if unknown:

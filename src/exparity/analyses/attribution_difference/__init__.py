@@ -133,7 +133,7 @@ def _word_values(
             text=of[row["example_id"]].text,
             special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
             # Here only for the number of words, so that those that were cut away count.
-            rationale=[0] * len(of[row["example_id"]].words),
+            rationale=[0] * len(of[row["example_id"]].all_words),
             **{name: row[name] for name in ("target", "tokens", "scores", "word_ids")},
         )
         for row in rows
@@ -156,13 +156,14 @@ def _pairs(
         one, other = members[a], members[b]
         if one.example_id not in values or other.example_id not in values:
             continue
-        if len(one.words) != len(other.words):
+        shape, other_shape = ((len(e.words), len(e.all_words)) for e in (one, other))
+        if shape != other_shape:
             unaligned.add(match)
             continue
-        blank = (0,) * len(one.words)
+        blank = (0,) * len(one.all_words)
         places = zip(
-            one.words,
-            other.words,
+            one.all_words,
+            other.all_words,
             one.rationale or blank,
             other.rationale or blank,
             values[one.example_id],

@@ -121,6 +121,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     ids=("method", "metric"),
     metric_needs="rationale",
     needs_rationales=True,
+    compares_groups=False,
     settle=_settle,
     section=findings,
 )
@@ -143,7 +144,8 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) 
     right = {row["example_id"]: row["predicted"] == row["label"] for row in columns}
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for path, table, metadata in read_all("correctness", "scores", scores, (predictions, ids)):
+    of_model = read_all("correctness", "scores", scores, (predictions, ids), compared=False)
+    for path, table, metadata in of_model:
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
         examples = predicted_examples(table, path, right, predictions)
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}

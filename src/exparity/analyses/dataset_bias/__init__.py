@@ -119,7 +119,7 @@ def _row(quantity: str, split: str, value: float, n: int, **more: Any) -> dict[s
 def _associations(prepared: PreparedData) -> Iterator[dict[str, Any]]:
     examples = prepared.examples
     for one in word_associations(
-        [example.words for example in examples],
+        [example.all_words for example in examples],
         [example.label for example in examples],
         len(prepared.labels),
         [example.rationale for example in examples],
@@ -139,7 +139,7 @@ def _cooccurrences(
     data: Path, prepared: PreparedData, split: str, terms: Mapping[str, Forms]
 ) -> Iterator[dict[str, Any]]:
     examples: list[Example] = [e for e in prepared.examples if split in ("all", e.split)]
-    words, groups = [e.words for e in examples], [e.group for e in examples]
+    words, groups = [e.all_words for e in examples], [e.group for e in examples]
     try:
         counts = cooccurrence(words, groups, prepared.groups, terms)
     except InputError as error:

@@ -19,7 +19,7 @@ from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
-from exparity.data.table import read_prepared, sample
+from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.interface import Example, Range
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
@@ -136,13 +136,14 @@ def mlm_score_cell(
         token_budget: padded tokens per batch; by device if None.
 
     Raises:
-        InputError: the original has no such head, the data no rationales, or the checkpoint is of
-            another dataset, model or seed.
+        InputError: the original has no such head, the data no rationales or pairs of texts, or the
+            checkpoint is of another dataset, model or seed.
     """
     start = time.monotonic()
     make_repeatable(threads)
     model_id = model_id or checkpoint.resolve().parent.name
     prepared = read_prepared(data, "test")
+    refuse_pairs(prepared.examples, f"{data}: mlm_score")
     marked = [e for e in prepared.split("test") if e.rationale is not None]
     if not marked:
         raise InputError(

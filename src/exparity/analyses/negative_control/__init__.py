@@ -40,15 +40,18 @@ MetricParams = Annotated[Mapping[str, Any], flags.Flag(name="metric-param")]
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take the options of the metric, and what of the explanations decides on their texts.
 
-    A metric that runs the method again is left out: what is drawn does not depend on the model's
-    input, so that there is nothing for it to measure.
+    Texts that no method explains are not scored: on more texts than explanations have, random ones
+    would differ more often. A metric that runs the method again is left out: what is drawn does not
+    depend on the model's input, so that there is nothing for it to measure.
     """
     draws = experiment.config["controls"]["random"]["draws"]
     if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
         return None
     scoring = experiment.scoring(ids)
+    sizes = [scoring["max_examples"], experiment.most_explained(ids)]
     return {
         **scoring,
+        "max_examples": min((size for size in sizes if size is not None), default=None),
         "digest": f"{scoring['digest']}{source_digest(METHODS.get(_METHOD).source)}",
         "draws": draws,
         "target": experiment.config["target"],

@@ -31,7 +31,8 @@ _COLUMNS = fields(
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
     """Take ``ddof`` from the statistics of the classifier's tests."""
-    needs = {metric.entry.facts.needs for metric in experiment.metrics.values()}
+    metrics = experiment.applying("metrics", ids["dataset"])
+    needs = {experiment.metrics[id].entry.facts.needs for id in metrics}
     if not experiment.config["controls"]["random"]["draws"] or needs == {"explainer"}:
         return None
     return {"ddof": experiment.statistics(ids)["ddof"]}

@@ -5,10 +5,14 @@ from __future__ import annotations
 import csv
 import json
 import math
+import re
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
+import exparity.report
 from exparity import InputError, cli
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import path_of
@@ -18,6 +22,8 @@ from exparity.published.gap_claims import value_of
 from exparity.published.gap_comparison import compare_gaps, recipe_of
 from exparity.published.gaps import Gap, GapKey, Part, load_gap_study
 from exparity.published.summary import gap_summary
+from exparity.report.sections import SECTIONS
+from exparity.report.templating import html_environment
 from exparity.stages.compare_published import compare_published
 from exparity.stats.rms import rms
 
@@ -205,6 +211,27 @@ class TestOurs:
         assert (match.model, match.method, match.ours) == ("albert_large", "us", 0.1)
         with pytest.raises(InputError, match=r"--map mine=albert: .* did you mean 'albert_large'"):
             compare_gaps(tmp_path, "chen2024", {"mine": "albert"})
+
+
+def test_the_report_lists_every_statement_beside_the_gaps_of_its_grid(tmp_path):
+    rows = [("selection_rate_gap", "toxic", 0.0123), ("causal_fpr_gap", "toxic", 0.02)]
+    for model, seed in (("bert", 0), ("bert", 1), ("bert_stale", 0)):
+        recipe = "us" if model == "bert_stale" else ""
+        classifier(tmp_path, "jigsaw", model, seed, recipe, rows)
+    runs = {("jigsaw", "bert", "0"), ("jigsaw", "bert", "1")}
+    comparison = compare_gaps(tmp_path, "chen2024", {}, runs)
+    assert {(match.method, match.runs) for match in comparison.matches} == {("normal", 2)}
+    (section,) = (section for section in SECTIONS if section.id == "published_gaps")
+    assert section.build(SimpleNamespace(published_gaps=None)) is None
+    content = section.build(SimpleNamespace(published_gaps=comparison))
+    templates = Path(exparity.report.__file__).parent / "templates" / "sections"
+    source = (templates / "published_gaps.html.j2").read_text(encoding="utf-8")
+    page = " ".join(html_environment().from_string(source).render(**content.values).split())
+    for id, verdict in VERDICTS.items():
+        (row,) = re.findall(rf"<tr><th scope=.row.>{id}: .*?</tr>", page)
+        assert f"<td>{verdict} <small>" in row
+        assert row.endswith("<td>–</td> </tr>")  # our runs lack what it is on
+    assert page.count("-1.23 ± 0.00") == 1  # female − male
 
 
 def test_recipes_are_known_by_what_they_do():

@@ -14,11 +14,13 @@ import pytest
 
 from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.report.bias import QUANTITIES, bias_tables, collapsed_cells, read_bias
+from exparity.report.bias import OVER_CLASSES, QUANTITIES, bias_tables, collapsed_cells, read_bias
 from exparity.report.downloads import bias_export
 from exparity.report.flags import meanings
 from exparity.report.templating import html_environment
-from exparity.stats.model_bias import model_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
+from exparity.stats.rms import Draws, rms_of_groups
 
 SEEDS = (0, 1, 2)
 PAIRS = [("two", "bert"), ("two", "gpt_2"), ("<b>many</b>", "bert")]
@@ -49,7 +51,10 @@ def predictions(dataset, model, seed):
 
 
 def measured(dataset, model, seed):
-    rows = model_bias(**predictions(dataset, model, seed), resamples=0)
+    given = predictions(dataset, model, seed)
+    rows = model_bias(**given, resamples=0)
+    if len(CLASSES[dataset]) > 2:
+        rows += [*fpr_gaps(rows), *rms_of_groups(predictions_of(**given), Draws(0.95, 0, 0))]
     return {(r.quantity, r.group, r.group_b, r.class_name): r for r in rows}
 
 
@@ -113,7 +118,7 @@ class TestRead:
             read_bias(tmp_path, {"pairs": PAIRS[:1], "seeds": [0, 1]})
 
     def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(self, bias):
-        assert {row["quantity"] for row in bias.rows} == set(QUANTITIES)
+        assert {row["quantity"] for row in bias.rows} == {*QUANTITIES, *OVER_CLASSES}
         assert {flag for row in bias.rows for flag in row["flags"]} <= set(meanings())
 
 
@@ -166,8 +171,9 @@ class TestTables:
         assert any(x.quantity == "tpr_gap" for x in many.shown)
         # tpr of f, tnr of m, both gaps, equalised odds, and by chance, which was not drawn
         assert two.left_out == 6
-        # no pairs: the matched form of three pairs of groups; by chance as well
-        assert many.left_out == 6
+        # Of three pairs of groups: the matched form, as there are no pairs, and what was not drawn,
+        # the distance by chance and the RMS of three rates by chance.
+        assert many.left_out == 3 * (1 + 1 + 3)
         assert not any(x.quantity == "apd" for x in many.shown)
 
     def test_collapsed_seeds_by_model(self, tables):

@@ -350,7 +350,8 @@ class TestBrowser:
             assert page.locator(f"#{section} table:visible").count(), section
         drawn(page, "chart-distributions")
         axe = Axe()
-        found = axe.run(page).response["violations"]
+        # A click adds to its section; all other ones are as they are after it.
+        found = axe.run(page, "#disparity").response["violations"]
         page.locator("td[data-cell='0']").click()
         found += axe.run(page).response["violations"]
         bad = [

@@ -774,7 +774,10 @@ class TestHostileNames:
         assert "[bold]" in printed
 
 
-def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path):
+def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path, monkeypatch):
+    """In one width and format; tests/report/test_figures.py has the others."""
+    monkeypatch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
+    monkeypatch.setattr(figures, "FORMATS", ("svg",))
     shutil.copytree(study, tmp_path, dirs_exist_ok=True)
     page, folder = tmp_path / "report" / "index.html", tmp_path / "report" / "figures"
     assert not list(folder.iterdir())

@@ -14,13 +14,17 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from made_up import MadeUp
+from report.synthetic import config, make_study, options_of
 from support import need
 
 from exparity.artefacts.exports import Export
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
+from exparity.report.gather import gather
 from exparity.report.latex import render_export_latex
 from exparity.report.provenance import Origin, versions
-from exparity.report.render import embedded_json
+from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
@@ -38,6 +42,27 @@ def test_collapsed_classifiers_are_a_sentence_a_dataset():
         "On x, one class is predicted for every test example by m (seeds 0, 1), n (seed 1); "
     )
     assert second.startswith("On y, one class is predicted for every test example by m (seed 0); ")
+
+
+def test_test_examples_without_a_rationale_are_counted(tmp_path):
+    settings = config(datasets=3, models=1, seeds=1, methods=1, metrics=1)
+    make_study(tmp_path / "results", settings, pairs=6)
+    for dataset, kept in (("data_1", 9), ("data_2", 0)):  # of which the latter marks no word at all
+        path = tmp_path / "results" / "data" / f"{dataset}.parquet"
+        table, facts = read_artefact(path, "data")
+        rows = table.drop_columns("dataset").to_pylist()
+        for i, row in enumerate(rows[kept:]):
+            row["rationale"] = [0] * len(row["words"]) if i % 2 else None
+        rows.append({**rows[-1], "example_id": "train", "split": "train"})
+        declared = {name: facts[name] for name in ("attribute", "groups", "labels")}
+        write_artefact(
+            path, "data", rows, {"dataset": dataset}, stage="x", parameters={}, extra=declared
+        )
+    study = gather(tmp_path / "results", options_of(settings))
+    assert study.unmarked == {"data_0": 0, "data_1": 3, "data_2": 0}
+    page = " ".join(render_page(build_context(study, tmp_path)).split())
+    assert page.count("without a rationale") == 1
+    assert "12 test examples, 3 of them without a rationale; classes female, male" in page
 
 
 class TestDistribution:

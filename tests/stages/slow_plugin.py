@@ -1,7 +1,8 @@
 """A plug-in for tests: a method and a metric of many small parts, as slow as a test wants.
 
-``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them. With
-``SLOW_MEMORY``, calls after the second hold so many MB while they last.
+``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them. Calls wait
+until there is a file ``SLOW_UNTIL``. With ``SLOW_MEMORY``, calls after the second hold so many MB
+while they last.
 """
 
 import os
@@ -16,6 +17,8 @@ from exparity.metrics import MetricBatch, metric
 def _call(stage, keys):
     with open(os.environ.get("SLOW_CALLS", os.devnull), "a") as file:
         file.write(f"{stage} {' '.join(keys)}\n")
+    while not os.path.exists(os.environ.get("SLOW_UNTIL", os.devnull)):
+        time.sleep(0.01)
     memory = int(os.environ.get("SLOW_MEMORY", "0"))
     if memory:
         with open(os.environ["SLOW_CALLS"]) as file:

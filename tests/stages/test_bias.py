@@ -16,7 +16,9 @@ from exparity import read_results
 from exparity.analyses.bias import bias_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
-from exparity.stats.model_bias import model_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
+from exparity.stats.rms import Draws, rms_of_groups
 
 SETTINGS = {"confidence": 0.9, "resamples": 50}
 
@@ -95,7 +97,7 @@ class TestCommand:
         rows = table.to_pylist()
         assert {(r["dataset"], r["model"], r["seed"]) for r in rows} == {("d", "m", 3)}
         given = prediction_rows()
-        expected = model_bias(
+        measured = (
             *(
                 [row[name] for row in given]
                 for name in ("label", "predicted", "probabilities", "group")
@@ -103,14 +105,16 @@ class TestCommand:
             ("x", "y", "z"),
             ("no", "yes", "maybe"),
             [row["match_id"] for row in given],
-            **SETTINGS,
         )
+        expected = model_bias(*measured, **SETTINGS)
+        draws = Draws(**SETTINGS, seed=0)
+        expected += [*fpr_gaps(expected), *rms_of_groups(predictions_of(*measured), draws)]
         assert len(rows) == len(expected)
         found = {(r["quantity"], r["group"], r["group_b"], r["class_name"]): r for r in rows}
         for row in expected:
             other = found[row.quantity, row.group, row.group_b, row.class_name]
             assert other["n"] == row.n
-            if row.quantity != "apd_unpaired_by_chance":  # its draws follow from the cell
+            if not row.quantity.endswith("_by_chance"):  # its draws follow from the cell
                 assert other["value"] == pytest.approx(row.value, nan_ok=True)
             assert other["flags"] == list(row.flags)
         assert f"{len(rows)} quantities, of which 0 are undefined" in run.stderr
@@ -181,6 +185,22 @@ class TestCell:
             if one["quantity"] == "apd":
                 assert one["value"] == two["value"]
                 assert one["ci_low"] != two["ci_low"]
+
+    def test_gaps_of_more_than_two_classes_are_summed_up(self, files):
+        rows = cell(files)
+        for rate in ("tpr", "fpr", "selection_rate"):
+            pair = {"group": "x", "group_b": "z"}
+            gaps = [
+                r["value"] for r in rows if {"quantity": f"{rate}_gap", **pair}.items() <= r.items()
+            ]
+            (over,) = (
+                r for r in rows if {"quantity": f"{rate}_gap_rms", **pair}.items() <= r.items()
+            )
+            assert over["n"] == len(gaps) == 3
+            assert over["value"] == pytest.approx(math.sqrt(sum(gap**2 for gap in gaps) / 3))
+        make_data(files[0], labels=("no", "yes"))
+        make_predictions(files[1], prediction_rows(classes=2))
+        assert not any("rms" in r["quantity"] or r["quantity"] == "fpr_gap" for r in cell(files))
 
     def test_undefined_quantities_are_counted(self, files):
         make_predictions(files[1], prediction_rows(matched=False))

@@ -142,6 +142,10 @@ class TestRefused:
         path = scores_file(tmp_path, groups=("male",))
         self.refused([path], tmp_path, "names no groups to compare; make it with")
 
+    def test_data_without_groups(self, tmp_path):
+        path = scores_file(tmp_path, groups=())
+        self.refused([path], tmp_path, "is of data without groups; there is nothing to compare")
+
     def test_infinite_scores_name_the_file(self, tmp_path):
         path = scores_file(tmp_path, scores=math.inf)
         self.refused(

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shutil
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from sklearn.metrics import roc_auc_score
 
 import exparity
 from exparity import ExparityError, InputError
@@ -16,6 +18,7 @@ from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.prepare import prepare
+from exparity.stages.test import test_cell
 
 
 def explain(cell, output, use="gradient", **changes):
@@ -50,6 +53,20 @@ def test_true_labels_are_explained_by_default(cell, tmp_path):
     rows = explain(cell, tmp_path / "x.parquet")
     assert len(rows) == len(predicted) == 24
     assert all(row["target"] == predicted[row["example_id"]]["label"] for row in rows)
+
+
+def test_results_do_not_depend_on_the_token_budget(cell, tmp_path):
+    """From the explanation to the score, as a job has it."""
+    scores = []
+    for budget in (None, 64):
+        shared = {"token_budget": budget, "params": {"n_steps": 3}}
+        path = tmp_path / f"{budget}.parquet"
+        explain(cell, path, "integrated_gradients_x_input", **shared)
+        rows = evaluate(
+            cell, path, tmp_path / f"s{budget}.parquet", "comprehensiveness", token_budget=budget
+        )
+        scores.append({row["example_id"]: row["score"] for row in rows})
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
 def test_the_predicted_class_may_be_explained(cell, tmp_path):
@@ -126,9 +143,43 @@ def test_samples_are_whole_pairs_and_scored_as_such(cell, tmp_path):
     assert {row["example_id"] for row in scores} <= {row["example_id"] for row in rows}
 
 
-def test_flags_travel_from_method_to_test(cell, tmp_path):
-    from exparity.stages.test import test_cell
+def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch):
+    """What is cut off has a score of 0 beside the rationale, and the table of tests says so."""
+    limit = 10
+    loader = partial(exparity.load_classifier, max_length=limit)
+    monkeypatch.setattr("exparity.engine.classifier.load_classifier", loader)
+    rows = {row["example_id"]: row for row in explain(cell, tmp_path / "x.parquet")}
+    tokenizer = exparity.load_classifier(str(cell / "mine" / "3"), "cpu").tokenizer
+    examples = {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}
+    seen = {}
+    for id, example in examples.items():
+        spans = tokenizer(example.text, return_offsets_mapping=True)["offset_mapping"][1:-1]
+        *_, end = [stop for _, stop in spans[: limit - 2]]
+        seen[id] = len(example.text[:end].split())
+    cut = {id for id, example in examples.items() if seen[id] < len(example.words)}
+    assert 0 < len(cut) < len(examples)
+    assert read_artefact(tmp_path / "x.parquet", "explanations")[1]["n_truncated"] >= len(cut)
 
+    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "rationale_roc_auc")
+    facts = read_artefact(tmp_path / "s.parquet", "scores")[1]
+    assert (facts["notes"], facts["flags"]) == ({"cut_texts": len(cut)}, ["cut_texts"])
+    test_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
+    (test,) = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
+    assert "cut_texts" in test["flags"]
+    for score in scores:
+        row, example = rows[score["example_id"]], examples[score["example_id"]]
+        words = np.zeros(len(example.words))
+        for word, value in zip(row["word_ids"], row["scores"], strict=True):
+            if word >= 0:
+                words[word] += abs(value)
+        assert score["score"] == pytest.approx(roc_auc_score(example.rationale, words))
+
+    some = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=6)
+    facts = read_artefact(tmp_path / "s.parquet", "scores")[1]
+    assert facts["notes"]["cut_texts"] == len(cut & {row["example_id"] for row in some})
+
+
+def test_flags_travel_from_method_to_test(cell, tmp_path):
     params = {"n_steps": 3, "pooling": "sum"}
     explain(cell, tmp_path / "x.parquet", use="integrated_gradients", params=params)
     evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet")

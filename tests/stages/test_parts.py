@@ -309,7 +309,7 @@ def test_a_text_without_tokens_is_named_before_any_work():
 
         def encode(self, texts):
             for position, words in enumerate(texts):
-                if words == ("\x00",):
+                if words == ["\x00"]:
                     raise InputError(f"text {position}: '\\x00' has no token to explain")
             return []
 
@@ -338,8 +338,8 @@ def command(cell, output):
     ]  # fmt: skip
 
 
-def start(cell, output, calls, seconds):
-    environment = {**os.environ, "SLOW_CALLS": str(calls), "SLOW_SECONDS": str(seconds)}
+def start(cell, output, calls, seconds=0.0, **more):
+    environment = {**os.environ, "SLOW_CALLS": str(calls), "SLOW_SECONDS": str(seconds), **more}
     return subprocess.Popen(
         command(cell, output), env=environment, stderr=subprocess.PIPE, text=True
     )
@@ -369,7 +369,7 @@ def test_term_keeps_what_is_done(cell, whole, slow, tmp_path):
     assert "Traceback" not in "".join(lines)
     names = [p.name for p in (tmp_path / "a").rglob("*") if p.is_file()]
     assert all(re.fullmatch(r"\d{5}\.part", name) for name in names), names
-    again = start(cell, output, slow, 0)
+    again = start(cell, output, slow)
     errors = again.communicate(timeout=60)[1]
     assert again.returncode == 0, errors
     assert f"{kept} of {N} examples are taken over" in errors
@@ -378,14 +378,17 @@ def test_term_keeps_what_is_done(cell, whole, slow, tmp_path):
 
 
 def test_two_jobs_of_one_cell_share_the_work(cell, whole, slow, tmp_path):
-    output = tmp_path / "a" / "x.parquet"
-    jobs = [start(cell, output, slow, 2.5)]
-    wait_for(lambda: slow.read_text(), jobs[0])
-    jobs.append(start(cell, output, slow, 2.5))
-    errors = [job.communicate(timeout=120)[1] for job in jobs]
-    assert [job.returncode for job in jobs] == [0, 0], errors
-    assert "waiting for it" in errors[1]
-    assert f"{output}: finished by another job meanwhile" in errors[1]
+    output, end = tmp_path / "a" / "x.parquet", tmp_path / "end"
+    first = start(cell, output, slow, SLOW_UNTIL=str(end))
+    wait_for(lambda: slow.read_text(), first)
+    second = start(cell, output, slow)
+    with first, second:
+        said = next(line for line in second.stderr if "waiting for it" in line)
+        end.touch()
+        said += second.stderr.read()
+        first.communicate(timeout=120)
+    assert [job.returncode for job in (first, second)] == [0, 0], said
+    assert f"{output}: finished by another job meanwhile" in said
     assert len(slow.read_text().splitlines()) == 1 + N // SIZE
     assert content(output) == content(whole)
     assert [p.name for p in output.parent.iterdir()] == ["x.parquet"]

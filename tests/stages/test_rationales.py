@@ -77,6 +77,31 @@ def test_shards_and_samples_are_as_for_any_metric(cell, explanations, tmp_path):
     assert all(row["score"] == whole[row["example_id"]] for row in part)
 
 
+def test_a_sample_selects_as_many_words_as_the_whole_dataset_does(cell, explanations, tmp_path):
+    """``top_k: mean`` is of the test split, not of the rows at hand."""
+
+    def change(index, marks):  # of a text in eight every word, else one
+        return [1 if index % 8 == 0 else int(place == 0) for place in range(len(marks))]
+
+    data = with_rationales(cell / "data.parquet", tmp_path / "d.parquet", change)
+    lengths = [sum(e.rationale) for e in read_prepared(data).split("test")]
+    k = int(np.mean(lengths) + 0.5)
+    assert k > 1
+    for use in ("rationale_token_f1", "rationale_iou"):
+
+        def scored(name, use=use, **changes):
+            rows = evaluate(data, explanations, tmp_path / f"{use}-{name}", use=use, **changes)
+            return {row["example_id"]: row["score"] for row in rows}
+
+        whole = scored("mean", params={"top_k": "mean"})
+        assert whole == scored("fixed", params={"top_k": k})
+        assert whole != scored("one", params={"top_k": 1})
+        part = scored("part", params={"top_k": "mean"}, max_examples=4)
+        assert part == {id: whole[id] for id in part}
+        shard = scored("shard", params={"top_k": "mean"}, shard="1/3")
+        assert shard == {id: whole[id] for id in shard}
+
+
 def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanations, tmp_path):
     data = with_rationales(
         cell / "data.parquet",

@@ -9,6 +9,7 @@ from snakemake.utils import update_config
 try:
     from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import pattern_of, stem_of
+    from exparity.config.applies import omissions
     from exparity.jobs.at_start import at_start, cancel_leftovers
     from exparity.config.command_line import as_in_a_file
     from exparity.config.experiment import check_or_exit, load_or_exit
@@ -43,6 +44,10 @@ else:
     EXPERIMENT = load_or_exit(
         config, Path(workflow.source_path("../schemas/config.schema.yaml"))
     )
+
+    # Jobs read this file as well.
+    for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():
+        logger.info(f"exparity: {omission}")
 
 # A large grid makes millions of objects that live as long as the run; looking through them for
 # garbage again and again would take a fifth of the time of planning it.
@@ -146,6 +151,11 @@ def get_data_files(wildcards):
     """Files of the user's own that a dataset is read from."""
     look_for_outdated()  # here, since all that is made from data needs it
     return EXPERIMENT.prepare_inputs(wildcards.dataset)
+
+
+def get_method_files(wildcards):
+    """Files of the user's own that a method reads."""
+    return EXPERIMENT.own_inputs("explain", get_ids(wildcards))
 
 
 def get_report_inputs():

@@ -3,6 +3,7 @@ rule explain:
         data=get_path("data"),
         checkpoint=get_path("models"),
         predictions=get_path("predictions"),
+        files=get_method_files,
         shards=get_shards("explanations"),
     output:
         explanations=get_path("explanations"),
@@ -37,6 +38,7 @@ use rule explain as explain_shard with:
         data=get_path("data"),
         checkpoint=get_path("models"),
         predictions=get_path("predictions"),
+        files=get_method_files,
     output:
         explanations=temp(
             get_shard("shards", "explanations", "explanations", "parquet")

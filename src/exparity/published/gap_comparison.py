@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean, stdev
@@ -81,13 +81,19 @@ class GapComparison:
     claims: Sequence[GapClaimResult]
 
 
-def compare_gaps(results: Path, study: str, models: Mapping[str, str]) -> GapComparison:
+def compare_gaps(
+    results: Path,
+    study: str,
+    models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None = None,
+) -> GapComparison:
     """Put the bias of our classifiers beside a published study.
 
     Args:
         results: folder of all results.
         study: id of the study.
         models: our model ids to published ones, for models from other checkpoints.
+        runs: dataset, model and seed of the classifiers to compare; all there are if None.
 
     Raises:
         InputError: unknown study or model, or a damaged artefact.
@@ -103,7 +109,7 @@ def compare_gaps(results: Path, study: str, models: Mapping[str, str]) -> GapCom
     datasets = _datasets(results, published)
     left_out: dict[str, None] = {}
     drawn = [
-        *_trained(results, published, datasets, models, left_out),
+        *_trained(results, published, datasets, models, runs, left_out),
         *_probed(results, published, datasets),
     ]
     ours = _over_seeds(drawn)
@@ -128,10 +134,13 @@ def _trained(
     study: GapStudy,
     datasets: Mapping[str, str],
     models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None,
     left_out: dict[str, None],
 ) -> Iterator[Drawn]:
     """Yield the gaps of every classifier that has a counterpart; note the others."""
     for (dataset, model, seed), path in layout.files(results, "bias"):
+        if runs is not None and (dataset, model, seed) not in runs:
+            continue
         if dataset not in datasets:
             left_out[f"dataset {dataset}"] = None
             continue
@@ -246,6 +255,6 @@ def gap_tables(comparison: GapComparison) -> list[Export]:
         )
     ]
     return [
-        Export.of("gaps", "Gaps, ours and published", GapMatch, comparison.matches),
-        Export("claims", "Published statements, counted again", _CLAIMS, claims),
+        Export.of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.matches),
+        Export("claims", "Published statements on gaps, counted again", _CLAIMS, claims),
     ]

@@ -28,7 +28,7 @@ def summary(comparison: Comparison) -> str:
 
 def gap_summary(comparison: GapComparison) -> str:
     """Return the statements on gaps, and our gaps beside the published ones."""
-    return _rendered("gap_summary.txt.j2", c=comparison, spread=_spread)
+    return _rendered("gap_summary.txt.j2", c=comparison, spread=spread)
 
 
 def _rendered(template: str, **values: Any) -> str:
@@ -40,7 +40,7 @@ def _rendered(template: str, **values: Any) -> str:
     return environment.from_string(source).render(**values).rstrip()
 
 
-def _spread(mean: float, sd: float) -> str:
+def spread(mean: float, sd: float) -> str:
     """Return shares in 1e-2, with their standard deviation where it is known."""
     known = f" ± {100 * sd:.2f}" if sd == sd else ""
     return f"{100 * mean:+.2f}{known}"

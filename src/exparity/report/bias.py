@@ -41,6 +41,15 @@ RATES = {
     "selection_rate": "Share predicted positive",
 }
 """The rates whose gaps are statistical and causal, and their names."""
+OVER_CLASSES = {
+    "fpr_gap": "False positive rate, difference",
+    **{
+        f"{rate}_gap_rms{end}": f"{name}, difference, RMS over classes{chance}"
+        for rate, name in RATES.items()
+        for end, chance in (("", ""), ("_by_chance", ", by chance"))
+    },
+}
+"""Those that are there where classes are more than two or counterfactuals are."""
 CAUSAL_QUANTITIES = {
     "fpr_gap": "False positive rate, difference",
     **{f"causal_{rate}_gap": f"{name}, causal difference" for rate, name in RATES.items()},
@@ -88,6 +97,11 @@ class Declared:
     attribute: str
     groups: tuple[str, ...]
     classes: tuple[str, ...]
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """Its groups as examples name them: one without a name where there are none."""
+        return self.groups or ("",)
 
 
 @dataclass(frozen=True)
@@ -221,20 +235,32 @@ def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasT
         bias: what :func:`read_bias` returned.
         pairs: every (dataset, model), in the order of the config.
     """
-    return _tables(bias, pairs, "bias", QUANTITIES)
+    # Beside causal gaps stand the statistical ones that they are compared with.
+    causal = _with_counterfactuals(bias)
+    whole = {**QUANTITIES, **OVER_CLASSES}
+    names = {dataset: QUANTITIES if dataset in causal else whole for dataset, _ in pairs}
+    return _tables(bias, pairs, "bias", names)
 
 
 def causal_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasTable]:
     """Make a table, as :func:`bias_tables`, for each dataset that has counterfactuals."""
-    return _tables(bias, pairs, "causal_bias", CAUSAL_QUANTITIES)
+    names = {dataset: CAUSAL_QUANTITIES for dataset in _with_counterfactuals(bias)}
+    return _tables(bias, pairs, "causal_bias", names)
+
+
+def _with_counterfactuals(bias: ModelBias) -> set[str]:
+    return {row["dataset"] for row in bias.rows if row["quantity"] == "flip_rate"}
 
 
 def _tables(
-    bias: ModelBias, pairs: Sequence[tuple[str, str]], kind: str, names: Mapping[str, str]
+    bias: ModelBias,
+    pairs: Sequence[tuple[str, str]],
+    kind: str,
+    names: Mapping[str, Mapping[str, str]],
 ) -> list[BiasTable]:
     rows: dict[tuple[str, BiasLine, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in bias.rows:
-        if row["quantity"] in names:
+        if row["quantity"] in names.get(row["dataset"], ()):
             line = BiasLine(row["quantity"], row["group"], row["group_b"], row["class_name"])
             rows[row["dataset"], line, row["model"]].append(row)
     collapsed: dict[tuple[str, str], list[int]] = defaultdict(list)
@@ -243,6 +269,8 @@ def _tables(
     tables = []
     for dataset in dict.fromkeys(dataset for dataset, _ in pairs):
         declared = bias.declared[dataset]
+        if not declared.groups:
+            continue
         lines = _in_order({line for of, line, _ in rows if of == dataset}, declared)
         if not lines:
             continue

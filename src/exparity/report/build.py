@@ -2,31 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from exparity.artefacts.analyses import ANALYSES, AnalysisFacts, Findings
+from exparity.artefacts.exports import Export
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.published.comparison import Comparison
+from exparity.published.gap_comparison import GapComparison, gap_tables
 from exparity.report.bias import bias_tables, causal_tables
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
-from exparity.report.provenance import read_origins
+from exparity.report.means import mean_exports, mean_tables
+from exparity.report.provenance import Origin, read_origins
 from exparity.report.reading import read_analysis
+from exparity.report.runs import RunComparison, compare_runs, read_run, run_of
 from exparity.report.scores import read_scores
 from exparity.report.tables import disparity_tables
 
 
-def build_context(study: Study, folder: Path, published: Comparison | None = None) -> Context:
+def build_context(
+    study: Study,
+    folder: Path,
+    published: Comparison | None = None,
+    published_gaps: GapComparison | None = None,
+) -> Context:
     """Read what the page shows beside the tests.
 
     Args:
         study: the tests and what is needed to read them.
         folder: folder of the page.
         published: the comparison with published numbers, if there is one.
+        published_gaps: that of classifiers, if there is one.
 
     Raises:
         InputError: an artefact is damaged.
@@ -34,6 +45,7 @@ def build_context(study: Study, folder: Path, published: Comparison | None = Non
     scores = read_scores(study, keep_seeds=study.seeds[:1])
     origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
+    means = mean_tables(scores.means, {m: study.metric_facts(m).direction for m in study.metrics})
     bias = bias_tables(study.bias, study.pairs)
     causal = causal_tables(study.bias, study.pairs)
     analyses = list(reported(study))
@@ -43,19 +55,33 @@ def build_context(study: Study, folder: Path, published: Comparison | None = Non
         study=study,
         folder=folder,
         tables=tables,
+        means=means,
         bias_tables=bias,
         causal_tables=causal,
         published=published,
+        other_run=_beside_another(study, origins),
+        published_gaps=published_gaps,
         scores=scores,
         origins=origins,
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
             *table_exports(study, tables, [*bias, *causal], sums, published),
+            *mean_exports(scores.means),
+            *_gap_exports(published_gaps),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
         pictures=[picture for _, findings in analyses for picture in findings.pictures],
     )
+
+
+def _beside_another(study: Study, origins: Sequence[Origin]) -> RunComparison | None:
+    """Compare with the run that the config names, if it names one."""
+    other = study.options["report"].get("compare_with")
+    if not other:
+        return None
+    confidence = study.statistics["confidence"]
+    return compare_runs(read_run(Path(other)), run_of(study, origins), confidence=confidence)
 
 
 def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
@@ -91,3 +117,9 @@ def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
         text = path.read_text(encoding="utf-8")
     content = Content(findings.values)
     return Section(entry.id, entry.display, lambda _: content, template=text)
+
+
+def _gap_exports(comparison: GapComparison | None) -> list[Export]:
+    """Return the tables of a comparison of classifiers, by names that say so."""
+    exports = gap_tables(comparison) if comparison is not None else []
+    return [replace(export, name=f"published_{export.name}") for export in exports]

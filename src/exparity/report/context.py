@@ -10,9 +10,12 @@ from typing import Any
 from exparity.artefacts.analyses import Picture
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
+from exparity.published.gap_comparison import GapComparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
+from exparity.report.means import MeanTable
 from exparity.report.provenance import Origin
+from exparity.report.runs import RunComparison
 from exparity.report.scores import Scores
 from exparity.report.tables import Table
 
@@ -58,9 +61,12 @@ class Context:
         study: the tests and what is needed to read them.
         folder: folder of the page.
         tables: the disparity tables.
+        means: the tables of mean scores.
         bias_tables: the tables of model bias.
         causal_tables: those of what needs counterfactuals, for the datasets that have them.
         published: the comparison with published numbers; None if there is nothing to compare with.
+        other_run: this run beside another one; None if the config names none.
+        published_gaps: the comparison of classifiers with published ones; None likewise.
         scores: distributions of the scores, and the scores of the first seed.
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
@@ -72,9 +78,12 @@ class Context:
     study: Study
     folder: Path
     tables: Sequence[Table]
+    means: Sequence[MeanTable]
     bias_tables: Sequence[BiasTable]
     causal_tables: Sequence[BiasTable]
     published: Comparison | None
+    other_run: RunComparison | None
+    published_gaps: GapComparison | None
     scores: Scores
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]

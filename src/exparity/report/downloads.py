@@ -55,21 +55,10 @@ def table_exports(
         costs: time by stage, method and metric.
         published: the comparison with published numbers, if there is one.
     """
-    rates = [
-        {"test": counted, "significant": rate["hits"], "share": rate["rate"], **rate}
-        for counted, rate in headline_rates(study).items()
-    ]
-    title = "How often groups differ"
     exports = [
         *(_disparity(study, table) for table in tables),
         *(bias_export(study, table) for table in bias),
-        Export("rates", title, _columns("rates"), rates),
-        Export(
-            "rates_by_metric",
-            f"{title}, by metric",
-            _columns("rates_by_metric"),
-            rates_by_metric(study),
-        ),
+        *(_rates(study) if study.compares else []),
         Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
         Export(
             "cost",
@@ -87,6 +76,19 @@ def table_exports(
         schema = pa.schema({"metric": pa.string(), **record_columns(ControlRate)}.items())
         exports.append(Export("controls", "The permutation control", schema, rows))
     return exports + (comparison_tables(published) if published is not None else [])
+
+
+def _rates(study: Study) -> list[Export]:
+    """Return how often groups differ, in all and by metric."""
+    rates = [
+        {"test": counted, "significant": rate["hits"], "share": rate["rate"], **rate}
+        for counted, rate in headline_rates(study).items()
+    ]
+    title, by_metric = "How often groups differ", rates_by_metric(study)
+    return [
+        Export("rates", title, _columns("rates"), rates),
+        Export("rates_by_metric", f"{title}, by metric", _columns("rates_by_metric"), by_metric),
+    ]
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
@@ -117,7 +119,9 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
 def _disparity(study: Study, table: Table) -> Export:
     rows = []
     for model, method, cells in table.rows():
-        for metric, cell in zip(table.metrics, cells, strict=True):
+        for metric, cell in cells.items():
+            if cell is None:
+                continue
             higher = {1: table.group_a, -1: table.group_b, 0: None}[cell.direction]
             rows.append(
                 {

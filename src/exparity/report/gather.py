@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pyarrow.compute as pc
+
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_tables
 from exparity.core.errors import InputError
@@ -74,6 +76,7 @@ class Study:
             across_trainings artefact by dataset, model, method, metric and the two groups.
         random_rows: tests of the scores of random explanations, flagged as tests are.
         dependence: how far label and group go together, by dataset and split.
+        unmarked: test examples without a rationale, by dataset, where others have one.
     """
 
     results: Path
@@ -93,6 +96,7 @@ class Study:
     across: Mapping[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict)
     random_rows: Sequence[Mapping[str, Any]] = ()
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
+    unmarked: Mapping[str, int] = field(default_factory=dict)
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""
@@ -105,6 +109,15 @@ class Study:
     def declared(self, dataset: str) -> Declared:
         """Return the attribute, groups and classes of a dataset's instance."""
         return self.bias.declared[dataset]
+
+    def applying(self, kind: str, dataset: str) -> list[str]:
+        """Return the ``methods`` or ``metrics`` that apply to a dataset."""
+        return layout.applying(self.options, kind, dataset)
+
+    @property
+    def compares(self) -> bool:
+        """Whether some dataset has groups to compare."""
+        return any(self.declared(dataset).groups for dataset, _ in self.pairs)
 
     def files(self, artefact: str) -> Iterator[tuple[Ids, Path]]:
         """Yield ids and path of every file that the grid has of an artefact, there or not."""
@@ -148,7 +161,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     accuracies = _accuracies(bias, pairs, options["seeds"])
     metrics = dict(options["metrics"])
     paths = layout.paths_of(results, options, "tests")
-    if options["methods"] and not paths:
+    if options["methods"] and not layout.paths_of(results, options, "scores"):
         raise InputError("the report needs at least one test where something is explained")
     tests = read_tables(paths, "tests").to_pylist()
     _complete(tests, results, metrics, accuracies)
@@ -159,6 +172,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     across = _across(results, options, tests)
     _complete_from_controls(tests, random_rows, across, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
+    of_data = {dataset: _of_data(results, dataset) for dataset, _ in pairs}
     return Study(
         results=results,
         options=options,
@@ -176,7 +190,12 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         control_rows=control_rows,
         across=across,
         random_rows=random_rows,
-        dependence={dataset: _dependence(results, dataset) for dataset, _ in pairs},
+        dependence={
+            dataset: dependence
+            for dataset, (dependence, _) in of_data.items()
+            if bias.declared[dataset].groups
+        },
+        unmarked={dataset: unmarked for dataset, (_, unmarked) in of_data.items()},
     )
 
 
@@ -232,14 +251,19 @@ def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[s
             row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
 
 
-def _dependence(results: Path, dataset: str) -> dict[str, Dependence]:
-    """Measure how far label and group go together; nothing where the data are not there."""
+def _of_data(results: Path, dataset: str) -> tuple[dict[str, Dependence], int]:
+    """Return how far label and group go together, and how many test examples have no marked word.
+
+    Neither is known where the data are not there; the number is 0 where no word is marked at all.
+    """
     path = results / layout.path_of("data", {"dataset": dataset})
     if not path.is_file():
-        return {}
+        return {}, 0
     table = read_artefact(path, "data")[0]
     columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-    return dependence_by_split(*columns)
+    rationales = table.filter(pc.equal(table.column("split"), "test")).column("rationale")
+    marked = sum(bool(marks) and any(marks) for marks in rationales.to_pylist())
+    return dependence_by_split(*columns), len(rationales) - marked if marked else 0
 
 
 def _complete(

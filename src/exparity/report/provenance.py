@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -14,6 +14,7 @@ from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError
 from exparity.report.gather import Ids, Study
 
+Parameters = Mapping[str, Any]
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
 
 
@@ -32,17 +33,21 @@ class Origin:
     facts: Mapping[str, Any]
 
 
-def read_origins(study: Study, known: Mapping[Ids, Mapping[bytes, bytes]]) -> list[Origin]:
+def read_origins(
+    study: Study, known: Mapping[Ids, Mapping[bytes, bytes]] | None = None
+) -> list[Origin]:
     """Return the provenance of every artefact of a grid that is there.
 
     Args:
         study: the grid.
-        known: raw metadata of scores, which have been read already, by cell.
+        known: raw metadata of scores, by cell, where these have been read already.
     """
     return [
         Origin(artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata))
         for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
-        for ids, metadata in (known.items() if artefact == "scores" else _read(study, artefact))
+        for ids, metadata in (
+            _read(study, artefact) if known is None or artefact != "scores" else known.items()
+        )
     ]
 
 
@@ -82,3 +87,47 @@ def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
         for package, version in (origin.facts.get("packages") or {}).items():
             counts[package][str(version)] += 1
     return {name: by_version.most_common() for name, by_version in counts.items()}
+
+
+def settings_of(origins: Sequence[Origin], kind: str) -> dict[str, str]:
+    """Return what each instance of a kind was run with, as a config would write it.
+
+    Args:
+        origins: provenance of a run's artefacts.
+        kind: one of :data:`SETTLED`.
+    """
+    artefacts, options = SETTLED[kind]
+    settings: dict[str, dict[str, None]] = defaultdict(dict)
+    for origin in origins:
+        if origin.artefact in artefacts and origin.facts.get("parameters"):
+            flat = options(origin.facts["parameters"])
+            text = ", ".join(f"{key}: {_text(value)}" for key, value in flat.items())
+            settings[origin.ids[kind]][text] = None
+    return {id: " | ".join(filter(None, texts)) for id, texts in settings.items()}
+
+
+def _of_instance(parameters: Parameters) -> Parameters:
+    flat = {**(parameters.get("params") or {}), "max_examples": parameters.get("max_examples")}
+    return {key: value for key, value in sorted(flat.items()) if value is not None}
+
+
+def _of_model(parameters: Parameters) -> Parameters:
+    flat = {**(parameters.get("model") or {}), **(parameters.get("training") or {})}
+    flat |= flat.pop("size", None) or {}
+    return {key: value for key, value in flat.items() if value not in (None, "", {}, [])}
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value))}]"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+SETTLED: Mapping[str, tuple[tuple[str, ...], Callable[[Parameters], Parameters]]] = {
+    "model": (("history", "predictions"), _of_model),
+    "method": (("explanations",), _of_instance),
+    "metric": (("scores",), _of_instance),
+}
+"""By kind: the artefacts that know what its instances were run with, and what of it to say."""

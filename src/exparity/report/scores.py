@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
 from exparity.interface import FloatArray
 from exparity.report.gather import Ids, Study
+from exparity.report.means import NEEDED, MeanLine, ModelScores
 
 log = logging.getLogger(__name__)
 
@@ -33,12 +35,14 @@ class Scores:
         metadata: raw provenance of each file, by cell.
         missing: files that are not there; their cells have no distribution.
         examples: scores by cell and example id, of the cells that were asked for.
+        means: over seeds and examples, by dataset, model, method and metric.
     """
 
     distributions: Mapping[Ids, list[Any]]
     metadata: Mapping[Ids, Mapping[bytes, bytes]]
     missing: Sequence[Path]
     examples: Mapping[Ids, Mapping[str, float]]
+    means: Sequence[MeanLine] = ()
 
 
 def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
@@ -52,25 +56,29 @@ def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
         InputError: a file is damaged or no such artefact. One that is not there is listed.
     """
     distributions, metadata, examples, missing = {}, {}, {}, []
-    for ids, path in study.files("scores"):
-        dataset, _, seed, *_ = ids
-        kept = seed in keep_seeds
-        if not path.is_file():
-            missing.append(path)
-            continue
-        table = read_columns(path, "group", "score", *(["example_id"] if kept else []))
-        metadata[ids] = table.schema.metadata or {}
-        groups = table["group"].to_numpy(zero_copy_only=False)
-        scores = table["score"].to_numpy(zero_copy_only=False)
-        summary = distribution(scores, groups, study.declared(str(dataset)).groups)
-        if summary is not None:
-            distributions[ids] = summary
-        if kept:
-            names = table["example_id"].to_pylist()
-            examples[ids] = dict(zip(names, scores.tolist(), strict=True))
+    means: list[MeanLine] = []
+    for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
+        of_model, order = ModelScores(), study.declared(str(dataset)).parts
+        for ids, path in files:
+            if not path.is_file():
+                missing.append(path)
+                continue
+            table = read_columns(path, *NEEDED)
+            _, _, seed, method, metric = ids
+            metadata[ids] = table.schema.metadata or {}
+            of_model.add(str(method), str(metric), path, table)
+            groups = table["group"].to_numpy(zero_copy_only=False)
+            scores = table["score"].to_numpy(zero_copy_only=False)
+            summary = distribution(scores, groups, order)
+            if summary is not None:
+                distributions[ids] = summary
+            if seed in keep_seeds:
+                names = table["example_id"].to_pylist()
+                examples[ids] = dict(zip(names, scores.tolist(), strict=True))
+        means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
     if missing:
         log.warning("%d files of scores are not there, such as %s", len(missing), missing[0])
-    return Scores(distributions, metadata, missing, examples)
+    return Scores(distributions, metadata, missing, examples, means)
 
 
 def read_columns(path: Path, *columns: str) -> pa.Table:

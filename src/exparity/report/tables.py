@@ -78,11 +78,11 @@ class Table:
         """File name without suffix."""
         return file_name("disparity", self.dataset, self.group_a, self.group_b)
 
-    def rows(self) -> Iterator[tuple[str, str, list[Cell]]]:
-        """Yield model, method and cells in the order of the metrics."""
+    def rows(self) -> Iterator[tuple[str, str, dict[str, Cell | None]]]:
+        """Yield model, method and cells by metric; None where the metric does not apply."""
         for model in self.models:
             for method in self.methods:
-                yield model, method, [self.cells[model, method, m] for m in self.metrics]
+                yield model, method, {m: self.cells.get((model, method, m)) for m in self.metrics}
 
 
 def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:

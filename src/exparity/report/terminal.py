@@ -6,12 +6,13 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.escaping import visible
 from exparity.core.formats import percent, signed
 from exparity.interface import ARROWS
-from exparity.report.tables import by_cell, by_table
+from exparity.report.means import MeanTable
+from exparity.report.tables import CellKey, by_cell, by_table
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.seeds import SeedCounts, count_seeds
 from exparity.stats.significance import control_rates, headline_shares
@@ -59,6 +60,7 @@ class Selection:
         threshold: |d| from which an effect is considerable.
         order: ids by kind in the order of the config; others follow.
         notes: what to know about the tests.
+        means: tables of the data without groups.
     """
 
     title: str
@@ -71,6 +73,7 @@ class Selection:
     threshold: float
     order: Mapping[str, Sequence[str]]
     notes: Sequence[str]
+    means: Sequence[MeanTable] = ()
 
     def ids(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the ids of a kind that rows have, in order."""
@@ -101,6 +104,18 @@ def render(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
     """Yield what to print, in order."""
     if selection.title:
         yield _text(selection.title, "bold")
+    if selection.rows:
+        yield from _tests(selection, terminal)
+    for table in selection.means:
+        yield ""
+        about = "  no groups: mean score and its interval"
+        about += "; bold: best of a model’s methods" if terminal.width is not None else ""
+        yield _text(table.dataset, "bold").append(_text(about, "not bold"))
+        yield from _means(selection, table, terminal)
+
+
+def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]:
+    """Yield headline and tables of what is compared."""
     yield _text(_extent(selection))
     yield ""
     yield from _verdicts(selection)
@@ -210,20 +225,55 @@ class _Layout:
     glue: str = " "
 
 
+class _Cell(NamedTuple):
+    """What a cell says, in two parts that stand beside or below each other, and its style."""
+
+    first: str
+    second: str
+    style: str
+
+
 def _grids(
     selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
-    """Yield the table of one dataset and pair of groups, in as many parts as the width asks for."""
-    counts = {
-        key: count_seeds(tests, selection.threshold, selection.counted)
+    """Yield the table of one dataset and pair of groups."""
+    cells = {
+        key: _cell(count_seeds(tests, selection.threshold, selection.counted), terminal)
         for key, tests in by_cell(rows).items()
     }
-    models, methods, metrics = (selection.ids(kind, rows) for kind in ("model", "method", "metric"))
+    ids = {kind: selection.ids(kind, rows) for kind in ("model", "method", "metric")}
     arrows = {
         row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
     }
+    yield from _fitted(cells, ids, arrows, terminal)
+
+
+def _means(selection: Selection, table: MeanTable, terminal: Terminal) -> Iterator[RenderableType]:
+    """Yield the means of one dataset."""
+    cells = {
+        key: _Cell(
+            line.text,
+            f"({line.interval})" if line.interval else "",
+            "bold" if key in table.best else "",
+        )
+        for key, line in table.lines.items()
+    }
+    rows = [vars(line) for line in table.lines.values()]
+    ids = {kind: selection.ids(kind, rows) for kind in ("model", "method", "metric")}
+    arrows = {metric: ARROWS[direction] for metric, direction in table.directions.items()}
+    yield from _fitted(cells, ids, arrows, terminal)
+
+
+def _fitted(
+    cells: Mapping[CellKey, _Cell],
+    ids: Mapping[str, Sequence[str]],
+    arrows: Mapping[str, str],
+    terminal: Terminal,
+) -> Iterator[RenderableType]:
+    """Yield a table of methods and metrics, in as many parts as the width asks for."""
+    models, methods, metrics = (ids[kind] for kind in ("model", "method", "metric"))
     names = [visible(name) for name in (*models, *(f"  {method}" for method in methods))]
-    layout, per_table = _layout(terminal.width, names, list(counts.values()), len(metrics))
+    layout, per_table = _layout(terminal.width, names, list(cells.values()), len(metrics))
     for start in range(0, len(metrics), per_table):
         part = metrics[start : start + per_table]
         table = _empty_table()
@@ -234,25 +284,24 @@ def _grids(
         for model in models:
             table.add_row(_text(folded(model, layout.name), "bold", "\n"))
             for method in methods:
-                row = [counts.get((model, method, metric)) for metric in part]
+                row = [cells.get((model, method, metric)) for metric in part]
                 if any(row):
-                    cells = [_cell(of_cell, layout, terminal) for of_cell in row]
                     name = folded(f"  {method}", layout.name)
-                    table.add_row(_text(name, keep="\n"), *cells)
+                    table.add_row(_text(name, keep="\n"), *(_filled(cell, layout) for cell in row))
         if start:
             yield ""
         yield table
 
 
 def _layout(
-    width: int | None, names: Sequence[str], counts: Sequence[SeedCounts], n: int
+    width: int | None, names: Sequence[str], cells: Sequence[_Cell], n: int
 ) -> tuple[_Layout, int]:
     """Return the layout, and how many metrics a table has room for."""
     if width is None:
         return _Layout(), n
     longest = max(map(len, names))
     for glue in (" ", "\n"):
-        lines = [line for of_cell in counts for line in _written(of_cell, glue).split("\n")]
+        lines = [line for cell in cells for line in _written(cell, glue).split("\n")]
         cell = max(6, *map(len, lines))
         for name in (longest, min(longest, max(16, width // 4))):
             fitting = (width - name - _GAP) // (cell + _GAP)
@@ -261,24 +310,30 @@ def _layout(
     return _Layout(name, cell, glue), max(1, fitting)
 
 
-def _written(counts: SeedCounts, glue: str) -> str:
-    effect = "" if counts.mean_d is None else signed(counts.mean_d)
-    return f"{counts.significant}/{counts.total}{glue}{effect}{'*' if counts.starred else ''}"
+def _written(cell: _Cell, glue: str) -> str:
+    return f"{cell.first}{glue}{cell.second}"
 
 
-def _cell(counts: SeedCounts | None, layout: _Layout, terminal: Terminal) -> Text:
-    """Return one cell: count and effect, coloured by who scores higher and how often."""
-    if counts is None:
-        return _text("–")
-    text = _written(counts, layout.glue)
-    if layout.cell is not None:  # all of the cell is coloured
-        text = "\n".join(line.ljust(layout.cell) for line in text.split("\n"))
+def _cell(counts: SeedCounts, terminal: Terminal) -> _Cell:
+    """Return count and effect, coloured by who scores higher and how often."""
     style = "bold " if counts.considerable else ""
     if counts.significant and counts.direction:
         style += f"black on {terminal.shade(counts.direction, counts.significant / counts.total)}"
     elif not counts.significant:
         style += "dim"
-    return _text(text, style.strip(), "\n")
+    effect = "" if counts.mean_d is None else signed(counts.mean_d)
+    star = "*" if counts.starred else ""
+    return _Cell(f"{counts.significant}/{counts.total}", f"{effect}{star}", style.strip())
+
+
+def _filled(cell: _Cell | None, layout: _Layout) -> Text:
+    """Return a cell as its table shows it."""
+    if cell is None:
+        return _text("–")
+    text = _written(cell, layout.glue)
+    if layout.cell is not None:  # all of the cell is coloured
+        text = "\n".join(line.ljust(layout.cell) for line in text.split("\n"))
+    return _text(text, cell.style, "\n")
 
 
 def folded(text: str, width: int | None) -> str:

@@ -117,8 +117,15 @@ def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> 
         raise InputError(f"{path}: example '{example}' is there {times} times; make it again")
 
 
-def read_scores(path: Path, artefact: str = "scores") -> tuple[pa.Table, dict[str, Any]]:
+def read_scores(
+    path: Path, artefact: str = "scores", *, compared: bool = True
+) -> tuple[pa.Table, dict[str, Any]]:
     """Read a ``scores`` artefact, or one of ``random_scores``: see :func:`read_examples`.
+
+    Args:
+        path: the file.
+        artefact: which of the two.
+        compared: whether the groups are to be compared, so that there must be some.
 
     Raises:
         InputError: as there; or it names no groups, or holds another group or a score that its
@@ -126,10 +133,12 @@ def read_scores(path: Path, artefact: str = "scores") -> tuple[pa.Table, dict[st
     """
     table, metadata = read_examples(path, artefact)
     groups = metadata.get("groups", [])
-    if len(groups) < 2:
+    if compared and metadata.get("groups") == []:
+        raise InputError(f"{path}: is of data without groups; there is nothing to compare")
+    if len(groups) < 2 and metadata.get("groups") != []:
         made_by = _MADE_BY[artefact]
         raise InputError(f"{path}: names no groups to compare; make it with `exparity {made_by}`")
-    strangers = set(table.column("group").to_pylist()) - set(groups)
+    strangers = set(table.column("group").to_pylist()) - set(groups or [""])
     if strangers:
         raise InputError(f"{path}: group '{min(strangers)}' is not one of {', '.join(groups)}")
     scores = table.column("score").to_numpy()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.core.options import complete
@@ -30,7 +31,7 @@ from exparity.interface import (
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_options
+from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, mean_length, metric_options
 from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.shards import gather_shards
@@ -123,7 +124,8 @@ def evaluate_cell(
         },
         since=start,
     )
-    scored = run(job, chosen, partial(_evaluating, job, table, metadata, changed), share)
+    of_data = _of_dataset(options, prepared) if entry.facts.needs == "rationale" else options
+    scored = run(job, chosen, partial(_evaluating, job, of_data, table, metadata, changed), share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
@@ -171,8 +173,19 @@ def check_needs(
         raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
 
 
+def _of_dataset(options: Mapping[str, Any], prepared: PreparedData) -> dict[str, Any]:
+    """Return options with the mean length of a dataset's rationales where that is asked for.
+
+    It is that of the whole test split: a part of it, or a sample, has another.
+    """
+    rationales = [example.rationale or () for example in prepared.split("test")]
+    settled = {"top_k": mean_length([sum(marks) for marks in rationales])}
+    return {**options, **(settled if options.get("top_k") == "mean" else {})}
+
+
 def _evaluating(
     job: Job,
+    options: Mapping[str, Any],
     explained: pa.Table,
     metadata: Mapping[str, Any],
     changed: ChangedWords,
@@ -182,7 +195,7 @@ def _evaluating(
 ) -> Compute:
     """Return what scores the explanations of a part."""
     positions = {key: at for at, key in enumerate(explained.column("example_id").to_pylist())}
-    use, options, seed = job.parameters["use"], job.parameters["params"], int(job.ids["seed"])
+    use, seed = job.parameters["use"], int(job.ids["seed"])
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         keys = [example.example_id for example in part]
@@ -196,14 +209,29 @@ def _evaluating(
         notes: Counter[str] = (
             Counter(unchanged=n_unchanged(changed, part)) if changed else Counter()
         )
-        values = evaluate_keyed(classifier, explanations, keys, use, seed, options, notes)
+        values = evaluate_keyed(classifier, explanations, keys, use, seed, dict(options), notes)
         scores = [
             {**key_of(example), "score": float(value)}
             for example, value in zip(part, values, strict=True)
         ]
-        return scores, {"notes": dict(notes)}
+        cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
+        if not cut:
+            return scores, {"notes": dict(notes)}
+        flags = sorted({*metadata.get("flags", ()), CUT_TEXTS})
+        return scores, {"notes": {**notes, CUT_TEXTS: cut}, "flags": flags}
 
     return compute
+
+
+def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> int:
+    """Return the number of texts whose last words no token belongs to, since they were cut."""
+    cut = 0
+    for example, explanation in zip(examples, explanations, strict=True):
+        assert explanation.word_ids is not None
+        # Of a pair, either text may be cut.
+        last_words = {len(example.words) - 1, len(example.all_words) - 1}
+        cut += not last_words <= set(explanation.word_ids.tolist())
+    return cut
 
 
 def _chosen(
@@ -255,4 +283,5 @@ def _explanation(
         origin=origin,
         rationale=example.rationale,
         changed_words=changed,
+        pair=example.pair,
     )

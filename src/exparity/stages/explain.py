@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from exparity.artefacts.lineage import sha256_of
 from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.core.options import complete
@@ -99,19 +100,21 @@ def explain_cell(
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
+    own_files = entry.input_files(options, f"method {method_id}")
+    digests = {str(path): sha256_of(path) for path in own_files}
     job = Job(
         output,
         "explanations",
         "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
         {"use": use, "params": options, **sampled, "precision": precision},
-        files=[data, predictions],
+        files=[data, predictions, *own_files],
         checkpoint=checkpoint,
         sources=[entry.source],
         passes=entry.facts.passes,
         load=partial(load, checkpoint, precision, device, threads, **machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": []},
+        known={"n_truncated": 0, "flags": [], **({"files": digests} if digests else {})},
         since=start,
     )
     run(job, chosen, partial(_explaining, job, predicted), share)
@@ -201,7 +204,7 @@ def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> 
         first = first if position else encodings
         cut += sum(encoding.truncated for encoding in encodings)
         for encoding in encodings:
-            content = encoding.token_ids[~encoding.special_mask]
+            content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
             unknown += int((content == classifier.tokenizer.unk_token_id).sum())
             total += len(content)
     check_known(classifier.tokenizer, unknown, total)
@@ -221,7 +224,7 @@ def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding
     level = encoder.level
     encoder.setLevel(logging.ERROR)  # check_texts counts the texts of all chunks that are cut
     try:
-        return classifier.encode([example.words for example in examples])
+        return classifier.encode([example.parts for example in examples])
     except InputError as error:
         position, _, reason = str(error).removeprefix("text ").partition(": ")
         name = examples[int(position)].example_id
@@ -238,7 +241,7 @@ def _training(data: Path, method_id: str) -> Training:
             f"{data}: method {method_id} works with the training split, which has "
             f"{len(examples)} examples; prepare the data with more"
         )
-    return Training.of([e.words for e in examples], [e.label for e in examples])
+    return Training.of([e.parts for e in examples], [e.label for e in examples])
 
 
 def choose(

@@ -242,7 +242,7 @@ def predict(
     start = time.monotonic()
     examples = data.split("test")
     classifier = load_classifier(str(checkpoint), device, token_budget=token_budget)
-    encodings = classifier.encode([e.words for e in examples])
+    encodings = classifier.encode([e.parts for e in examples])
     probabilities = classifier.probabilities([e.token_ids for e in encodings])
     predicted = probabilities.argmax(-1)
     labels = np.array([e.label for e in examples])

@@ -49,13 +49,15 @@ def prepare(
             "words": e.words,
             "rationale": e.rationale,
             "attributes": sorted(e.attributes.items()),
+            "words_b": e.words_b,
         }
         for e in examples
     ]
-    groups, labels = ", ".join(facts.groups), ", ".join(facts.labels)
-    log.info("%s: %s: %s, classes: %s", dataset_id, facts.attribute, groups, labels)
+    groups = f"{facts.attribute}: {', '.join(facts.groups)}" if facts.groups else "no groups"
+    log.info("%s: %s, classes: %s", dataset_id, groups, ", ".join(facts.labels))
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
-        log.info("%s: %d %s examples of group %s", dataset_id, count, split, group)
+        of_group = f" of group {group}" if group else ""
+        log.info("%s: %d %s examples%s", dataset_id, count, split, of_group)
     write_artefact(
         output,
         "data",

@@ -16,6 +16,8 @@ from exparity.core.flags import Folder, Output
 from exparity.core.options import reason, violation
 from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_results
+from exparity.published.gap_comparison import GapComparison, compare_gaps
+from exparity.published.gaps import GAP_STUDIES
 from exparity.published.study import STUDIES
 from exparity.published.tables import write_comparison
 from exparity.report.build import build_context
@@ -64,7 +66,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)
-    context = build_context(study, page.parent, published)
+    context = build_context(study, page.parent, published, _published_gaps(results, study))
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
@@ -91,6 +93,16 @@ def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Compa
     """Return the results beside published ones; None if nothing of the grid was published."""
     for name in STUDIES:
         comparison = compare_results(results, study.rows, options, study=name)
+        if comparison.matches:
+            return comparison
+    return None
+
+
+def _published_gaps(results: Path, study: Study) -> GapComparison | None:
+    """Return the classifiers beside published ones; None if none of the grid was published."""
+    runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
+    for name in GAP_STUDIES:
+        comparison = compare_gaps(results, name, {}, runs)
         if comparison.matches:
             return comparison
     return None

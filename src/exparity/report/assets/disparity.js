@@ -61,7 +61,7 @@ sections.push(() => {
     let count = 0;
     for (const block of blocks) {
       block.hidden = Boolean(picked("dataset")) && block.dataset.dataset !== picked("dataset");
-      for (const head of block.querySelectorAll("th[data-metric]")) head.hidden = !wanted(head.dataset.metric);
+      for (const head of block.querySelectorAll("[data-metric]")) head.hidden = !wanted(head.dataset.metric);
       let above = null;
       for (const row of block.querySelectorAll("tbody tr")) {
         row.hidden = (Boolean(picked("model")) && row.dataset.model !== picked("model")) ||
@@ -100,7 +100,7 @@ sections.push(() => {
     if (key === "End") return row.at(-1);
     const rows = [...document.querySelectorAll("#disparity tbody tr")].filter((r) => r.getClientRects().length);
     const next = rows[rows.indexOf(node.parentElement) + (key === "ArrowDown" ? 1 : -1)];
-    return next && visible(next)[place];
+    return next && visible(next).find((other) => other.cellIndex >= node.cellIndex);
   }
   const keys = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"];
   for (const table of document.querySelectorAll("table.grid")) {

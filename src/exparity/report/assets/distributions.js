@@ -19,12 +19,20 @@ function distributionOf(dataset, model, method, metric, seed) {
 
 sections.push(() => {
   const form = document.getElementById("distribution-filters");
-  const { pairs, methods, metrics, seeds, groups, datasets, points } = data("distributions");
-  const names = data("disparity");
+  const { pairs, methods, metrics, seeds, groups, datasets, points, names } = data("distributions");
   const control = form.elements;
-  fill(control.pair, pairs.map(([d, m], i) => [i, `${datasets[d]}, ${m}`]));
-  fill(control.metric, metrics.map((id) => [id, names.metrics[id].name]));
+  const scored = pairs.map(([dataset, model]) => metrics.filter((metric) => methods.some((method) =>
+    seeds.some((seed) => distributionOf(dataset, model, method, metric, seed)))));
+  fill(control.pair, pairs.map(([d, m], i) => [i, `${datasets[d]}, ${m}`]).filter(([i]) => scored[i].length));
   fill(control.seed, seeds.map((seed) => [seed, seed]));
+
+  /** Offer the metrics that have scores on the chosen dataset. */
+  function choose() {
+    const before = control.metric.value;
+    const ids = scored[control.pair.value];
+    fill(control.metric, ids.map((id) => [id, names.metrics[id].name]));
+    if (ids.includes(before)) control.metric.value = before;
+  }
 
   function update() {
     const [dataset, model] = pairs[control.pair.value];
@@ -34,7 +42,7 @@ sections.push(() => {
       return distribution && { ...distribution, label: names.methods[method] };
     }).filter(Boolean);
     document.getElementById("distributions-caption").textContent =
-      `${metric.name} (${metric.unit}; ${metric.direction} is better) by group, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
+      `${metric.name} (${metric.unit}; ${metric.direction} is better)${groups[dataset].length > 1 ? " by group" : ""}, ${model} on ${datasets[dataset]}, seed ${control.seed.value}.` +
       (rows.length < methods.length ? ` ${methods.length - rows.length} methods have no scores.` : "");
     charts.show(document.getElementById("chart-distributions"),
       violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));
@@ -43,7 +51,11 @@ sections.push(() => {
       make("tr", null, make("th", { scope: "row" }, row.label), make("td", null, group.name),
         [String(group.n), ...group.numbers.map((x) => number.text(x))].map((text) => make("td", { class: "r" }, text))))));
   }
-  form.addEventListener("change", update);
+  form.addEventListener("change", (event) => {
+    if (event.target === control.pair) choose();
+    update();
+  });
   form.addEventListener("submit", (event) => event.preventDefault());
+  choose();
   update();
 });

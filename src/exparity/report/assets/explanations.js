@@ -64,7 +64,7 @@ sections.push(() => {
   function person(sample, member, chosen) {
     const wrong = member.predicted !== member.label;
     return make("div", { class: "member" },
-      make("h4", null, `${member.group} `, make("span", null,
+      make("h4", null, member.group ? `${member.group} ` : "", make("span", null,
         `class ${sample.classes[member.label]}, probability ${number.text(member.probabilities[member.label], 3)}${wrong ? `, predicted ${sample.classes[member.predicted]}` : ""}`)),
       chosen.map((m) => [make("p", { class: "method-name" }, methods[sample.methods[m]]), shaded(member, member.attributions[m])]));
   }
@@ -73,13 +73,13 @@ sections.push(() => {
   function values(sample, set, chosen) {
     const columns = chosen.flatMap((m) => set.map((member) => [m, member]));
     const score = (value) => (value === null || value === undefined ? "–" : number.text(value));
-    return makeTable(null, ["Metric", ...columns.map(([m, member]) => `${methods[sample.methods[m]]}, ${member.group}`)],
+    return makeTable(null, ["Metric", ...columns.map(([m, member]) => [methods[sample.methods[m]], member.group].filter(Boolean).join(", "))],
       sample.metrics.map((id, k) => [`${metrics[id][0]} ${metrics[id][1] === "higher" ? "↑" : "↓"}`,
         ...columns.map(([m, member]) => score(member.scores[m][k]))]));
   }
 
   function shaded(member, attributions) {
-    if (!attributions) return make("p", { class: "text absent" }, `${member.words.join(" ")} (not explained: outside the method's sample)`);
+    if (!attributions) return make("p", { class: "text absent" }, `${parts(member).join(" ‖ ")} (not explained: outside the method's sample)`);
     const content = attributions.filter((_, t) => member.word_ids[t] >= 0).map((x) => Math.abs(number.value(x)) || 0);
     const top = Math.max(...content, 0);
     const marked = new Set(member.rationale || []);
@@ -89,9 +89,13 @@ sections.push(() => {
       const tokens = pieces.get(w) || [];
       const inner = tokens.length > 1 ? spaced(word, tokens.map((t) => plain(member.tokens[t]))).map((piece, i) => [piece.blank, token(member, attributions, tokens[i], top, piece.text)]).flat()
         : tokens.length ? [token(member, attributions, tokens[0], top, word)] : [make("span", { class: "absent", title: "cut off, or part of the word before" }, word)];
-      return [make("span", { class: marked.has(w) ? "word rationale" : "word" }, inner), " "];
+      const parted = w === member.second ? [make("span", { class: "absent", title: "the second text" }, "‖"), " "] : [];
+      return [...parted, make("span", { class: marked.has(w) ? "word rationale" : "word" }, inner), " "];
     }));
   }
+
+  /** The text, or both texts of a pair. */
+  const parts = ({ words, second = words.length }) => [words.slice(0, second), words.slice(second)].filter((part) => part.length).map((part) => part.join(" "));
 
   /** Pieces of a word, and the blank before each that has one: "French person" is one word. */
   function spaced(word, texts) {

@@ -128,9 +128,10 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Dra
         yield _disparity(study, table)
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
-        for metric in study.metrics:
+        for metric in study.applying("metrics", dataset):
             yield from _distributions(study, tables, dataset, metric)
-        yield _bias(study, dataset)
+        if study.declared(dataset).groups:
+            yield _bias(study, dataset)
         yield from _causal_bias(study, dataset)
 
 
@@ -218,7 +219,8 @@ def _distributions(
 def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str], FloatArray]:
     """Return the scores by model, method and group, all seeds together."""
     models = [m for d, m in study.pairs if d == dataset]
-    keys = product(models, study.methods, study.declared(dataset).groups)
+    methods, order = study.applying("methods", dataset), study.declared(dataset).parts
+    keys = product(models, methods, order)
     parts: dict[tuple[str, str, str], list[FloatArray]] = {key: [np.empty(0)] for key in keys}
     for (of_dataset, model, _, method, of_metric), path in study.files("scores"):
         if (of_dataset, of_metric) != (dataset, metric) or not path.is_file():
@@ -226,7 +228,7 @@ def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str
         table = read_columns(path, "group", "score")
         values = table["score"].to_numpy()
         groups = np.array(table["group"].to_pylist())
-        for group in study.declared(dataset).groups:
+        for group in order:
             parts[str(model), str(method), group].append(values[groups == group])
     return {key: np.concatenate(of_key) for key, of_key in parts.items()}
 

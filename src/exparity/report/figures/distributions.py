@@ -155,7 +155,8 @@ def distributions_figure(
     if log:
         logarithmic(grid[0])
     figure.supylabel(names("metric", metric) + (", log scale" if log else ""), size=6.5)
-    figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
+    if any(groups):
+        figure.legend(handles=group_marks(groups), loc="outside upper right", ncols=len(groups))
     return figure
 
 

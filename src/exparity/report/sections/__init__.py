@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 
+from exparity.published.summary import spread
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.scores import POINTS
@@ -32,8 +33,9 @@ def _distributions(context: Context) -> Content | None:
             "pairs": study.pairs,
             "methods": list(study.methods),
             "metrics": list(study.metrics),
+            "names": disparity.names_of(study),
             "seeds": study.seeds,
-            "groups": {d: study.declared(d).groups for d, _ in study.pairs},
+            "groups": {d: [g or "all" for g in study.declared(d).parts] for d, _ in study.pairs},
             "datasets": {d: study.display("dataset", d) for d, _ in study.pairs},
             "points": POINTS,
             # Nested in the order of pairs, methods, metrics and seeds, so that no ids are repeated.
@@ -48,12 +50,45 @@ def _distributions(context: Context) -> Content | None:
     )
 
 
-def _bias(context: Context) -> Content:
-    return Content({"bias_tables": context.bias_tables})
+def _means(context: Context) -> Content | None:
+    if not context.means:
+        return None
+    study = context.study
+    return Content(
+        {
+            "tables": context.means,
+            "undefined": {
+                table.dataset: sum(line.n_undefined for line in table.lines.values())
+                for table in context.means
+            },
+            "unused": {
+                table.dataset: [m for m in study.metrics if m not in table.metrics]
+                for table in context.means
+            },
+        }
+    )
+
+
+def _accuracy(context: Context) -> Content | None:
+    return None if context.study.compares else Content()
+
+
+def _bias(context: Context) -> Content | None:
+    return Content({"bias_tables": context.bias_tables}) if context.study.compares else None
 
 
 def _published(context: Context) -> Content | None:
     return None if context.published is None else published.content_of(context.published)
+
+
+def _other_run(context: Context) -> Content | None:
+    return None if context.other_run is None else Content({"comparison": context.other_run})
+
+
+def _published_gaps(context: Context) -> Content | None:
+    if context.published_gaps is None:
+        return None
+    return Content({"comparison": context.published_gaps, "spread": spread})
 
 
 def _cost(context: Context) -> Content | None:
@@ -92,8 +127,10 @@ def _downloads(context: Context) -> Content:
 SECTIONS = (
     Section("overview", "Overview", overview.build, script="overview.js"),
     Section("disparity", "Disparity", disparity.build, script="disparity.js"),
+    Section("means", "Explanation quality", _means),
     Section("distributions", "Distributions", _distributions, script="distributions.js"),
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),
+    Section("accuracy", "Accuracy", _accuracy),
     Section("bias", "Model bias", _bias),
     Section(
         "causal_bias",
@@ -101,7 +138,9 @@ SECTIONS = (
         causal_bias.build,
         script="causal_bias.js",
     ),
+    Section("other_run", "Beside another run", _other_run),
     Section("published", "Beside published numbers", _published, script="published.js"),
+    Section("published_gaps", "Beside published gaps of classifiers", _published_gaps),
     Section("cost", "Cost", _cost, script="cost.js"),
     Section("definitions", "Methods and definitions", definitions.build),
     Section("downloads", "Downloads", _downloads),

@@ -135,7 +135,7 @@ def _facts(facts: Any) -> dict[str, str]:
     random = "yes" if facts.stochastic else "no"
     if not hasattr(facts, "direction"):
         return {
-            "Explains": facts.target,
+            "Explains": facts.target if facts.repeatable else "what the tool explained",
             "Signed": "yes" if facts.signed else "no",
             "Gradient": "yes" if facts.needs_gradient else "no",
             "Baseline": facts.baseline or "none",
@@ -164,6 +164,6 @@ def build(context: Context) -> Content:
     groups = {
         "Metrics": _entries(study.metrics, METRICS),
         "Explanation methods": _entries(study.methods, METHODS),
-        "Statistics": _statistics(),
+        **({"Statistics": _statistics()} if study.compares else {}),
     }
     return Content({"groups": groups})

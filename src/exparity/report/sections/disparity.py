@@ -132,7 +132,8 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     alpha = study.statistics["alpha"]
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
-            rows, cell = table.tests[key], table.cells[key]
+            rows, cell = table.tests.get(key, ()), table.cells.get(key)
+            across = cell.across if cell else {}
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
@@ -144,22 +145,37 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                     count = _counts(rows, quantity, test, correction, alpha)
                     cells[f"{quantity}.{test}.{correction}"].append(count)
                 for correction, name in _VERDICTS.items():
-                    verdict = cell.across.get(prefix + name)
+                    verdict = across.get(prefix + name)
                     cells[f"{quantity}.verdict.{correction}"].append(verdict)
                 for name in _ACROSS:
-                    cells[f"{quantity}.{name}"].append(cell.across.get(prefix + name))
+                    cells[f"{quantity}.{name}"].append(across.get(prefix + name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
     cells["start"].append(len(tests["seed"]))
     return {"cells": cells, "tests": tests}
 
 
+def names_of(study: Study) -> dict[str, Any]:
+    """Return what scripts say of methods and metrics, by id."""
+    facts = {id: study.metric_facts(id) for id in study.metrics}
+    return {
+        "methods": {id: study.display("method", id) for id in study.methods},
+        "metrics": {
+            id: {
+                "name": study.display("metric", id),
+                **{name: getattr(facts[id], name) for name in ("direction", "kind", "unit")},
+            }
+            for id in study.metrics
+        },
+    }
+
+
 def build(context: Context) -> Content | None:
-    """Return what the section shows; None where nothing was explained."""
+    """Return what the section shows; None where nothing is compared."""
     if not context.study.rows:
         return None
     study, tables = context.study, context.tables
-    metrics = {id: study.metric_facts(id) for id in study.metrics}
+    kinds = [study.metric_facts(id).kind for id in study.metrics]
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     view = view_of(study)
     return Content(
@@ -167,7 +183,7 @@ def build(context: Context) -> Content | None:
             "tables": tables,
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
-            "kinds": list(dict.fromkeys(facts.kind for facts in metrics.values())),
+            "kinds": list(dict.fromkeys(kinds)),
             "view": view,
             "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
         },
@@ -182,14 +198,7 @@ def build(context: Context) -> Content | None:
                 }
                 for table in tables
             ],
-            "methods": {id: study.display("method", id) for id in study.methods},
-            "metrics": {
-                id: {
-                    "name": study.display("metric", id),
-                    **{name: getattr(facts, name) for name in ("direction", "kind", "unit")},
-                }
-                for id, facts in metrics.items()
-            },
+            **names_of(study),
             **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
     )

@@ -74,7 +74,9 @@ def _examples(context: Context, dataset: str) -> dict[str, dict[str, Any]]:
     if not path.is_file():
         return {}
     columns = ["example_id", "match_id", "split", "words", "group", "label", "rationale"]
-    rows = read_artefact(path, "data")[0].select(columns).to_pylist()
+    table = read_artefact(path, "data")[0]
+    columns += ["words_b"] if "words_b" in table.column_names else []
+    rows = table.select(columns).to_pylist()
     return {row["example_id"]: row for row in rows if row["split"] == "test"}
 
 
@@ -84,23 +86,24 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
     ids = dataset, model, study.seeds[0]
     cell: dict[str, str | int] = dict(zip(("dataset", "model", "seed"), ids, strict=True))
     predictions = study.path("predictions", **cell)
-    files = {m: study.path("explanations", **cell, method=m) for m in study.methods}
+    applying = {kind: study.applying(kind, dataset) for kind in ("methods", "metrics")}
+    files = {m: study.path("explanations", **cell, method=m) for m in applying["methods"]}
     missing = sum(not path.is_file() for path in (predictions, *files.values())) + (not examples)
     sets = _matched_sets(examples)
     if not predictions.is_file() or not sets:
         return Sample(len(sets), missing)
-    methods = [m for m in study.methods if files[m].is_file()]
-    values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in study.metrics}
+    methods, metrics = [m for m in files if files[m].is_file()], applying["metrics"]
+    values = {(m, k): scores.get((*ids, m, k), {}) for m in methods for k in metrics}
     chosen = choose_sets(sets, {m: _ids(files[m]) for m in methods}, values, limit)
     wanted = {member for name in chosen for member in sets[name]}
     explained = {m: _rows(files[m], "explanations", wanted) for m in methods}
     predicted = _rows(predictions, "predictions", wanted)
-    order = {group: i for i, group in enumerate(study.declared(dataset).groups)}
+    order = {group: i for i, group in enumerate(study.declared(dataset).parts)}
     members = {
         id: {
             **_example(examples[id], predicted[id]),
             **_explanations([of_method.get(id) for of_method in explained.values()]),
-            "scores": [[values[m, k].get(id) for k in study.metrics] for m in methods],
+            "scores": [[values[m, k].get(id) for k in metrics] for m in methods],
         }
         for id in sorted(predicted, key=lambda id: (order[examples[id]["group"]], id))
     }
@@ -110,7 +113,7 @@ def _sample(context: Context, dataset: str, model: str, examples: Rows, limit: i
         "model": model,
         "classes": study.declared(dataset).classes,
         "methods": methods,
-        "metrics": list(study.metrics),
+        "metrics": metrics,
         "sets": [[row for id, row in members.items() if id in sets[name]] for name in chosen],
     }
     return Sample(len(sets), missing, data)
@@ -193,14 +196,15 @@ def _rows(path: Path, artefact: str, wanted: set[str]) -> Rows:
 
 
 def _example(example: Mapping[str, Any], prediction: Mapping[str, Any]) -> dict[str, Any]:
-    carries = example["rationale"]
+    carries, words_b = example["rationale"], example.get("words_b")
     return {
         "id": example["example_id"],
         "group": example["group"],
         "label": example["label"],
         "predicted": prediction["predicted"],
         "probabilities": [_short(p) for p in prediction["probabilities"]],
-        "words": example["words"],
+        "words": [*example["words"], *(words_b or ())],
+        **({"second": len(example["words"])} if words_b else {}),
         "rationale": None if carries is None else [i for i, yes in enumerate(carries) if yes],
     }
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from exparity.artefacts import layout
 from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
-from exparity.report.provenance import versions
+from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.tables import Table, headlines, rates_by_metric, verdict_counts
 from exparity.stats.dependence import Dependence
 
@@ -19,7 +19,6 @@ _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
 """Cramér's V of label and group from which readers are warned."""
-Parameters = Mapping[str, Any]
 
 
 def collapsed_sentences(study: Study) -> list[str]:
@@ -108,41 +107,6 @@ def _warnings(context: Context, commits: int) -> list[str]:
     return warnings
 
 
-def _settings(
-    context: Context,
-    kind: str,
-    artefacts: tuple[str, ...],
-    options: Callable[[Parameters], Parameters],
-) -> dict[str, str]:
-    """Return what each instance of a kind was run with, as a config would write it."""
-    settings: dict[str, dict[str, None]] = defaultdict(dict)
-    for origin in context.origins:
-        if origin.artefact in artefacts and origin.facts.get("parameters"):
-            flat = options(origin.facts["parameters"])
-            text = ", ".join(f"{key}: {_text(value)}" for key, value in flat.items())
-            settings[origin.ids[kind]][text] = None
-    return {id: " | ".join(filter(None, texts)) for id, texts in settings.items()}
-
-
-def _of_instance(parameters: Parameters) -> Parameters:
-    flat = {**(parameters.get("params") or {}), "max_examples": parameters.get("max_examples")}
-    return {key: value for key, value in sorted(flat.items()) if value is not None}
-
-
-def _of_model(parameters: Parameters) -> Parameters:
-    flat = {**(parameters.get("model") or {}), **(parameters.get("training") or {})}
-    flat |= flat.pop("size", None) or {}
-    return {key: value for key, value in flat.items() if value not in (None, "", {}, [])}
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, list):
-        return f"[{', '.join(map(_text, value))}]"
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
 def _totals(verdicts: Sequence[tuple[Table, str, Mapping[str, int]]]) -> tuple[str, Counter[str]]:
     """Return the prefix of what the headline judges, and its cells by verdict."""
     totals = {"excess_": Counter[str](), "": Counter[str]()}
@@ -180,9 +144,7 @@ def build(context: Context) -> Content:
             "totals": _totals(verdicts),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
-            "models": _settings(context, "model", ("history", "predictions"), _of_model),
-            "methods": _settings(context, "method", ("explanations",), _of_instance),
-            "metrics": _settings(context, "metric", ("scores",), _of_instance),
+            **{f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED},
             "versions": {k: versioned[k] for k in ("exparity", *_PACKAGES) if k in versioned},
             "commits": commits,
             "devices": sorted(devices),

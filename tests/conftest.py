@@ -17,6 +17,8 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+from support import PAIRS
+
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.interface import Example
@@ -142,6 +144,50 @@ def classifiers(checkpoints):
 
     torch.set_num_threads(1)
     return {family: load_classifier(path, "cpu") for family, path in checkpoints.items()}
+
+
+PAIR_FAMILIES = ("bert", "roberta", "distilbert")
+
+
+@pytest.fixture(scope="session")
+def pair_checkpoints(tmp_path_factory) -> dict[str, str]:
+    """Folders of random classifiers of sentence pairs by family; only BERT has token types."""
+    import torch
+
+    from exparity.models.checkpoints import build_model, quiet_transformers
+    from exparity.models.spec import ModelSpec
+
+    folder = tmp_path_factory.mktemp("pair_checkpoints")
+    keys = {"dim": 32, "n_layers": 2, "n_heads": 4, "hidden_dim": 64, "max_position_embeddings": 64}
+    sizes = {**_SIZES, "distilbert": keys, "roberta": {**_SIZES["roberta"], "type_vocab_size": 1}}
+    for family in PAIR_FAMILIES:
+        torch.manual_seed(7)
+        spec = ModelSpec(init="scratch", architecture=family, size=sizes[family], vocab_size=400)
+        model, tokenizer = build_model(spec, ["contradiction", "neutral", "entailment"], PAIRS * 5)
+        with torch.no_grad():
+            for parameter in model.parameters():
+                if parameter.ndim > 1:
+                    parameter.mul_(10)
+        with quiet_transformers():
+            model.save_pretrained(folder / family)
+            tokenizer.save_pretrained(folder / family)
+    return {family: str(folder / family) for family in PAIR_FAMILIES}
+
+
+@pytest.fixture(scope="session")
+def pair_classifiers(pair_checkpoints):
+    """Loaded classifiers of sentence pairs by family; tests must leave them as they found them."""
+    import torch
+
+    from exparity import load_classifier
+
+    torch.set_num_threads(1)
+    return {family: load_classifier(path, "cpu") for family, path in pair_checkpoints.items()}
+
+
+@pytest.fixture(params=PAIR_FAMILIES)
+def pair_classifier(request, pair_classifiers):
+    return pair_classifiers[request.param]
 
 
 @pytest.fixture(params=FAMILIES)

@@ -60,9 +60,15 @@ def rotten(path: Path, flips: int) -> Iterator[str]:
     path.write_bytes(whole)
 
 
+NO_PAIR = ("words_b", None)  # which examples of single texts did not always say
+
+
 def digest_of(examples: Iterable[Example]) -> str:
     """SHA-256 over all that is said of examples."""
-    facts = [sorted(vars(example).items()) for example in examples]
+    facts = [
+        sorted((name, fact) for name, fact in vars(example).items() if (name, fact) != NO_PAIR)
+        for example in examples
+    ]
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
@@ -71,6 +77,13 @@ def marked(text: str) -> tuple[int, ...]:
     words = text.split()
     return tuple(int(i % 3 == 1 or len(words) == 1) for i in range(len(words)))
 
+
+PAIRS = [
+    ("the girl sings near the harbour", "a waiter sings ."),
+    ("his mother", "her friend thanked the waiter ."),
+    ("the waiter thanked her", "the waiter"),
+]
+"""Premises and hypotheses."""
 
 TINY = {
     "datasets": {"pairs_all": {"n_pairs": 40}},

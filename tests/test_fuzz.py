@@ -384,6 +384,7 @@ mlm-score --data DATA --checkpoint MODEL --output out.parquet --original MODEL -
 report --page results/report/index.html --results results
 show results --dataset pairs --seed 0
 cost --results results --output out.parquet
+compare results results --all
 plan --configfile config.yaml --json
 list methods
 data check pairs --configfile config.yaml --data-dir data

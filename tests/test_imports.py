@@ -175,6 +175,19 @@ def test_light_modules_never_reach_torch(modules):
     assert run.returncode == 0, run.stderr
 
 
+def test_a_type_checker_knows_the_public_names(repository, tmp_path):
+    """mypy tells a misspelt one; it follows no imports here, which would take a minute."""
+    script = tmp_path / "misspelt.py"
+    script.write_text("import exparity\nexparity.explan, exparity.explain, exparity.Benchmark\n")
+    package = repository / "src" / "exparity" / "__init__.py"
+    command = [sys.executable, "-m", "mypy", "--follow-imports=skip", f"--cache-dir={tmp_path}"]
+    run = subprocess.run(
+        [*command, str(package), str(script)], capture_output=True, text=True, check=False
+    )
+    (error,) = [line for line in run.stdout.splitlines() if "error" in line and "attr-" in line]
+    assert 'misspelt.py:2: error: Module has no attribute "explan"' in error
+
+
 def test_shap_comes_without_plots_and_compiler(checkpoints):
     """And who imports it afterwards has all of it."""
     code = f"""

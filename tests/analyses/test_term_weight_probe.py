@@ -208,7 +208,12 @@ def test_gaps_equal_loops_for_three_groups_and_missing_counterfactuals(seed):
 
 
 @pytest.mark.reference
-def test_compas_is_as_an_independent_calculation_has_it(tmp_path):
+@pytest.mark.parametrize(
+    "recipes",
+    [("none", "cda"), pytest.param(("none", *RECIPES), marks=pytest.mark.exhaustive)],
+    ids=["few", "all"],
+)
+def test_compas_is_as_an_independent_calculation_has_it(tmp_path, recipes):
     # Normal SG TPR −27.4 and CG −15.9; OS, US and RW overshoot in CG; CDA never flips.
     need((REAL / FILE.path).is_file(), f"COMPAS below {REAL} (or EXPARITY_DATA)")
     generator = {"use": "word_pairs", "params": {"pairs": {"male": "female"}}}
@@ -216,12 +221,14 @@ def test_compas_is_as_an_independent_calculation_has_it(tmp_path):
     for split_seed in range(5):
         folder = tmp_path / str(split_seed)
         folder.mkdir()
-        options = {"weights": (1.0,), "terms": ("both",), "debias": ("none", *RECIPES)}
+        options = {"weights": (1.0,), "terms": ("both",), "debias": recipes}
         rows, _ = probe(folder, "compas", {"split_seed": split_seed}, generator, **options)
         for row in rows:
             if row["class_name"] in ("recidivism", ""):
                 measured.setdefault((row["debias"], row["quantity"]), []).append(row["value"])
     for row in csv.DictReader(ANCHOR.read_text(encoding="utf-8").splitlines()):
+        if row["recipe"] not in recipes:
+            continue
         key = row["recipe"], row["quantity"]
         ours = 100 * float(np.mean(measured[key]))
         ours *= 1 if row["quantity"] == "flip_rate" else -1  # theirs are female − male

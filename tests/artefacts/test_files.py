@@ -25,7 +25,7 @@ from exparity.artefacts.files import (
     save_parquet,
     write_artefact,
 )
-from exparity.artefacts.schemas import artefacts, schema_of
+from exparity.artefacts.schemas import artefacts, may_be_left_out, schema_of
 from exparity.core.errors import InputError
 from exparity.stages.test import NO_EXCESS
 
@@ -46,6 +46,7 @@ _DATA = {
     "example_id": "0001-male", "match_id": "0001", "split": "test", "text": "He ran .",
     "words": ["He", "ran", "."], "label": 1, "group": "male", "rationale": [1, 0, 0],
     "attributes": [("template", "t1"), ("z", "")],
+    "words_b": ["b", "c"],
 }  # fmt: skip
 _KEY = {"example_id": "0001", "group": "male", "match_id": "m1"}
 _HISTORY = {
@@ -107,7 +108,7 @@ ROWS = {
     "data": [
         {**_DATA, "example_id": "0009"},
         {**_DATA, "example_id": "0001", "split": "train", "match_id": None, "rationale": None},
-        {**_DATA, "example_id": "0002", "split": "train", "attributes": []},
+        {**_DATA, "example_id": "0002", "split": "train", "attributes": [], "words_b": None},
     ],
     "history": [_HISTORY, {**_HISTORY, "epoch": 2}, {**_HISTORY, "epoch": 10}],
     "training_set": [
@@ -239,7 +240,8 @@ def plain(kind):
 
 
 def columns(nullable):
-    return [(a, f.name) for a in ARTEFACTS for f in schema_of(a) if f.nullable == nullable]
+    every = [(a, f) for a in ARTEFACTS for f in schema_of(a) if not may_be_left_out(f)]
+    return [(a, f.name) for a, f in every if f.nullable == nullable]
 
 
 def test_every_artefact_has_sample_rows_here():
@@ -283,6 +285,16 @@ class TestRoundTrip:
     def test_no_rows_is_a_valid_file(self, artefact, tmp_path):
         write(tmp_path / "none.parquet", artefact, [])
         assert read_artefact(tmp_path / "none.parquet", artefact)[0].num_rows == 0
+
+    def test_a_column_that_may_be_left_out_is_where_no_row_has_it(self, tmp_path):
+        names = schema_of("data").names
+        write(tmp_path / "single.parquet", "data", [{**_DATA, "words_b": None}])
+        write(
+            tmp_path / "none.parquet", "data", [{k: v for k, v in _DATA.items() if k in names[:-1]}]
+        )
+        for name in ("single", "none"):
+            assert pq.read_schema(tmp_path / f"{name}.parquet").names == names[:-1]
+            assert read_artefact(tmp_path / f"{name}.parquet", "data")[0].column_names == names[:-1]
 
     def test_nan_survives_and_is_not_null(self, tmp_path):
         path = tmp_path / "s.parquet"
@@ -544,6 +556,8 @@ class TestRefusedOnRead:
         write(path, artefact)
         whole = pq.ParquetFile(path).read()
         for name in whole.column_names:
+            if may_be_left_out(schema_of(artefact).field(name)):
+                continue
             pq.write_table(whole.drop_columns([name]), path)
             with pytest.raises(InputError, match=rf"x.parquet: not a '{artefact}' .*'{name}'"):
                 read_artefact(path, artefact)

@@ -6,19 +6,21 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 from slurm.cluster import Cluster, missing_programs
 from support import need
-from workflow.conftest import Checkout, add_slow, copy_checkout
+from workflow.conftest import Checkout, add_slow, copy_checkout, made_once
 
 from workflow import forked
 
 SMALL = Path("tests/slurm/small.yaml")
-TABLES = ("--until", "test")
+LACKING = {"evaluate", "test"}
+"""Rules that run where the baseline is to have the small experiment's third metric as well."""
+SCORES = ("--until", "evaluate")
 """What is compared; tests/slurm/test_run.py goes on to the report."""
 
 
@@ -104,17 +106,19 @@ class Pair:
 
 @pytest.fixture(scope="session")
 def small(cluster, repository, tmp_path_factory) -> Pair:
-    """The small experiment; the two runs go on side by side."""
-    copies = []
-    for name in ("cluster", "local"):
-        copied = copy_checkout(repository, tmp_path_factory.mktemp(name) / "checkout")
-        (copied.root / SMALL).parent.mkdir(parents=True)
-        shutil.copy(repository / SMALL, copied.root / SMALL)
-        shutil.copy(repository / SMALL, copied.config_path)
-        copies.append(copied.root)
-    made = Pair(ClusterCheckout(copies[0], cluster, SMALL), Checkout(copies[1]))
+    """The small experiment: on the cluster whole, and locally what the baseline lacks of it."""
+    root = tmp_path_factory.mktemp("cluster") / "checkout"
+    copy_checkout(repository, root)
+    (root / SMALL).parent.mkdir(parents=True)
+    shutil.copy(repository / SMALL, root / SMALL)
+    local = Checkout(tmp_path_factory.mktemp("local") / "checkout")
+    made = Pair(ClusterCheckout(root, cluster, SMALL), local)
     run = made.cluster.start()
-    made.local.snakemake()
+    finished = made_once("baseline", repository, tmp_path_factory, Checkout.configure)
+    shutil.copytree(finished.root, local.root, symlinks=True)
+    shutil.copy(repository / SMALL, local.config_path)
+    assert set(local.plan("--until", "test")) == LACKING
+    local.snakemake("--until", "test")
     assert run.wait(timeout=600) == 0, made.cluster.said
     return made
 
@@ -124,30 +128,20 @@ def undisturbed(repository, tmp_path_factory) -> Checkout:
     """A finished local run of sensitivity, in eight parts; each repeats a slow explanation once."""
     made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
     sensitivity = {"steps": 1, "radius": 5.0}  # so large that scores are more than rounding
-    without = {"permutation": {"repeats": 0}}
-    add_slow(
-        made,
-        repository,
-        methods={"slow": {}},
-        metrics={"sensitivity": sensitivity},
-        controls=without,
-    )
-    made.snakemake(*TABLES)
+    add_slow(made, repository, methods={"slow": {}}, metrics={"sensitivity": sensitivity})
+    made.snakemake(*SCORES)
     return made
 
 
 @pytest.fixture(scope="session")
 def unevaluated(undisturbed, cluster, tmp_path_factory) -> Callable[..., ClusterCheckout]:
-    """Return a function that copies that run without its scores and what follows from them."""
+    """Return a function that copies that run without its scores."""
 
-    def copy(
-        name: str, without: Sequence[str] = ("scores", "tests"), **settings
-    ) -> ClusterCheckout:
+    def copy(name: str, **settings) -> ClusterCheckout:
         root = tmp_path_factory.mktemp(name) / "checkout"
         shutil.copytree(undisturbed.root, root, symlinks=True)
         made = ClusterCheckout(root, cluster, Path("config/tiny.yaml"), **settings)
-        for folder in without:
-            shutil.rmtree(made.results / folder)
+        shutil.rmtree(made.results / "scores")
         return made
 
     return copy

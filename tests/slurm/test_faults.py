@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from slurm.conftest import TABLES, ClusterCheckout, kill
+from slurm.conftest import SCORES, ClusterCheckout, kill
 from support import need
 from workflow.test_kills import tables
 
@@ -55,7 +55,7 @@ def finish(checkout: ClusterCheckout, run: forked.Run) -> Outcome:
 
 
 def cancelled(checkout: ClusterCheckout) -> Outcome:
-    run = checkout.start(*TABLES)
+    run = checkout.start(*SCORES)
     wait_for_parts(checkout)
     (job,) = checkout.cluster.running("evaluate", checkout.root)
     checkout.cluster.command("scancel", job.id)
@@ -63,7 +63,7 @@ def cancelled(checkout: ClusterCheckout) -> Outcome:
 
 
 def out_of_time(checkout: ClusterCheckout) -> Outcome:
-    run = checkout.start(*TABLES)
+    run = checkout.start(*SCORES)
     wait_for_parts(checkout)
     (job,) = checkout.cluster.running("evaluate", checkout.root)
     checkout.cluster.expire(job)
@@ -72,17 +72,17 @@ def out_of_time(checkout: ClusterCheckout) -> Outcome:
 
 def killed(checkout: ClusterCheckout) -> Outcome:
     """Snakemake dies, its job works on, until the next Snakemake ends it."""
-    run = checkout.start(*TABLES)
+    run = checkout.start(*SCORES)
     wait_for_parts(checkout)
     kill(run)
-    return finish(checkout, checkout.start(*TABLES))
+    return finish(checkout, checkout.start(*SCORES))
 
 
 def started_twice(checkout: ClusterCheckout) -> Outcome:
-    """Two people, one folder; only tests and the report are left to do."""
-    run = checkout.start(*TABLES)
+    """Two people, one folder."""
+    run = checkout.start(*SCORES)
     checkout.wait_until(lambda: "SLURM jobid" in checkout.said, "a job is submitted")
-    second = checkout.snakemake(*TABLES, check=2)
+    second = checkout.snakemake(*SCORES, check=2)
     assert f"another run is using this folder (process {run.pid}" in second.stderr
     return finish(checkout, run)
 
@@ -93,7 +93,7 @@ def out_of_memory(checkout: ClusterCheckout) -> Outcome:
     text = profile.read_text()
     profile.write_text(text.replace("(8000 if input.checkpoint", "(1200 if input.checkpoint"))
     assert profile.read_text() != text
-    return finish(checkout, checkout.start(*TABLES))
+    return finish(checkout, checkout.start(*SCORES))
 
 
 def disk_full(checkout: ClusterCheckout) -> Outcome:
@@ -102,12 +102,12 @@ def disk_full(checkout: ClusterCheckout) -> Outcome:
     folder.mkdir()
     with small_disk(folder):
         filler = folder / "filler"
-        run = checkout.start(*TABLES)
+        run = checkout.start(*SCORES)
         wait_for_parts(checkout)
         fill(filler)
         assert run.wait(timeout=900) == 1
         filler.unlink()
-        outcome = finish(checkout, checkout.start(*TABLES))
+        outcome = finish(checkout, checkout.start(*SCORES))
         # Everything is read from the disk while it is there.
         shutil.copytree(folder, checkout.root / "scores")
     shutil.copytree(checkout.root / "scores", folder, dirs_exist_ok=True)
@@ -136,7 +136,7 @@ def fill(path: Path) -> None:
 SCENARIOS = {
     cancelled: {"slow_seconds": 1},
     killed: {"slow_seconds": 2},
-    started_twice: {"without": ("tests",)},
+    started_twice: {},
     out_of_memory: {"slow_memory": 1000},
 }
 # Much like the first: the job gets the same signal, or fails and is run again.
@@ -167,8 +167,8 @@ def named(*scenarios):
 def test_the_run_ends_with_the_undisturbed_tables(outcomes, undisturbed, name):
     outcome = outcomes[name]
     assert outcome.exit_code == 0, outcome.checkout.said
-    assert tables(outcome.checkout) == tables(undisturbed)
-    assert outcome.checkout.plan(*TABLES) == {}
+    assert tables(outcome.checkout, "scores") == tables(undisturbed, "scores")
+    assert outcome.checkout.plan(*SCORES) == {}
 
 
 @pytest.mark.parametrize("name", named(cancelled, out_of_time, out_of_memory, killed, disk_full))
@@ -207,7 +207,7 @@ def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
 def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
     """The job in the queue survives the one, and waits for the end of the other."""
     checkout = unevaluated("maintenance", slow_seconds=1.0)
-    run = checkout.start(*TABLES)
+    run = checkout.start("--until", "test")
     wait_for_parts(checkout)
     checkout.cluster.stop_controller()
     wait_for_parts(checkout, 3)
@@ -223,6 +223,6 @@ def test_controller_restart_and_a_drained_node(unevaluated, undisturbed):
     checkout.cluster.resume()
     outcome = finish(checkout, run)
     assert outcome.exit_code == 0, checkout.said
-    assert tables(checkout) == tables(undisturbed)
+    assert tables(checkout, "scores") == tables(undisturbed, "scores")
     assert outcome.repeated() == 0
     assert "Trying to restart" not in checkout.said

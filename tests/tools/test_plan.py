@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+import logging
 import os
 import subprocess
 import sys
@@ -168,6 +169,13 @@ def here(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
     return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before():
+    """A plan keeps loaders of data quiet for the rest of its process."""
+    yield
+    logging.getLogger("exparity.data").setLevel(logging.NOTSET)
 
 
 @pytest.fixture

@@ -36,6 +36,14 @@ def standard_error(path):
     os.close(before)
 
 
+@pytest.fixture(autouse=True)
+def _interrupts_arrive():
+    """A shell that starts the tests in the background has them ignored, in children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def server(request, tmp_path, monkeypatch):
     """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""

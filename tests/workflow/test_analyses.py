@@ -17,7 +17,8 @@ ANALYSES = {"correctness": {}, "attribution_difference": {"min_sets": 3}, "datas
 
 
 def test_named_analyses_are_added_to_a_finished_run(finished):
-    finished.configure(metrics=METRICS, analyses=ANALYSES)
+    figures = {"figures": True}
+    finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
     plan = finished.plan()
     added = {"evaluate": 2, "test": 2, "correctness": 1, "attribution_difference": 1,
              "dataset_bias": 1, "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
@@ -32,8 +33,22 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     assert differences["n_sets"].max() == 8
     assert len(exparity.read_results(finished.results, "dataset_bias")) > 20
     changed = {**ANALYSES, "attribution_difference": {"min_sets": 4}}
-    finished.configure(metrics=METRICS, analyses=changed)
+    finished.configure(metrics=METRICS, analyses=changed, report=figures)
     assert finished.plan() == {"attribution_difference": 1, "cost": 1, "report": 1}
+    finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
+    snakemakes_report_holds_page_tables_and_figures_with_captions(finished)
+
+
+def snakemakes_report_holds_page_tables_and_figures_with_captions(finished):
+    """It is made without a network."""
+    run = finished.snakemake("--report", "report.html")
+    assert "ERROR" not in run.stderr  # a caption that is no valid reStructuredText
+    added = [line.split()[1] for line in run.stderr.splitlines() if line.startswith("Adding ")]
+    files = {"disparity-pairs_all-male-female.csv", "rates.csv", "significance_2col.svg"}
+    assert {"index.html", *files} <= set(added)
+    page = (finished.root / "report.html").read_text(encoding="utf-8")
+    for text in ("Tables", "Everything on one page", "disparity-pairs_all-male-female"):
+        assert text in page
 
 
 def test_classifiers_are_measured_where_nothing_is_explained(finished):

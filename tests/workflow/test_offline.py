@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
+
+from workflow import forked
 
 pytestmark = pytest.mark.workflow
 
@@ -37,10 +37,8 @@ def test_a_compute_node_names_the_target(checkout, monkeypatch, changes, missing
     checkout.configure(**changes)
     environment = {**checkout.environment, "SLURM_JOB_ID": "7"}
     del environment["HF_HUB_OFFLINE"]  # the workflow sets it
-    run = subprocess.run(
-        checkout.command(), cwd=checkout.root, env=environment,
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+    flags = checkout.command("--until", "finetune")[3:]
+    run = forked.run(flags, checkout.root, environment, 300)
     said = run.stdout + run.stderr
     (line,) = {line for line in said.splitlines() if line.startswith("exparity: ")}
     assert missing in line

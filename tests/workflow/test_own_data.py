@@ -44,15 +44,16 @@ def test_own_table_and_own_checkpoint(checkout, readme_config, checkpoints):
     config["report"] = {"figures": False}
     checkout.config_path.write_text(yaml.safe_dump(config))
     checkout.snakemake()
-    disparity = exparity.read_results(checkout.results, "disparity")
+    results = checkout.root / config["results"]
+    disparity = exparity.read_results(results, "disparity")
     pairs = set(zip(disparity["group_a"], disparity["group_b"], strict=True))
     assert pairs == {("north", "south"), ("north", "west"), ("south", "west")}
     assert len(disparity) == 3 * len(config["methods"]) * len(config["metrics"])
     assert disparity["omnibus_p"].notna().any()
-    page = (checkout.results / "report" / "index.html").read_text()
+    page = (results / "report" / "index.html").read_text()
     assert "region" in page
     assert "gender" not in page
-    assert len(list((checkout.results / "report" / "tables").glob("disparity-*.csv"))) == 3
+    assert len(list((results / "report" / "tables").glob("disparity-*.csv"))) == 3
     assert checkout.plan() == {}
     # A changed table is a changed input.
     write_table(checkout.root / dataset["path"], words=("new",))

@@ -7,14 +7,15 @@ import io
 import os
 import random
 import signal
-import subprocess
 import time
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from workflow.test_kills import jobs_of
 
 from exparity.costs.finished import read_finished
+from workflow import forked
 
 pytestmark = pytest.mark.workflow
 
@@ -43,7 +44,7 @@ def test_shards_change_no_table(sharded, undivided_run):
     )
     assert copy.plan() == {
         "explain_shard": 3, "explain": 2, "evaluate_shard": 3, "evaluate": 4, "test": 4,
-        "across_trainings": 1, "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
+        "across_trainings": 1, "adjusted_gaps": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     copy.snakemake()
     assert tables(copy) == tables(undivided_run)
@@ -63,14 +64,15 @@ def test_another_number_redoes_nothing(sharded):
     assert sharded(remove=False, methods=TWO).plan() == {}
 
 
-def job_of(root) -> psutil.Process | None:
-    """The running job of a shard, the process that computes and not its shell."""
-    for process in psutil.process_iter(["cmdline", "cwd"]):
-        line = process.info["cmdline"] or []
-        ours = process.info["cwd"] == str(root) and "--shard" in line
-        if ours and any(part.endswith("exparity") for part in line):
-            return process
-    return None
+def job_of(run: forked.Run) -> psutil.Process | None:
+    """A run's running job of a shard, the process that computes and not its shell."""
+    return next((job for job in jobs_of(run, "explain") if "--shard" in job.cmdline()), None)
+
+
+def is_at_work(process: psutil.Process) -> bool:
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    return False
 
 
 def wait(condition, what):
@@ -80,15 +82,15 @@ def wait(condition, what):
         time.sleep(0.01)
 
 
-def stopped_amid_its_parts(checkout) -> psutil.Process:
+def stopped_amid_its_parts(checkout, run: forked.Run) -> psutil.Process:
     """A running job of a shard, suspended while parts of its work are on the disk.
 
     Without the suspension it could end between being seen and being killed.
     """
     deadline = time.monotonic() + 120
     while time.monotonic() < deadline:
-        job = job_of(checkout.root)
         with contextlib.suppress(psutil.NoSuchProcess):
+            job = job_of(run)
             if job is not None:
                 job.suspend()
                 if list((checkout.results / "shards").rglob("*.part")):
@@ -98,23 +100,17 @@ def stopped_amid_its_parts(checkout) -> psutil.Process:
     raise AssertionError("no job with a part")
 
 
-def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_path):
+def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_path, monkeypatch):
     """Stopped three times at random moments: by KILL, by TERM, by KILL."""
     copy = sharded(methods=TWO)
     listed = tmp_path / "calls.txt"
     listed.touch()
-    environment = {**copy.environment, "SLOW_CALLS": str(listed), "SLOW_SECONDS": "0.7"}
+    monkeypatch.setenv("SLOW_CALLS", str(listed))
+    monkeypatch.setenv("SLOW_SECONDS", "0.7")
     draw = random.Random(7)
     shards = copy.results / "shards"
     for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
-        run = subprocess.Popen(
-            copy.command("--cores", "1"),
-            cwd=copy.root,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            start_new_session=True,
-        )
+        run = copy.start("--cores", "1")
         known = len(listed.read_text().splitlines())
         try:
             wait(
@@ -124,22 +120,25 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
                 "no part",
             )
             time.sleep(draw.uniform(0, 1.0))
-            job = stopped_amid_its_parts(copy)
+            job = stopped_amid_its_parts(copy, run)
+            below = psutil.Process(run.pid).children(recursive=True)
             job.send_signal(number)
             if number != signal.SIGKILL:  # which needs nobody to go on
                 job.send_signal(signal.SIGCONT)
             job.wait(timeout=60)
         finally:
-            os.killpg(run.pid, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGKILL)
             run.wait(timeout=60)
-        wait(lambda: job_of(copy.root) is None, "a job lives on")
+        wait(lambda below=below: not any(map(is_at_work, below)), "a job lives on")
         if number == signal.SIGTERM:
             logs = [p.read_text() for p in (copy.results / "logs/explain_shard").rglob("*.log")]
             assert any("of 16 examples are kept, the same command continues" in t for t in logs)
-    copy.snakemake()
-    copy_tables = tables(copy)
-    assert copy_tables == tables(undivided_run)
-    assert copy.plan() == {}
+    monkeypatch.delenv("SLOW_CALLS")
+    monkeypatch.delenv("SLOW_SECONDS")
+    copy.snakemake("--until", "test")
+    assert tables(copy) == tables(undivided_run)
+    assert copy.plan("--until", "test") == {}
     calls = [line for line in listed.read_text().splitlines() if line.startswith("explain")]
     assert len(set(calls)) <= N_PARTS
     assert len(calls) <= N_PARTS + 2 + 3  # two probes, and a part each time

@@ -11,12 +11,12 @@ from pathlib import Path
 _ROOT = Path(__file__).parents[1]
 
 
-def _module_file(dotted: str) -> Path | None:
+def _module_file(dotted: str, root: Path) -> Path | None:
     """Return the file of an ``exparity`` module by its dotted name, or None if it has none."""
     parts = dotted.split(".")[1:]
     for candidate in (
-        _ROOT.joinpath(*parts).with_suffix(".py"),
-        _ROOT.joinpath(*parts, "__init__.py"),
+        root.joinpath(*parts).with_suffix(".py"),
+        root.joinpath(*parts, "__init__.py"),
     ):
         if parts and candidate.is_file():
             return candidate
@@ -38,27 +38,39 @@ def _statements(node: ast.AST) -> Iterator[ast.AST]:
             yield from _statements(inner)
 
 
-def _imported(path: Path) -> list[str]:
-    """Return the dotted names of ``exparity`` modules that a file imports."""
-    names = []
-    for node in _imports(path.read_bytes()):
+def _names(source: bytes) -> Iterator[str]:
+    """Yield the dotted names of ``exparity`` modules that a source imports."""
+    for node in _imports(source):
         if isinstance(node, ast.Import):
-            names += [a.name for a in node.names if a.name.startswith("exparity.")]
+            yield from (a.name for a in node.names if a.name.startswith("exparity."))
         elif (node.module or "").startswith("exparity."):
-            names += [str(node.module)] + [f"{node.module}.{alias.name}" for alias in node.names]
-    return names
+            yield str(node.module)
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-def _definition(dotted: str) -> Path | None:
+@cache
+def _imported(source: bytes, root: Path) -> tuple[Path, ...]:
+    """Return the files of ``exparity`` that a source imports; a hundred closures ask for them.
+
+    Args:
+        source: of any module.
+        root: the folder of the package.
+    """
+    files = (_definition(name, root) for name in _names(source))
+    return tuple(dict.fromkeys(file.resolve() for file in files if file is not None))
+
+
+@cache
+def _definition(dotted: str, root: Path) -> Path | None:
     """Return the file of a module, or of what a package's ``__init__`` takes from one."""
-    file = _module_file(dotted)
+    file = _module_file(dotted, root)
     if file is not None and file.stem != "__init__":
         return file
     package, _, name = dotted.rpartition(".")
-    init = _module_file(package)
+    init = _module_file(package, root)
     for node in _imports(init.read_bytes()) if init is not None else ():
         if isinstance(node, ast.ImportFrom) and name in (a.asname or a.name for a in node.names):
-            return _module_file(str(node.module))
+            return _module_file(str(node.module), root)
     return None
 
 
@@ -70,9 +82,8 @@ def _closure(paths: Iterable[Path], follows: Callable[[Path], bool]) -> set[Path
         path = queue.pop()
         if path not in seen:
             seen.add(path)
-            names = _imported(path) if path.suffix == ".py" else []
-            files = (file.resolve() for name in names if (file := _definition(name)) is not None)
-            queue += filter(follows, files)
+            if path.suffix == ".py":
+                queue += filter(follows, _imported(path.read_bytes(), _ROOT))
     return seen
 
 

@@ -142,7 +142,7 @@ class Logits:
 
     def __init__(self, classifier: Classifier) -> None:
         self.classifier = classifier
-        self.embed = classifier.embed
+        self.embed, self.without_types = classifier.embed, classifier.without_types
 
     def forward(self, lengths: Sequence[int], build: Any) -> FloatArray:
         """Return (n, c) logits; inputs of one length that follow each other are a batch."""

@@ -6,6 +6,7 @@ The public names load on first use, so that importing the package costs nothing.
 from __future__ import annotations
 
 import importlib
+import sys
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -58,11 +59,14 @@ __all__ = [
 __version__ = version("exparity")
 
 
-def __getattr__(name: str) -> Any:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"exparity.{module}"), name)
-    raise AttributeError(f"module 'exparity' has no attribute '{name}'")
+if not TYPE_CHECKING:  # a type checker that sees it takes every name for one of the package
+
+    def __getattr__(name: str) -> Any:
+        for module, names in _HOMES.items():
+            if name in names:
+                return getattr(importlib.import_module(f"exparity.{module}"), name)
+        message = f"module 'exparity' has no attribute '{name}'"
+        raise AttributeError(message, name=name, obj=sys.modules[__name__])
 
 
 def __dir__() -> list[str]:

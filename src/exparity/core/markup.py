@@ -59,14 +59,19 @@ def shaded_words(explanation: Explanation) -> dict[str, Any]:
     """Return what ``tokens.html.j2`` shades a text by.
 
     Returns:
-        ``words``, each a pair of its tokens (text, score, whether special) and whether it is of the
-        rationale; ``limit``, the score of full colour; ``any_against``, whether one is negative.
+        ``words``, each a pair of its tokens (text, score, whether special, or ``between`` the texts
+        of a pair) and whether it is of the rationale; ``limit``, the score of full colour;
+        ``any_against``, whether one is negative.
     """
     special, rationale = ~explanation.content_mask, explanation.rationale
     assert explanation.word_ids is not None
     word_ids = explanation.word_ids.tolist()
     texts, scores = token_texts(explanation.tokens), explanation.scores
-    tokens = list(zip(texts, scores.tolist(), special.tolist(), strict=True))
+    kinds: list[bool | str] = special.tolist()
+    if explanation.pair is not None and False in kinds:
+        first, last = kinds.index(False), len(kinds) - 1 - kinds[::-1].index(False)
+        kinds[first:last] = [kind and "between" for kind in kinds[first:last]]
+    tokens = list(zip(texts, scores.tolist(), kinds, strict=True))
     # A special token stands alone, and so belongs to a word of its own.
     words = groupby(range(len(tokens)), key=lambda i: (i if word_ids[i] < 0 else -1, word_ids[i]))
     strengths = [abs(score) for _, score, hidden in tokens if not hidden and math.isfinite(score)]

@@ -59,6 +59,8 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         }
     if origin is Literal:
         return {"enum": list(args)}
+    if annotation == tuple[()]:
+        return {"type": "array", "maxItems": 0}
     if origin in (list, tuple, Sequence):
         items = [a for a in args if a is not Ellipsis]
         return {"type": "array", "items": schema_of(items[0]), "minItems": 1}

@@ -247,9 +247,10 @@ def _made_up(instance: Instance, folder: Path) -> Iterator[Example]:
     defaults = {name: option.default for name, option in instance.options.items()}
     if here or not facts.sizes or not instance.params.items() <= defaults.items():
         return
-    number = len(facts.groups)
+    groups = facts.groups or ("",)
+    number = len(groups)
     splits: tuple[Literal["train", "test"], ...] = ("train", "test")
     for split, size in zip(splits, facts.sizes, strict=True):
         for i in range(size):
-            group, name = facts.groups[i % number], f"{split}-{i // number}"
+            group, name = groups[i % number], f"{split}-{i // number}"
             yield Example(f"{split}-{i}", ("",), 0, group, split, name if facts.matched else None)

@@ -34,6 +34,11 @@ def inputs_of(call: Call) -> Iterator[Path]:
     if name == "prepare" and "use" in options:
         entry = DATASETS.get(options["use"])
         yield from entry.input_files(call.block("params"), f"dataset {entry.id}")
+    elif name == "explain" and "use" in options:
+        from exparity.methods import METHODS
+
+        method = METHODS.get(options["use"])
+        yield from method.input_files(call.block("params"), f"method {method.id}")
     elif name == "finetune":
         checkpoint = call.block("model").get("checkpoint")
         if checkpoint and Path(checkpoint).is_dir():

@@ -157,8 +157,10 @@ class Parts:
 
     @property
     def kept(self) -> int:
-        """Examples that a restarted job need not compute again."""
-        return sum(len(self.chunks[at]) for at in self.done) if self.folder else 0
+        """Examples that a restarted job need not compute again: those whose part is on disk."""
+        if self.folder is None:
+            return 0
+        return sum(len(chunk) for at, chunk in self.chunks.items() if self._path(at).is_file())
 
     def add(self, position: int, rows: Sequence[Mapping[str, Any]], **facts: Any) -> None:
         """Keep the rows of a finished chunk, and facts about it, such as its ``seconds``."""

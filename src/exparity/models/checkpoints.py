@@ -21,6 +21,7 @@ from exparity.models.scratch import label_settings, random_model, train_tokenize
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
+    import torch
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 log = logging.getLogger(__name__)
@@ -391,7 +392,11 @@ def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str])
 
 
 def build_model(
-    spec: ModelSpec, labels: Sequence[str], texts: Sequence[str], *, trained: bool = True
+    spec: ModelSpec,
+    labels: Sequence[str],
+    texts: Sequence[str | tuple[str, str]],
+    *,
+    trained: bool = True,
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the untrained classifier of a spec and its tokenizer.
 
@@ -400,7 +405,7 @@ def build_model(
     Args:
         spec: the model.
         labels: class names by label index.
-        texts: training texts, for a tokenizer from scratch.
+        texts: training texts, or pairs of them, for a tokenizer from scratch.
         trained: whether it is going to be trained, so that a checkpoint may get a new head.
 
     Raises:
@@ -453,6 +458,32 @@ def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
             model.resize_token_embeddings(len(tokenizer), mean_resizing=False)
         log.info("added a padding token to the vocabulary")
     model.config.pad_token_id = tokenizer.pad_token_id
+
+
+def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
+    """Refuse a pair of texts where a tokenizer puts nothing between them.
+
+    Raises:
+        InputError: says ``where`` the pair is.
+    """
+    alone, both = (tokenizer.num_special_tokens_to_add(pair=pair) for pair in (False, True))
+    if both <= alone:
+        raise InputError(
+            f"{where}: is a pair, and the model's tokenizer puts nothing between two texts; join "
+            "them to one as the model was trained to read them"
+        )
+
+
+def token_types(model: PreTrainedModel) -> torch.Tensor | None:
+    """Return the (k, h) table that models add by token type; None where there is but one type.
+
+    Token types tell the two texts of a pair apart, in BERT and its like.
+    """
+    for name, module in model.named_modules():
+        if name.endswith("token_type_embeddings"):
+            table: torch.Tensor = module.weight
+            return table if len(table) > 1 else None
+    return None
 
 
 def input_limit(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) -> int:

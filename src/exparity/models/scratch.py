@@ -29,12 +29,15 @@ _BERT_TOKENS = {
 }
 
 
-def train_tokenizer(spec: ModelSpec, texts: Sequence[str]) -> PreTrainedTokenizerFast:
+def train_tokenizer(
+    spec: ModelSpec, texts: Sequence[str | tuple[str, str]]
+) -> PreTrainedTokenizerFast:
     """Train a tokenizer on texts: WordPiece, or byte-level BPE for the families that use it.
 
     Args:
         spec: names the architecture, the kind of tokenizer and its vocabulary size.
-        texts: training texts.
+        texts: training texts; a model of pairs of texts gets a tokenizer that tells their types,
+            where its architecture does.
 
     Returns:
         A tokenizer with the special tokens of the architecture. Decoders get a padding token.
@@ -43,21 +46,33 @@ def train_tokenizer(spec: ModelSpec, texts: Sequence[str]) -> PreTrainedTokenize
     from transformers import PreTrainedTokenizerFast
 
     architecture = spec.architecture or "bert"
+    typed = any(isinstance(text, tuple) for text in texts) and _has_token_types(spec)
+    each = [part for text in texts for part in (text if isinstance(text, tuple) else (text,))]
     kind = spec.tokenizer or ("bpe" if architecture in _BYTE_LEVEL else "wordpiece")
     if kind == "wordpiece":
         names = _BERT_TOKENS
-        core = _wordpiece(list(names.values()), texts, spec.vocab_size)
+        core = _wordpiece(list(names.values()), each, spec.vocab_size)
     else:
         names = _ROBERTA_TOKENS if architecture == "roberta" else _DECODER_TOKENS
-        core = _byte_level_bpe(list(dict.fromkeys(names.values())), texts, spec.vocab_size)
+        core = _byte_level_bpe(list(dict.fromkeys(names.values())), each, spec.vocab_size)
     if "cls_token" in names:  # around every text, as BERT and RoBERTa expect
         first, last = names["cls_token"], names["sep_token"]
         core.post_processor = TemplateProcessing(
             single=f"{first} $A {last}",
-            pair=f"{first} $A {last} $B {last}",
+            pair=f"{first} $A {last} $B:1 {last}:1" if typed else f"{first} $A {last} $B {last}",
             special_tokens=[(token, core.token_to_id(token)) for token in (first, last)],
         )
-    return PreTrainedTokenizerFast(tokenizer_object=core, **names)
+    outputs = {"model_input_names": ["input_ids", "token_type_ids", "attention_mask"]}
+    return PreTrainedTokenizerFast(tokenizer_object=core, **names, **(outputs if typed else {}))
+
+
+def _has_token_types(spec: ModelSpec) -> bool:
+    """Return whether a model tells the texts of a pair by token types, as BERT and its like do."""
+    from exparity.models.auto import AutoConfig
+
+    architecture = spec.architecture or "bert"
+    known = {} if architecture in _BYTE_LEVEL else AutoConfig.for_model(architecture).to_dict()
+    return int({**known, **spec.size}.get("type_vocab_size", 0)) > 1
 
 
 def _wordpiece(specials: list[str], texts: Sequence[str], vocab_size: int) -> Any:

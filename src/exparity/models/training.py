@@ -20,7 +20,13 @@ from exparity.core.progress import Progress
 from exparity.core.seeding import derive_seed, generator
 from exparity.data.training_set import TrainingSet
 from exparity.interface import Example, FloatArray
-from exparity.models.checkpoints import build_model, check_known, input_limit
+from exparity.models.checkpoints import (
+    build_model,
+    check_known,
+    check_pairs,
+    input_limit,
+    token_types,
+)
 from exparity.models.schemes import apply_scheme, training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
@@ -40,6 +46,7 @@ class Item(NamedTuple):
     example_id: str
     group: str
     weight: float = 1.0
+    token_types: list[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -249,7 +256,14 @@ class TrainingLoop:
 
         ids = [torch.tensor(item.token_ids) for item in items]
         masks = [torch.ones_like(text) for text in ids]
+        types = [
+            torch.tensor(item.token_types) if item.token_types else torch.zeros_like(text)
+            for item, text in zip(items, ids, strict=True)
+        ]
+        several = any(item.token_types for item in items)
+        typed = {"token_type_ids": pad_sequence(types, batch_first=True)} if several else {}
         return {
+            **typed,
             "input_ids": pad_sequence(ids, batch_first=True, padding_value=self.pad_id),
             "attention_mask": pad_sequence(masks, batch_first=True),
             "labels": torch.tensor([item.label for item in items]),
@@ -375,7 +389,10 @@ def finetune(
         )
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
     model, tokenizer = build_model(
-        model_spec, training_set.labels, [e.text for e in examples], trained=training.epochs > 0
+        model_spec,
+        training_set.labels,
+        [e.pair or e.text for e in examples],
+        trained=training.epochs > 0,
     )
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
@@ -383,8 +400,9 @@ def finetune(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
     loop = TrainingLoop(model, tokenizer, training, seed, state, device)
-    items = _encode(tokenizer, examples, training_set.weights)
-    held_out = _encode(tokenizer, training_set.held_out)
+    typed = token_types(model) is not None
+    items = _encode(tokenizer, examples, typed, training_set.weights)
+    held_out = _encode(tokenizer, training_set.held_out, typed)
     history = loop.fit(items, held_out, training_set.per_epoch)
     return Trained(loop.finished_model(), tokenizer, history)
 
@@ -392,18 +410,33 @@ def finetune(
 def _encode(
     tokenizer: PreTrainedTokenizerFast,
     examples: Sequence[Example],
+    typed: bool,
     weights: FloatArray | None = None,
 ) -> list[Item]:
+    """Return what is trained on; ``typed`` says that the model knows several types of tokens."""
     if not examples:
         return []
+    for example in examples:
+        if example.pair is not None:
+            check_pairs(tokenizer, f"example '{example.example_id}'")
     encoded = tokenizer(
-        [e.text for e in examples], truncation=True, return_special_tokens_mask=True
+        [e.pair or e.text for e in examples], truncation=True, return_special_tokens_mask=True
     )
     tokens, special = chain(*encoded["input_ids"]), chain(*encoded["special_tokens_mask"])
     content = [token for token, mark in zip(tokens, special, strict=True) if not mark]
     check_known(tokenizer, content.count(tokenizer.unk_token_id), len(content))
     factors = [1.0] * len(examples) if weights is None else weights.tolist()
+    types = encoded.get("token_type_ids") if typed else None
     return [
-        Item(token_ids, example.label, example.example_id, example.group, weight)
-        for token_ids, example, weight in zip(encoded["input_ids"], examples, factors, strict=True)
+        Item(
+            token_ids,
+            example.label,
+            example.example_id,
+            example.group,
+            weight,
+            types[place] if types and example.pair else None,
+        )
+        for place, (token_ids, example, weight) in enumerate(
+            zip(encoded["input_ids"], examples, factors, strict=True)
+        )
     ]

@@ -88,8 +88,9 @@ def list_data(source: DataSource, ids: Sequence[str], experiment: Experiment | N
     for id, entry, _ in chosen:
         facts = entry.facts
         groups = ", ".join(facts.groups) or "as its options say"
+        of_groups = f"{facts.attribute}: {groups}" if facts.has_groups({}) else "no groups"
         say(f"{id}: {entry.summary}")
-        say(f"    {facts.attribute}: {groups}; licence {facts.licence}")
+        say(f"    {of_groups}; licence {facts.licence}")
         for file in facts.files:
             state = "here" if (source.folder / file.path).is_file() else "not here"
             say(f"    {source.folder / file.path} ({state})")

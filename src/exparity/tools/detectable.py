@@ -152,7 +152,7 @@ def effects(samples: list[PlannedSample], seeds: int, alpha: float) -> Iterator[
 def effects_text(samples: list[PlannedSample], seeds: int, alpha: float) -> str:
     """Return the minimal detectable |d| of each sample as a table of at most 80 columns."""
     if not samples:
-        return "Nothing is explained, and so nothing is tested."
+        return "Nothing is tested: nothing is explained, or no dataset has groups."
     if seeds < 2:
         return "One seed: nothing is said of other trainings; name more in `seeds`."
     head = ["dataset, sample", *(f"sd {sd:g}" for sd in SEED_SDS)]

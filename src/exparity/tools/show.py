@@ -1,25 +1,32 @@
-"""Stage show: the headline and the disparity tables of finished results, on the terminal."""
+"""Stage show: headline, disparity tables and means of finished results, on the terminal."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import pyarrow as pa
 
 from exparity.artefacts import layout
-from exparity.artefacts.files import read_artefact, read_tables
-from exparity.artefacts.schemas import IDS, check_schema
-from exparity.artefacts.seal import open_sealed
+from exparity.artefacts.files import facts_of, read_artefact, read_tables
+from exparity.artefacts.schemas import IDS, check_schema, schema_of
+from exparity.artefacts.seal import open_sealed, read_metadata
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
+from exparity.interface import Direction
+from exparity.metrics import METRICS
+from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
+from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render
 from exparity.stats.informative import flagged
 from exparity.tools.configured import results_of
 
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
+_File = tuple[dict[str, Any], Path]
+"""A scores artefact with its ids."""
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "flags")
 _COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
@@ -49,9 +56,9 @@ def show(
 ) -> None:
     """Print the headline and the disparity tables of results.
 
-    Everything is read from the report's ``disparity.parquet``; without a report, from the tests
-    that are there. On a terminal the tables are coloured and fitted to its width; elsewhere they
-    are plain text, a line per row.
+    Tests are read from the report's ``disparity.parquet``; without a report, from the tests that
+    are there. Of data without groups the means of the scores are printed. On a terminal the tables
+    are coloured and fitted to its width; elsewhere they are plain text, a line per row.
 
     Args:
         results: folder of results, or of the report; that of the config if None, or ``results``.
@@ -65,19 +72,22 @@ def show(
         config: values over those of the config file.
 
     Raises:
-        InputError: there are no tests, an id is unknown, or a correction needs the report.
+        InputError: there is nothing to print, an id is unknown, or a correction needs the report.
     """
     results = results or results_of(configfile, config)
     filters = zip(IDS, (dataset, model, seed, method, metric), strict=True)
     wanted: dict[str, Sequence[Any]] = {kind: list(ids) for kind, ids in filters if ids}
-    table, facts, notes = _read(results)
+    scores = _scores_without_groups(results)
+    table, facts, notes = _read(results, needed=not scores)
     if correction != "none" and CORRECTIONS[correction] not in table.column_names:
         raise InputError(
             f"{results}: tests are corrected in the report, which has not been made; leave "
             "--correction out"
         )
     for kind, ids in wanted.items():
-        table = _filtered(table, kind, ids)
+        _check_known(kind, ids, {*table[kind].to_pylist(), *(one[kind] for one, _ in scores)})
+        table = table.filter(pa.array([id in ids for id in table[kind].to_pylist()], pa.bool_()))
+        scores = [(one, path) for one, path in scores if one[kind] in ids]
     statistics = facts.get("statistics", {})
     rows = table.to_pylist()
     collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
@@ -98,20 +108,58 @@ def show(
             for kind in ("dataset", "method", "metric")
         },
         notes=notes,
+        means=_means(scores, statistics.get("confidence", 0.95)),
     )
     _print(selection)
 
 
-def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
-    """Return the tests, what is known of the study, and what to know about the tests."""
+def _scores_without_groups(results: Path) -> list[_File]:
+    """Return the scores artefacts of the data without groups."""
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name the results folder of a run")
+    datasets = [
+        dataset
+        for (dataset,), path in layout.files(results, "data")
+        if facts_of(read_metadata(path).metadata).get("groups") == []
+    ]
+    return [
+        ({**dict(zip(IDS, ids, strict=True)), "seed": int(ids[2])}, path)
+        for ids, path in (layout.files(results, "scores") if datasets else ())
+        if ids[0] in datasets
+    ]
+
+
+def _means(files: Sequence[_File], confidence: float) -> list[MeanTable]:
+    """Return the tables of mean scores of each dataset."""
+    lines: list[MeanLine] = []
+    directions: dict[str, Direction] = {}
+    for (dataset, model), part in groupby(
+        files, lambda file: (file[0]["dataset"], file[0]["model"])
+    ):
+        scores = ModelScores()
+        for ids, path in part:
+            table = read_columns(path, *NEEDED)
+            scores.add(ids["method"], ids["metric"], path, table)
+            use = facts_of(table.schema.metadata).get("parameters", {}).get("use")
+            if use in METRICS.ids():  # not where it is of a plug-in
+                directions[ids["metric"]] = METRICS.get(use).facts.direction
+        lines += scores.lines(dataset, model, confidence)
+    return mean_tables(lines, directions)
+
+
+def _read(results: Path, *, needed: bool) -> tuple[pa.Table, dict[str, Any], list[str]]:
+    """Return the tests, what is known of the study, and what to know about the tests.
+
+    Args:
+        results: folder of results, or of the report.
+        needed: whether it is an error if there are none.
+    """
     files = [path for _, path in layout.files(results, "tests")]
     made_by_report = results / layout.path_of("disparity", {})
     for path in (made_by_report, results / made_by_report.name):  # or the report's own folder
         if path.is_file():
             table, metadata = read_artefact(path, "disparity")
-            if not table.num_rows:
+            if not table.num_rows and needed:
                 raise InputError(
                     f"{results}: nothing was explained, so that there are no tests; open the report"
                 )
@@ -120,8 +168,10 @@ def _read(results: Path) -> tuple[pa.Table, dict[str, Any], list[str]]:
             notes = [f"{newer} tests were made after the report, and are not in it"]
             columns = table.select([*_COLUMNS, *_OF_REPORT])
             return columns, metadata.get("parameters", {}), notes if newer else []
-    if not files:
+    if not files and needed:
         raise InputError(f"{results}: there are no tests yet; run the experiment first")
+    if not files:
+        return schema_of("tests").empty_table().select(_COLUMNS), {}, []
     table = pa.concat_tables([_columns(path) for path in files])
     statistics = read_artefact(files[0], "tests")[1].get("parameters", {})
     note = f"there is no report yet: these are the {len(files)} tests made so far"
@@ -135,14 +185,11 @@ def _columns(path: Path) -> pa.Table:
         return file.read(columns=list(_COLUMNS), use_threads=False).replace_schema_metadata()
 
 
-def _filtered(table: pa.Table, kind: str, ids: Sequence[Any]) -> pa.Table:
-    ids_of_rows = table[kind].to_pylist()
-    known = set(ids_of_rows)
+def _check_known(kind: str, ids: Sequence[Any], known: Collection[Any]) -> None:
     for id in ids:
         if id not in known:
             hint = did_you_mean(str(id), map(str, known))
             raise InputError(f"there is no {kind} '{id}' in the results shown; {hint}")
-    return table.filter(pa.array([id in ids for id in ids_of_rows]))
 
 
 def _rows_of(

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import Examples, read_compared
+from exparity.analyses.reading import read_compared
+from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.flags import Output

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import predicted_examples, read_all
+from exparity.analyses.reading import predicted_examples, read_all
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError

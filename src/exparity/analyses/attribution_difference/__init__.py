@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.analyses import analysis, fields
-from exparity.analyses._reading import read_all
 from exparity.analyses.attribution_difference._words import (
     WordDifference,
     WordPair,
     attribution_differences,
 )
 from exparity.analyses.attribution_difference.section import findings
+from exparity.analyses.reading import read_all
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError

@@ -11,7 +11,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import read_compared
+from exparity.analyses.reading import read_compared
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from exparity.analyses import ExperimentView, analysis, fields
-from exparity.analyses._reading import predicted_examples, read_all
 from exparity.analyses.correctness.section import findings
+from exparity.analyses.reading import predicted_examples, read_all
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError

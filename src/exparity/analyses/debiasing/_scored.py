@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses._reading import Examples
+from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.interface import FloatArray, IntArray

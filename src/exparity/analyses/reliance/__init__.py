@@ -16,7 +16,7 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, Export, Findings, analysis, fields
-from exparity.analyses._reading import read_all
+from exparity.analyses.reading import read_all
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError

@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.examples import Examples as Examples
 from exparity.core.errors import InputError
 from exparity.stages.cell import cell_of, read_examples, read_scores, require_same_cell
 

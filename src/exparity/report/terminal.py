@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -19,7 +20,7 @@ from exparity.stats.significance import control_rates, headline_shares
 from exparity.stats.verdicts import VERDICTS
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
+    from rich.console import Console, RenderableType
     from rich.table import Table
     from rich.text import Text
 
@@ -132,6 +133,18 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
         yield from _grids(selection, rows, terminal)
     yield ""
     yield _legend(selection, terminal, {(a, b) for _, a, b in tables})
+
+
+def write(console: Console, parts: Iterable[RenderableType]) -> None:
+    """Write parts to standard output, without blanks at the ends of lines."""
+    with console.capture() as captured:
+        for part in parts:
+            console.print(part)
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # signs that a terminal of old has no letter for
+    # Not by rich, so that a reader that stops early is treated as by other commands.
+    lines = captured.get().splitlines()
+    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
 
 
 def _text(words: str, style: str = "", keep: str = "") -> Text:

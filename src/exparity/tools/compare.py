@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,6 +9,7 @@ from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
 from exparity.core.formats import signed
 from exparity.report.runs import ComparedCell, RunComparison, compare_runs, read_run
+from exparity.report.terminal import write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -42,11 +42,7 @@ def compare(
     console = Console(highlight=False)
     if not console.is_terminal:
         console = Console(highlight=False, width=_WIDE)
-    with console.capture() as captured:
-        for part in _parts(comparison, every=every):
-            console.print(part)
-    lines = captured.get().splitlines()
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    write(console, _parts(comparison, every=every))
 
 
 def _parts(comparison: RunComparison, *, every: bool) -> Iterator[RenderableType]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -20,7 +19,7 @@ from exparity.interface import Direction
 from exparity.metrics import METRICS
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
-from exparity.report.terminal import Selection, Terminal, render
+from exparity.report.terminal import Selection, Terminal, render, write
 from exparity.stats.informative import flagged
 from exparity.tools.configured import results_of
 
@@ -213,11 +212,4 @@ def _print(selection: Selection) -> None:
         terminal = Terminal(console.width, 0 if console.no_color else colours)
     else:
         console = Console(highlight=False, width=10_000)
-    with console.capture() as captured:
-        for part in render(selection, terminal):
-            console.print(part)
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # signs that a terminal of old has no letter for
-    # Not by rich, so that a reader that stops early is treated as by other commands.
-    lines = captured.get().splitlines()
-    sys.stdout.write("\n".join(line.rstrip() for line in lines) + "\n")
+    write(console, render(selection, terminal))

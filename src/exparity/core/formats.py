@@ -1,6 +1,9 @@
-"""How numbers are written for readers: on the page, in figures, on the terminal."""
+"""How numbers and settings are written for readers: on the page, in figures, on the terminal."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 
 def percent(share: float | None) -> str:
@@ -22,3 +25,12 @@ def duration(seconds: float | None) -> str:
     if seconds < 3600:
         return f"{seconds / 60:.1f} min"
     return f"{seconds / 3600:.1f} h"
+
+
+def dotted(settings: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
+    """Yield the values of nested settings by dotted key; what is empty has none."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from dotted(value, *above, name)
+        else:
+            yield ".".join((*above, name)), value

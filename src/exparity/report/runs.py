@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
 from exparity.core.errors import InputError
+from exparity.core.formats import dotted
 from exparity.report.gather import Study, gather
 from exparity.report.provenance import SETTLED, Origin, read_origins, settings_of, versions
 from exparity.stats.two_runs import GapDifference, gap_difference
@@ -126,7 +127,10 @@ def read_run(results: Path) -> Run:
 def run_of(study: Study, origins: Sequence[Origin] | None = None) -> Run:
     """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
     origins = read_origins(study) if origins is None else origins
-    settings = dict(_flat({k: v for k, v in study.options.items() if k not in _NOT_COMPARED}))
+    options = {key: value for key, value in study.options.items() if key not in _NOT_COMPARED}
+    settings = {
+        key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
+    }
     settings["datasets"] = ", ".join(study.datasets)
     settings["analyses"] = ", ".join(study.options.get("analyses", {}))
     for kind in SETTLED:
@@ -172,15 +176,6 @@ def compare_runs(first: Run, second: Run, *, confidence: float = 0.95) -> RunCom
 def _size(difference: GapDifference) -> float:
     """Return how far gaps are apart; NaN would leave the order to chance."""
     return abs(difference.estimate) if difference.estimate == difference.estimate else -1.0
-
-
-def _flat(settings: Any, key: str = "") -> Iterator[tuple[str, str]]:
-    """Yield dotted keys and values as text."""
-    if isinstance(settings, Mapping) and settings:
-        for name, value in settings.items():
-            yield from _flat(value, f"{key}.{name}" if key else str(name))
-    else:
-        yield key, json.dumps(settings, ensure_ascii=False).strip('"')
 
 
 def _written(made_with: Versions) -> dict[str, str]:

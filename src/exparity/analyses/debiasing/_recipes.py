@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 from exparity.analyses import ExperimentView
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.formats import dotted
 
 Gap = Literal["tpr", "fpr", "selection_rate"]
 _OF_DEBIASING = ("debias", "counterfactuals")
@@ -101,12 +102,4 @@ def _settled(experiment: ExperimentView, cell: tuple[str, int], model: str) -> d
     dataset, seed = cell
     settled = json.loads(experiment.finetune_options(dataset, model, seed))
     debias = [settled.pop(name, None) for name in _OF_DEBIASING]
-    return {**dict(_flat(settled)), "debias": debias[0]}
-
-
-def _flat(settings: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]]:
-    for name, value in settings.items():
-        if isinstance(value, Mapping):
-            yield from _flat(value, *above, name)
-        else:
-            yield ".".join((*above, name)), value
+    return {**dict(dotted(settled)), "debias": debias[0]}

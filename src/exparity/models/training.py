@@ -134,7 +134,7 @@ class TrainingLoop:
             {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
         ]
         optimizer = torch.optim.AdamW(
-            groups, lr=training.learning_rate, weight_decay=training.weight_decay
+            groups, lr=training.learning_rate, weight_decay=training.weight_decay, fused=True
         )
         self.model, self.optimizer = self.accelerator.prepare(model, optimizer)
         self.best: Mapping[str, torch.Tensor] = {}

@@ -63,22 +63,29 @@ def distilbert(examples):
     return Classifier(model.eval(), tokenizer, device=torch.device("cpu"), max_length=64)
 
 
-def directly(classifier, explanation, algorithm, **options):
-    """What captum gives for one text, without anything of exparity but the model."""
-    model, table = classifier.model, classifier.model.get_input_embeddings()
+class OnRows(torch.nn.Module):
+    """A model as a function of its embeddings."""
+
+    def __init__(self, model, link):
+        super().__init__()
+        self.model, self.link = model, link
+
+    def forward(self, rows):
+        return self.link(self.model(inputs_embeds=rows).logits)
+
+
+def embedded(classifier, explanation):
+    """The (1, t, h) embeddings of a text and of its baseline."""
+    table = classifier.model.get_input_embeddings()
     absent = np.where(explanation.special_mask, explanation.token_ids, classifier.pad_id)
     with torch.no_grad():
-        rows, baseline = (table(torch.tensor(ids)[None]) for ids in (explanation.token_ids, absent))
+        return [table(torch.tensor(ids)[None]) for ids in (explanation.token_ids, absent)]
 
-    class Logits(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = model
 
-        def forward(self, rows):
-            return self.model(inputs_embeds=rows).logits
-
-    made = getattr(captum.attr, algorithm)(Logits())
+def directly(classifier, explanation, algorithm, **options):
+    """What captum gives for one text, without anything of exparity but the model."""
+    rows, baseline = embedded(classifier, explanation)
+    made = getattr(captum.attr, algorithm)(OnRows(classifier.model, torch.nn.Identity()))
     if algorithm != "Saliency":
         options["baselines"] = baseline
     if algorithm == "Occlusion":
@@ -113,6 +120,28 @@ def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
             assert np.abs(expected).max() > 1e-3
             scale = max(1.0, np.abs(expected).max())
             np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
+
+
+def test_kernel_shap_of_probabilities_is_what_captums_comes_to(classifiers):
+    """captum draws 4,000 coalitions of six tokens or fewer, where ours has each of them once."""
+    classifier = classifiers["bert"]
+    ours = exparity.explain(classifier, TEXTS, [0, 1], "kernel_shap", n_samples=2**8)
+    game = OnRows(classifier.model, torch.nn.Softmax(dim=-1))
+    for one in ours:
+        rows, baseline = embedded(classifier, one)
+        with torch.random.fork_rng():
+            torch.manual_seed(0)
+            values = captum.attr.KernelShap(game).attribute(
+                rows,
+                baseline,
+                target=one.target,
+                feature_mask=torch.arange(rows.shape[1])[None, :, None].expand_as(rows),
+                n_samples=4000,
+                perturbations_per_eval=200,
+            )
+        size = np.abs(one.scores).max()
+        assert size > 1e-3
+        np.testing.assert_allclose(values[0, :, 0].numpy(), one.scores, rtol=0, atol=0.05 * size)
 
 
 @pytest.mark.filterwarnings("ignore:Setting forward")

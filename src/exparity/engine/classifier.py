@@ -338,13 +338,16 @@ class Classifier:
     @contextlib.contextmanager
     def _evaluating(self) -> Iterator[None]:
         """Run the model in evaluation mode, on the fastest layers, and restore it."""
-        was_training = self.model.training
-        self.model.eval()
+        # Most often none; `eval` alone would go through all modules for each batch.
+        in_training = [module for module in self.model.modules() if module.training]
+        if in_training:
+            self.model.eval()
         try:
             with nullcontext() if self._layers is None else self._layers.in_use():
                 yield
         finally:
-            self.model.train(was_training)
+            for module in in_training:
+                module.training = True
 
     @contextlib.contextmanager
     def _frozen(self) -> Iterator[None]:

@@ -126,6 +126,14 @@ def test_over_trainings_the_verdict_counts():
     assert "one trained classifier" not in words(study, tables)
 
 
+def test_several_classifiers_of_one_seed_are_one_training_each():
+    study, tables = study_of({("lime", "comprehensiveness"): [row(0.1, 0.6)]})
+    study.accuracies *= 9
+    text = words(study, tables)
+    assert "Each classifier is one training." in text
+    assert text.count("bert is right for") == 6
+
+
 def test_the_detectable_gap_is_that_of_a_t_test():
     # Cohen 1988, table 2.4.1: d = 0.40 at n = 100 each, power 0.80, two-sided 0.05.
     study, tables = study_of({("lime", "comprehensiveness"): [row(0.1, 0.6)]})

@@ -24,7 +24,7 @@ _INSEPARABLE, _DEPENDENT = 0.99, 0.3
 _LARGE = 0.8
 """|d| that a sample must be able to show; a large effect (Cohen 1988, §2.2)."""
 _MOST = 6
-"""Gaps that are put into words; the table has all."""
+"""Gaps, and classifiers, that are put into words; the tables have all."""
 
 
 @dataclass(frozen=True)
@@ -272,6 +272,7 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     one_training = bool(study.rows) and not over_trainings(study) and len(study.seeds) == 1
     least = [value for table in tables if (value := detectable(study, table)) == value]
     return {
+        "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
         "cautions": cautions(study, tables),

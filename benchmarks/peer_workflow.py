@@ -78,14 +78,8 @@ def write_table(root: Path, sentences: Path) -> Path:
         }
         for number, row in enumerate(rows)
     ]
-    labels = sorted({row["label"] for row in tested})
-    trained = [
-        {"text": f"{label} {group}", "label": label, "group": group, "split": "train"}
-        for label in labels
-        for group in GROUPS
-    ]
     path = root / "sentences.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in trained + tested), encoding="utf-8")
+    path.write_text("".join(json.dumps(row) + "\n" for row in tested), encoding="utf-8")
     return path
 
 

@@ -45,6 +45,7 @@ COMMANDS = {
         Command("cost", "tools.cost:cost", takes_plugins=True),
         Command("compare", "tools.compare:compare"),
         Command("plan", "tools.plan:plan"),
+        Command("audit", "tools.audit:audit"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
         Command("data", "tools.data:data", takes_plugins=True),
         Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),

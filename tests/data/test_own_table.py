@@ -413,8 +413,12 @@ class TestRefusals:
         path = write(tmp_path / "a.csv", table())
         assert "unknown option 'txt'; did you mean 'text'" in refused(path, txt="text")
         assert refused(path, test_share=2.0) == (
-            "dataset table.test_share: 2.0 is out of range (above 0 and below 1)"
+            "dataset table.test_share: 2.0 is out of range (above 0 and at most 1)"
         )
+
+    def test_a_share_of_one_leaves_nothing_to_train_on(self, tmp_path):
+        found, _ = load(write(tmp_path / "a.csv", table()), test_share=1)
+        assert {example.split for example in found} == {"test"}
 
 
 class TestInputFiles:

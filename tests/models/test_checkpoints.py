@@ -358,7 +358,7 @@ class TestRandomWeights:
     def test_without_training_nothing_may_be_new(self, folder):
         rewrite(folder, lambda k, v: (k, None if k.startswith("classifier") else v))
         with pytest.raises(InputError, match=r"lacks classifier\.bias"):
-            build_model(ModelSpec(checkpoint=str(folder)), ["a", "b"], [], trained=False)
+            build_model(ModelSpec(checkpoint=str(folder)), ["female", "male"], [], trained=False)
 
 
 SMALL = {"vocab_size": 40, "num_hidden_layers": 1, "num_attention_heads": 2}

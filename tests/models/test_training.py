@@ -211,6 +211,14 @@ def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
     before = {k: v.numpy() for k, v in load_model(checkpoints["bert"]).state_dict().items()}
     assert found.history == []
     assert same(weights(found), before)
+    tested = replace(data, examples=tuple(e for e in data.examples if e.split == "test"))
+    found = train(tested, tmp_path / "all test", replace(TRAINING, epochs=0), spec)
+    assert same(weights(found), before)
+    with pytest.raises(InputError, match="there is no training example; bring some, or take a"):
+        train(tested, tmp_path / "none", model=spec)
+    turned = replace(data, labels=data.labels[::-1])
+    with pytest.raises(InputError, match="classes are female, male, in this order, and those of"):
+        train(turned, tmp_path / "turned", replace(TRAINING, epochs=0), spec)
     three = tmp_path / "three"
     model = load_model(checkpoints["bert"], labels=["a", "b", "c"], scheme="all")
     model.save_pretrained(three)

@@ -29,7 +29,7 @@ from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
 from exparity.report.sections.definitions import prose, source_html, to_html
 from exparity.report.sections.explanations import choose_sets
-from exparity.report.sections.overview import collapsed_sentences
+from exparity.report.sections.findings import collapsed_sentences
 from exparity.tools.cost import cost
 
 

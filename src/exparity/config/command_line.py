@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.strict import parse_yaml, read_yaml
+from exparity.resources import workflow_file
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 DEFAULT = Path("config", "config.yaml")
 """The config of a run that names none."""
-_SCHEMA = Path("workflow", "schemas", "config.schema.yaml")
 _KEY = re.compile(r"[a-zA-Z_][\w-]*")
 
 
@@ -29,14 +29,20 @@ def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Exp
     Raises:
         InputError: no such file, not YAML, or a bad config.
     """
+    return experiment_of(read_config(files, overrides))
+
+
+def experiment_of(config: Mapping[str, Any]) -> Experiment:
+    """Return the experiment of a config.
+
+    Raises:
+        InputError: a bad config.
+    """
     from exparity.config.experiment import Experiment
     from exparity.config.schema import read_schema
 
-    config = read_config(files, overrides)
-    for folder in (Path(__file__).parents[3], Path.cwd()):
-        if (folder / _SCHEMA).is_file():
-            return Experiment.from_mapping(config, read_schema(folder / _SCHEMA))
-    raise InputError(f"no {_SCHEMA} here; run from a checkout of exparity")
+    schema = read_schema(workflow_file("schemas/config.schema.yaml"))
+    return Experiment.from_mapping(config, schema)
 
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:

@@ -117,8 +117,6 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
             raise InputError(
                 f"dataset {id}: group '{group}' has no test example, so groups cannot be compared"
             )
-    if not any(split == "train" for split, _ in counts):
-        raise InputError(f"dataset {id}: there is no training example")
 
 
 def _check_facts(id: str, facts: DatasetFacts) -> None:

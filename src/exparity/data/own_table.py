@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal, cast
+from typing import Annotated, Any, Literal, cast
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
@@ -13,7 +14,7 @@ from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import read_rows, words_of
 from exparity.data._split import split_examples
 from exparity.data.files import DataSource
-from exparity.interface import Example, Loaded, Share
+from exparity.interface import Example, Loaded, Range
 
 Row = Mapping[str, Any]
 _LONGEST = 200
@@ -49,7 +50,7 @@ def own_table(
     attribute: str | None = None,
     groups: list[str] | list[int] | tuple[()] | None = None,
     labels: list[str] | list[int] | None = None,
-    test_share: Share = 0.2,
+    test_share: Annotated[float, Range(above=0, at_most=1)] = 0.2,
     split_seed: int = 0,
 ) -> Loaded:
     """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.
@@ -70,7 +71,8 @@ def own_table(
         attribute: name of the protected attribute; that of the group's column if None.
         groups: the groups in the order that fixes the sign; sorted if None.
         labels: the classes in the order of a model's outputs; sorted if None.
-        test_share: share of the rows in the test split, if no column says.
+        test_share: share of the rows in the test split, if no column says. With 1 there is no
+            training split, which models with 0 epochs do not need.
         split_seed: seed of that split.
 
     Returns:
@@ -124,7 +126,9 @@ def own_table(
             f"{path}: column '{rationale}' is empty in every row; leave `rationale` out"
         )
     # With too many of either, splitting takes hours, and the table is refused anyway.
-    if split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
+    if split is None and test_share == 1:
+        examples = [replace(example, split="test") for example in examples]
+    elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
     return Loaded(examples, (attribute or group) if group else "", order, classes)
 

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
+from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import label_settings, random_model, train_tokenizer
@@ -272,7 +273,7 @@ def load_model(
     config = load_config(name, revision)
     with _clear_errors(name, revision):
         if scheme is None:
-            _require_classifier(name, config, labels)
+            require_classifier(name, config, labels)
         for key, value in label_settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
     model, new = load_weights(
@@ -287,8 +288,17 @@ def load_model(
     return model
 
 
-def _require_classifier(name: str, config: Any, labels: Sequence[str] | None) -> None:
-    """Refuse a checkpoint that cannot be used as it is."""
+def require_classifier(name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+    """Refuse a checkpoint that cannot be used as it is.
+
+    Args:
+        name: Hub id or folder.
+        config: its configuration, from :func:`load_config`.
+        labels: classes of the data, in the order of the outputs; not compared if None.
+
+    Raises:
+        InputError: it is no classifier, or not one of these classes.
+    """
     architectures = config.architectures or []
     if not any(a.endswith("ForSequenceClassification") for a in architectures):
         held = ", ".join(architectures) or "no architecture"
@@ -302,6 +312,15 @@ def _require_classifier(name: str, config: Any, labels: Sequence[str] | None) ->
         raise InputError(
             f"checkpoint {name}: has {config.num_labels} classes and the data {len(labels)}; with "
             "0 epochs its head would be random; train it, or bring data with its classes"
+        )
+    outputs = output_names(config.id2label)
+    if labels is None or outputs is None:
+        return
+    order = in_order_of_outputs(outputs, labels, f"checkpoint {name}")
+    if order != tuple(labels):
+        raise InputError(
+            f"checkpoint {name}: its classes are {', '.join(outputs)}, in this order, and those of "
+            f"the data {', '.join(labels)}; put the data's in the same order (of a table: `labels`)"
         )
 
 

@@ -382,11 +382,8 @@ def finetune(
     import torch
 
     examples, seed = training_set.examples, training_set.seed
-    if len({e.label for e in examples}) < 2:
-        raise InputError(
-            f"dataset {training_set.dataset}: all training examples have the label "
-            f"{examples[0].label}; a classifier needs two classes"
-        )
+    if training.epochs or model_spec.init == "scratch":
+        _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
     model, tokenizer = build_model(
         model_spec,
@@ -405,6 +402,21 @@ def finetune(
     held_out = _encode(tokenizer, training_set.held_out, typed)
     history = loop.fit(items, held_out, training_set.per_epoch)
     return Trained(loop.finished_model(), tokenizer, history)
+
+
+def _require_classes(training_set: TrainingSet) -> None:
+    """Refuse what nothing can be learnt from."""
+    where, examples = f"dataset {training_set.dataset}", training_set.examples
+    if not examples:
+        raise InputError(
+            f"{where}: there is no training example; bring some, or take a checkpoint as it is, "
+            "with training: {epochs: 0}"
+        )
+    if len({e.label for e in examples}) < 2:
+        raise InputError(
+            f"{where}: all training examples have the label {examples[0].label}; a classifier "
+            "needs two classes"
+        )
 
 
 def _encode(

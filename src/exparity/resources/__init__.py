@@ -1,4 +1,4 @@
-"""Data that exparity brings: a dataset of its own, and published results to compare with."""
+"""What exparity brings beside code: a dataset, published results to compare with, the workflow."""
 
 from __future__ import annotations
 
@@ -8,3 +8,12 @@ from pathlib import Path
 def resource(name: str) -> Path:
     """Return the path of a file or folder below ``resources/``."""
     return Path(__file__).parent / name
+
+
+def workflow_file(name: str) -> Path:
+    """Return the path of a file of the workflow, such as ``Snakefile``.
+
+    ``exparity/workflow`` is a link to the checkout's folder, and a copy of it where exparity was
+    installed from a wheel.
+    """
+    return (Path(__file__).parents[1] / "workflow" / name).resolve()

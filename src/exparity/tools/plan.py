@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import logging
 import shlex
-import subprocess
-import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from exparity.artefacts.files import atomic_path
 from exparity.config.checks import cautions
 from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
-from exparity.core.errors import ExparityError, InputError
-from exparity.core.escaping import say, visible
+from exparity.core.errors import InputError
+from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
@@ -23,7 +20,9 @@ from exparity.costs.forecast import as_text, forecast, plain
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.interface import Range
+from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, effects, effects_text, planned_samples
+from exparity.tools.running import run_workflow, write_config
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -80,18 +79,19 @@ def plan(
     if write_probe or measure:
         probe = probe_config(experiment, counts, examples)
         probe |= {"data_dir": str(data_dir)} if data_dir else {}
-        _write(probe, named, write_probe or results / FOLDER / "config.yaml")
+        header = f"Measures the costs of {named}; made by `exparity plan`."
+        write_config(probe, write_probe or results / FOLDER / "config.yaml", header)
         if write_probe:
             say(f"snakemake --configfile {write_probe}")
             say(f"exparity plan --configfile {named} --from {probe['results']}")
             return
-        _run(results / FOLDER / "config.yaml", cores)
+        run_workflow(results / FOLDER / "config.yaml", cores)
     known = [read_finished(f) for f in dict.fromkeys([results, results / FOLDER, *sources])]
     for line in [line for finished in known for line in finished.odd][:_NAMED]:
         log.warning("left out: %s", line)
     device = device or _device(experiment, known)
     estimator = Estimator((job for finished in known for job in finished.jobs), device)
-    dag = dag_jobs(_snakefile(), *configfile, config=read_overrides(config))
+    dag = dag_jobs(workflow_file("Snakefile"), *configfile, config=read_overrides(config))
     made = forecast(planned_jobs(dag, counts), estimator)
     if as_json:
         about = {"config": named, "results": str(results), "device": device}
@@ -102,32 +102,6 @@ def plan(
     else:
         say(as_text(made, named, known, device))
         say(f"\n{effects_text(samples, len(experiment.seeds), alpha)}")
-
-
-def _write(probe: Mapping[str, Any], experiment: str, output: Path) -> None:
-    """Write the config of the small run that measures an experiment."""
-    import yaml
-
-    with atomic_path(output) as temporary:
-        header = f"# Measures the costs of {visible(experiment)}; made by `exparity plan`.\n"
-        body = yaml.safe_dump(dict(probe), sort_keys=False, allow_unicode=True)
-        temporary.write_text(header + body, encoding="utf-8")
-
-
-def _run(probe: Path, cores: str) -> None:
-    """Run the probe; its results stay, so that a second call has only to do what has changed."""
-    command = [sys.executable, "-m", "snakemake", "--snakefile", str(_snakefile())]
-    command += ["--configfile", str(probe), "--cores", cores, "--quiet", "rules"]
-    # What Snakemake prints is no part of the plan: it goes to standard error.
-    if subprocess.run(command, stdout=2, check=False).returncode:
-        raise ExparityError(f"the measuring run failed; see above and {probe.parent}/logs")
-
-
-def _snakefile() -> Path:
-    for folder in (Path(__file__).parents[3], Path.cwd()):
-        if (folder / "Snakefile").is_file():
-            return folder / "Snakefile"
-    raise InputError("no Snakefile here; run from a checkout of exparity")
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:

@@ -13,6 +13,7 @@ import numpy as np
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
+from exparity.report.sections.findings import compared_quantity, over_trainings
 from exparity.report.tables import Cell, Row, Table
 
 NAN = float("nan")
@@ -65,9 +66,8 @@ class Shown:
 
 def view_of(study: Study) -> View:
     """Return the view that says most: verdicts over trainings, of the excess, where there are."""
-    has_excess = any(row["excess_p"] == row["excess_p"] for row in study.rows)
-    quantity = "excess" if has_excess else "score"
-    if any(across["n_seeds"] > 1 for across in study.across.values()):
+    quantity = "excess" if compared_quantity(study) else "score"
+    if over_trainings(study):
         return View(quantity, "crossed")
     paired = any(row["n_pairs"] for row in study.rows)
     return View(quantity, "signed_rank" if paired else "mann_whitney")

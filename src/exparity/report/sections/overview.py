@@ -10,60 +10,12 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
-from exparity.report.gather import Study
 from exparity.report.provenance import SETTLED, settings_of, versions
+from exparity.report.sections.findings import numbers_of, words_of
 from exparity.report.tables import Table, headlines, rates_by_metric, verdict_counts
-from exparity.stats.dependence import Dependence
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
-_INSEPARABLE, _DEPENDENT = 0.99, 0.3
-"""Cramér's V of label and group from which readers are warned."""
-
-
-def collapsed_sentences(study: Study) -> list[str]:
-    """Return a sentence a dataset about its classifiers that predict one class."""
-    seeds: dict[str, dict[str, list[int]]] = {}
-    for a in study.accuracies:
-        if a.collapsed:
-            seeds.setdefault(a.dataset, {}).setdefault(a.model, []).append(a.seed)
-    return [
-        f"On {dataset}, one class is predicted for every test example by "
-        + ", ".join(
-            f"{model} (seed{'s' if len(of) > 1 else ''} {', '.join(map(str, sorted(of)))})"
-            for model, of in models.items()
-        )
-        + "; their rows say nothing about explanations of a working classifier."
-        for dataset, models in seeds.items()
-    ]
-
-
-def dependence_sentences(study: Study) -> list[str]:
-    """Return a sentence a dataset whose label and group go together, worst first."""
-    sentences = []
-    for dataset, by_split in study.dependence.items():
-        largest = max((d.v for d in by_split.values() if d.v == d.v), default=0.0)
-        if largest < _DEPENDENT:
-            continue
-        numbers = _numbers(by_split)
-        apart = "cannot be told apart" if largest >= _INSEPARABLE else "go together"
-        name = study.display("dataset", dataset)
-        sentences.append(
-            (
-                -largest,
-                f"On {name}, label and group {apart}: Cramér's V is {numbers}. A gap between "
-                f"{' and '.join(study.declared(dataset).groups)} may be one between classes.",
-            )
-        )
-    return [sentence for _, sentence in sorted(sentences)]
-
-
-def _numbers(by_split: Mapping[str, Dependence]) -> str:
-    """Return Cramér's V of each split in words."""
-    values = {split: f"{d.v:.2f}" for split, d in by_split.items()}
-    if len(set(values.values())) == 1:
-        return f"{next(iter(values.values()))} in {' and '.join(values)}"
-    return ", ".join(f"{value} in {split}" for split, value in values.items())
 
 
 def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
@@ -83,13 +35,12 @@ def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
 def _warnings(context: Context, commits: int) -> list[str]:
     """Return what a reader must know before believing the numbers."""
     study = context.study
-    warnings = collapsed_sentences(study)
     cut = Counter[str]()
     for origin in context.origins:
         if origin.artefact == "explanations" and origin.facts.get("n_truncated"):
             name = "{model} on {dataset}".format(**origin.ids)
             cut[name] = max(cut[name], int(origin.facts["n_truncated"]))
-    warnings += [
+    warnings = [
         f"{n} texts were longer than {name} can read and were cut."
         for name, n in sorted(cut.items())
     ]
@@ -139,8 +90,8 @@ def build(context: Context) -> Content:
             # Of matched sets the signed rank, which comes second.
             "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
             "verdicts": verdicts,
-            "dependence": dependence_sentences(study),
-            "cramers_v": {dataset: _numbers(v) for dataset, v in study.dependence.items() if v},
+            **words_of(study, context.tables),
+            "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
             "totals": _totals(verdicts),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),

@@ -1,0 +1,59 @@
+"""Do the outputs of a checkpoint and the classes of data have the same names?"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Mapping, Sequence
+
+from exparity.core.errors import InputError
+
+_UNNAMED = re.compile(r"LABEL_\d+")
+
+
+def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
+    """Return the names of a checkpoint's outputs in their order.
+
+    Args:
+        id2label: of its configuration.
+
+    Returns:
+        None if it names none: transformers then numbers them, LABEL_0 and so on.
+    """
+    names = tuple(str(name) for _, name in sorted(id2label.items()))
+    return None if all(_UNNAMED.fullmatch(name) for name in names) else names
+
+
+def numbered(count: int) -> tuple[str, ...]:
+    """Return classes that are the positions of outputs: whole numbers from 0 on."""
+    return tuple(map(str, range(count)))
+
+
+def in_order_of_outputs(
+    outputs: Sequence[str], classes: Collection[str], where: str
+) -> tuple[str, ...]:
+    """Return the classes of data in the order of a checkpoint's outputs.
+
+    Names agree whatever their case. Whole numbers from 0 on, one for each output, are positions.
+
+    Args:
+        outputs: names of the outputs.
+        classes: the classes of the data, or some of them.
+        where: how an error names the checkpoint.
+
+    Returns:
+        One name an output, as the data write it; that of the output where the data have no such
+        class.
+
+    Raises:
+        InputError: a class is none of the outputs; names both lists.
+    """
+    if set(classes) == set(numbered(len(outputs))):
+        return numbered(len(outputs))
+    spelling = {name.casefold(): name for name in classes}
+    known = {name.casefold() for name in outputs}
+    if len(spelling) < len(classes) or len(known) < len(outputs) or not spelling.keys() <= known:
+        raise InputError(
+            f"{where}: its classes are {', '.join(outputs)} and those of the data "
+            f"{', '.join(classes)}; rename them in the data, or in id2label of its config.json"
+        )
+    return tuple(spelling.get(name.casefold(), name) for name in outputs)

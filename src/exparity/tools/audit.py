@@ -1,0 +1,208 @@
+"""Tool audit: are the explanations of one classifier as good for every group of a table's texts?"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+from exparity.artefacts import layout
+from exparity.config.checks import check_results
+from exparity.config.command_line import experiment_of
+from exparity.config.schema import MAX_ID
+from exparity.core.errors import InputError
+from exparity.core.escaping import say
+from exparity.core.flags import Flag, Folder, Id, Range
+from exparity.costs.planned import ExampleCounts
+from exparity.data import load_with_facts
+from exparity.data.files import DataSource
+from exparity.resources import workflow_file
+from exparity.tools.detectable import check_samples, planned_samples
+from exparity.tools.running import run_workflow, write_config
+
+METHODS: Mapping[str, Mapping[str, Any]] = {
+    "gradient": {},
+    "gradient_x_input": {},
+    "integrated_gradients_x_input": {},
+    "lime": {},
+    "shap": {},
+}
+METRICS = (
+    *("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency"),
+    *("gini", "sparsity"),
+)
+CORRECTNESS = ("mass_accuracy", "rationale_roc_auc")
+"""Metrics for a table that marks the words that carry the label."""
+QUICK_METHODS: Mapping[str, Mapping[str, Any]] = {
+    "gradient_x_input": {},
+    "integrated_gradients_x_input": {"n_steps": 20},
+    "occlusion": {},
+}
+QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
+QUICK_EXAMPLES = 200
+QUICK_DRAWS = 3
+"""Random explanations of each text."""
+_NO_ID = re.compile("[^a-z0-9]+")
+
+
+def audit(
+    *,
+    table: Path,
+    checkpoint: Annotated[str, Flag(metavar="FOLDER")],
+    revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
+    text: Annotated[str, Flag(metavar="COLUMN")] = "text",
+    label: Annotated[str, Flag(metavar="COLUMN")] = "label",
+    group: Annotated[Sequence[str], Flag(metavar="COLUMN")] = ("group",),
+    match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
+    rationale: Annotated[str, Flag(metavar="COLUMN")] | None = None,
+    labels: Annotated[Sequence[str], Flag(metavar="CLASS")] = (),
+    methods: Sequence[Id] = (),
+    metrics: Sequence[Id] = (),
+    max_examples: Annotated[int, Range(at_least=2)] | None = None,
+    quick: bool = False,
+    results: Folder | None = None,
+    cores: Annotated[str, Flag(metavar="N")] = "all",
+    dry_run: bool = False,
+) -> None:
+    """Audit a classifier: are its explanations as good for every group of a table's texts?
+
+    Every row is predicted, explained and scored with the weights as they are, and compared between
+    groups, beside random explanations. The report begins with what was found, in words. The run is
+    an ordinary one, whose config stays in the results folder.
+    Example: ``exparity audit --table reviews.csv --checkpoint ./my_checkpoint --text review
+    --label stars --group region --quick``
+
+    Args:
+        table: CSV, TSV, JSONL or Parquet, with a text, a label and a group in each row.
+        checkpoint: the classifier: a folder, or the id of a repository of the Hugging Face Hub.
+        revision: commit of that repository.
+        text: column of the texts.
+        label: column of the true classes.
+        group: column of the protected attribute; of several, each is a comparison of its own, for
+            which all is explained anew.
+        match: column of the matched set, of texts that differ in the group alone.
+        rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
+            then compared with them.
+        labels: the classes in the order of the outputs, for a checkpoint that does not name them.
+        methods: explanation methods; see ``exparity list``.
+        metrics: quality metrics; see ``exparity list``.
+        max_examples: explain so many texts at most, as many of each group; all if None.
+        quick: an answer in minutes: three methods and metrics, 200 texts at most, no figures.
+        results: folder of the results; below ``results``, by table and checkpoint, if None.
+        cores: CPU cores.
+        dry_run: check everything, write the config, and say what would run.
+
+    Raises:
+        InputError: a bad table, column or checkpoint, or classes that do not agree.
+        ExparityError: a job failed.
+    """
+    model = _as_id("_".join(_name_of(checkpoint)), "model")
+    size = max_examples or (QUICK_EXAMPLES if quick else None)
+    columns = {"text": text, "label": label, "match": match, "rationale": rationale}
+    options: dict[str, Any] = {name: of for name, of in columns.items() if of is not None}
+    options |= {"path": str(table), "test_share": 1}
+    options["labels"] = list(_classes({**options, "group": group[0]}, checkpoint, revision, labels))
+    id = _as_id(table.stem, "table")
+    ids = [_as_id(f"{id}_{column}", id) for column in group] if len(group) > 1 else [id]
+    results = results or Path("results", f"audit_{id}_{model}")
+    config = {
+        "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {table.name}"[:200],
+        "results": str(results),
+        "datasets": {
+            dataset: {"use": "table", **options, "group": column}
+            for dataset, column in zip(ids, group, strict=True)
+        },
+        "models": {
+            model: {
+                "checkpoint": checkpoint,
+                **({"revision": revision} if revision else {}),
+                "training": {"epochs": 0},
+            }
+        },
+        "methods": _methods(methods, quick, size),
+        "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
+        "analyses": {"correctness": {}} if rationale else {},
+        "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
+        "engine": {"shortcuts": True},
+        "report": {"figures": not quick},
+    }
+    experiment = experiment_of(config)
+    check_results(experiment)
+    samples = planned_samples(experiment, ExampleCounts(experiment))
+    check_samples(samples, experiment.config["statistics"]["alpha"])
+    path = results / "config.yaml"
+    write_config(config, path, _header(path))
+    run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
+    say(f"{path} is the config, to change and to run again; its first lines say how")
+    if not dry_run:
+        say(f"Open {results / layout.path_of('page', {})} in a browser")
+
+
+def _methods(ids: Sequence[str], quick: bool, size: int | None) -> dict[str, dict[str, Any]]:
+    known = QUICK_METHODS if quick else METHODS
+    sample = {} if size is None else {"max_examples": size}
+    return {id: {**known.get(id, {}), **sample} for id in ids or known}
+
+
+def _metrics(ids: Sequence[str], quick: bool, rationale: str | None) -> Sequence[str]:
+    usual = QUICK_METRICS if quick else METRICS
+    return ids or (*usual, *(CORRECTNESS if rationale else ()))
+
+
+def _classes(
+    options: Mapping[str, Any], checkpoint: str, revision: str | None, labels: Sequence[str]
+) -> Sequence[str]:
+    """Return the classes of a table in the order of a checkpoint's outputs.
+
+    Args:
+        options: of the dataset.
+        checkpoint: Hub id or folder.
+        revision: commit of the Hub repository.
+        labels: the order, if someone knows it.
+
+    Raises:
+        InputError: a bad table or checkpoint, or names that do not agree.
+    """
+    written = {**options, "labels": list(labels)} if labels else options
+    facts = load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
+    # Only now: importing transformers takes longer than reading most tables.
+    from exparity.models.checkpoints import load_config, require_classifier
+    from exparity.models.class_names import in_order_of_outputs, numbered, output_names
+
+    config = load_config(checkpoint, revision)
+    outputs, where = output_names(config.id2label), f"checkpoint {checkpoint}"
+    order = facts.labels
+    if not labels and outputs is not None:
+        require_classifier(checkpoint, config)
+        order = in_order_of_outputs(outputs, order, where)
+    elif not labels and order != numbered(config.num_labels):
+        raise InputError(
+            f"{where}: does not name its {config.num_labels} classes, and those of the data are "
+            f"{', '.join(order)}; say in which order they are its outputs: --labels "
+            f"{' '.join(order)}"
+        )
+    require_classifier(checkpoint, config, order)
+    return order
+
+
+def _name_of(checkpoint: str) -> Sequence[str]:
+    """Return the last part of a path, with the one before it if it is a number, such as a seed."""
+    parts = Path(checkpoint).resolve().parts if Path(checkpoint).is_dir() else (checkpoint,)
+    return parts[-2:] if parts[-1].isdecimal() else [Path(parts[-1]).name]
+
+
+def _as_id(name: str, otherwise: str) -> str:
+    """Return an id of the config that is like a name."""
+    id = _NO_ID.sub("_", name.lower()).strip("_")
+    return (id if id[:1].isalpha() else f"{otherwise}_{id}".strip("_"))[:MAX_ID]
+
+
+def _header(path: Path) -> str:
+    command = ["snakemake", "--snakefile", str(workflow_file("Snakefile"))]
+    command += ["--configfile", str(path), "--cores", "all"]
+    return (
+        "Made by `exparity audit`, which writes it anew. To run it as it is, or changed, from the "
+        f"same folder:\n  {shlex.join(command)}"
+    )

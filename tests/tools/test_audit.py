@@ -1,0 +1,181 @@
+"""exparity audit: what it checks before any job, the config that it writes, and a whole run."""
+
+from __future__ import annotations
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+import yaml
+
+import exparity
+from exparity.core.errors import InputError
+from exparity.resources import workflow_file
+from exparity.tools import audit as module
+from exparity.tools.audit import audit
+
+CLASSES = ("Female", "Male")
+"""Those of the tiny checkpoint, written in another way."""
+
+
+def write_table(path, count=40, classes=CLASSES):
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["review", "author", "town", "marks"])
+        for i in range(count):
+            text = f"the {('plain', 'fine')[i % 2]} girl sings near harbour {i}"
+            town = ("north", "south")[i // 2 % 2]
+            writer.writerow([text, classes[i % len(classes)], town, "0 1 0 1 0 0 0"])
+
+
+@pytest.fixture
+def runs(tmp_path, monkeypatch):
+    """Configs that were to run, and the further flags."""
+    monkeypatch.chdir(tmp_path)
+    asked = []
+    monkeypatch.setattr(
+        module,
+        "run_workflow",
+        lambda path, cores, *flags: asked.append((yaml.safe_load(path.read_text()), cores, flags)),
+    )
+    write_table(Path("Reviews 2026.csv"))
+    return asked
+
+
+@pytest.fixture
+def asked(checkpoints):
+    """What every call names."""
+    return {
+        "table": Path("Reviews 2026.csv"), "checkpoint": checkpoints["bert"],
+        "text": "review", "label": "author", "group": ["town"],
+    }  # fmt: skip
+
+
+def test_an_audit_is_an_ordinary_config(runs, asked, capsys):
+    audit(**asked, quick=True, rationale="marks", cores="1")
+    ((config, cores, flags),) = runs
+    assert (cores, flags) == ("1", ())
+    assert config["results"] == "results/audit_reviews_2026_bert"
+    assert config["datasets"] == {
+        "reviews_2026": {
+            "use": "table", "path": "Reviews 2026.csv", "text": "review", "label": "author",
+            "group": "town", "rationale": "marks", "labels": list(CLASSES), "test_share": 1,
+        }
+    }  # fmt: skip
+    assert config["models"] == {
+        "bert": {"checkpoint": asked["checkpoint"], "training": {"epochs": 0}}
+    }
+    assert {method["max_examples"] for method in config["methods"].values()} == {200}
+    assert {"mass_accuracy", "gini"} <= config["metrics"].keys()
+    assert config["analyses"] == {"correctness": {}}
+    written = Path("results/audit_reviews_2026_bert/config.yaml")
+    command = written.read_text().splitlines()[1]
+    assert f"snakemake --snakefile {workflow_file('Snakefile')} --configfile {written}" in command
+    last = capsys.readouterr().out.splitlines()[-1]
+    assert last == "Open results/audit_reviews_2026_bert/report/index.html in a browser"
+
+
+def test_what_is_asked_for_wins(runs, asked):
+    audit(
+        **{**asked, "group": ["town", "author"]}, methods=["lime"], metrics=["gini"], quick=True,
+        max_examples=30, results=Path("mine"), dry_run=True,
+    )  # fmt: skip
+    ((config, _, flags),) = runs
+    assert flags == ("--dry-run",)
+    assert config["results"] == "mine"
+    groups = {id: dataset["group"] for id, dataset in config["datasets"].items()}
+    assert groups == {"reviews_2026_town": "town", "reviews_2026_author": "author"}
+    assert config["methods"] == {"lime": {"max_examples": 30}}
+    assert config["metrics"] == {"gini": {}}
+
+
+def test_without_names_of_outputs_their_order_is_asked_for(
+    runs, asked, checkpoints, tmp_path, capsys
+):
+    unnamed = tmp_path / "unnamed" / "0"
+    shutil.copytree(checkpoints["bert"], unnamed)
+    settings = unnamed / "config.json"
+    text = settings.read_text().replace('"female"', '"LABEL_0"').replace('"male"', '"LABEL_1"')
+    settings.write_text(text)
+    with pytest.raises(InputError, match=r"does not name its 2 classes.*: --labels Female Male"):
+        audit(**{**asked, "checkpoint": str(unnamed)})
+    audit(**{**asked, "checkpoint": str(unnamed)}, labels=["Male", "Female"])
+    ((config, *_),) = runs
+    assert config["datasets"]["reviews_2026"]["labels"] == ["Male", "Female"]
+    assert list(config["models"]) == ["unnamed_0"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"text": "revew"}, "Reviews 2026.csv: no column 'revew'; did you mean 'review'"),
+        ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
+        ({"table": Path("gone.csv")}, "gone.csv: no such file"),
+        ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),
+        ({"label": "town"}, "its classes are female, male and those of the data north, south; "),
+        ({"labels": ["Male", "Female"]}, "its classes are female, male, in this order, and those"),
+        ({"methods": ["lyme"]}, "lyme"),
+        ({"max_examples": 4}, "no test can be significant"),
+        ({"results": Path("/abs")}, "config: results: '/abs'"),
+    ],
+)
+def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
+    with pytest.raises(InputError, match=message):
+        audit(**{**asked, **changes})
+    assert not runs
+    assert not Path("results").exists()
+
+
+def run_audit(folder, package, checkpoint, *flags):
+    """Run the command in a folder, with the package that lies elsewhere."""
+    source = {**os.environ, "PYTHONPATH": str(package), "HF_HUB_OFFLINE": "1"}
+    command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv"]
+    command += ["--checkpoint", checkpoint, "--text", "review", "--label", "author"]
+    command += ["--group", "town", "--methods", "gradient", "--metrics", "mass_accuracy"]
+    command += ["--rationale", "marks", "--max-examples", "40", "--quick"]
+    return subprocess.run(
+        [*command, "--cores", "2", *flags], cwd=folder, env=source, capture_output=True, text=True
+    )
+
+
+def check_run(folder, run):
+    assert run.returncode == 0, run.stdout + run.stderr
+    page = folder / run.stdout.splitlines()[-1].split()[1]
+    assert "one trained classifier" in page.read_text()
+    predictions = exparity.read_results(page.parents[1], "predictions")
+    assert len(predictions) == 40
+    data = exparity.read_results(page.parents[1], "data")
+    assert set(data["split"]) == {"test"}
+    assert len(exparity.read_results(page.parents[1], "correctness"))
+
+
+@pytest.mark.workflow
+def test_every_row_is_explained(repository, checkpoints, tmp_path):
+    write_table(tmp_path / "reviews.csv")
+    check_run(tmp_path, run_audit(tmp_path, repository / "src", checkpoints["bert"]))
+
+
+@pytest.mark.workflow
+@pytest.mark.exhaustive
+def test_the_wheel_holds_the_workflow(repository, checkpoints, tmp_path):
+    copy = tmp_path / "copy"
+    for name in ("src", "workflow", "profiles", "config"):
+        ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
+        shutil.copytree(repository / name, copy / name, symlinks=True, ignore=ignored)
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(repository / name, copy / name)
+    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(copy)], check=True)
+    (wheel,) = tmp_path.glob("exparity-*.whl")
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+    for name in ("Snakefile", "rules/common.smk", "profiles/default/config.yaml"):
+        assert (installed / "exparity" / "workflow" / name).is_file()
+    assert (installed / "exparity" / "config" / "config.yaml").is_file()
+    write_table(tmp_path / "reviews.csv")
+    check_run(tmp_path, run_audit(tmp_path, installed, checkpoints["bert"]))

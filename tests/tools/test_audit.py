@@ -110,6 +110,19 @@ def test_without_names_of_outputs_their_order_is_asked_for(
     assert list(config["models"]) == ["unnamed_0"]
 
 
+@pytest.mark.parametrize(("family", "known"), [("bert", True), ("distilbert", False)])
+def test_shortcuts_are_taken_where_they_are_known(
+    runs, asked, checkpoints, tmp_path, family, known
+):
+    shutil.copytree(checkpoints["bert"], tmp_path / "model")
+    settings = tmp_path / "model/config.json"
+    text = settings.read_text().replace('"model_type": "bert"', f'"model_type": "{family}"')
+    settings.write_text(text)
+    audit(**{**asked, "checkpoint": "model"})
+    ((config, *_),) = runs
+    assert config["engine"] == {"shortcuts": known}
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [

@@ -125,7 +125,7 @@ def audit(
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
         "analyses": {"correctness": {}} if rationale else {},
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": True},
+        "engine": {"shortcuts": _has_shortcuts(checkpoint, revision)},
         "report": {"figures": not quick},
     }
     experiment = experiment_of(config)
@@ -185,6 +185,13 @@ def _classes(
         )
     require_classifier(checkpoint, config, order)
     return order
+
+
+def _has_shortcuts(checkpoint: str, revision: str | None) -> bool:
+    from exparity.engine.shortcuts import FAMILIES
+    from exparity.models.checkpoints import load_config
+
+    return load_config(checkpoint, revision).model_type in FAMILIES
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:

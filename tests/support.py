@@ -8,8 +8,10 @@ import random
 import resource
 import time
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 import pytest
 
 from exparity.interface import Example
@@ -45,6 +47,17 @@ def interpreter_seconds() -> float:
     for number in range(1_000_000):
         texts[number % 1000] = isinstance(number, int) and str(number)
     return time.process_time() - before
+
+
+def is_gone(process: psutil.Process) -> bool:
+    """Wait until a process has ended; one that nobody asks for its status has."""
+    deadline = time.monotonic() + 120
+    with suppress(psutil.NoSuchProcess):
+        while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(0.01)
+    return True
 
 
 def rotten(path: Path, flips: int) -> Iterator[str]:

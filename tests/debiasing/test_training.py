@@ -7,10 +7,10 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 from debiasing.test_recipes import experiment
+from held import held
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact
@@ -81,13 +81,11 @@ def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, cap
     undisturbed.run()
     killed = Training(repository, tmp_path / "other", data, recipe, epochs=8)
     state = killed.checkpoint.with_name("0.state")
-    job = killed.start()
-    deadline = time.monotonic() + 120
-    while not any(state.glob("epoch-????")) and time.monotonic() < deadline:
-        assert job.poll() is None
-        time.sleep(0.002)
-    os.kill(job.pid, signal.SIGKILL)
-    assert job.wait(timeout=60) == -signal.SIGKILL
+    with held("epoch-0002") as waiting:
+        job = killed.start()
+        waiting.wait(job)
+        os.kill(job.pid, signal.SIGKILL)
+        assert job.wait(timeout=60) == -signal.SIGKILL
     assert not killed.checkpoint.exists()
     capsys.readouterr()
     killed.run()

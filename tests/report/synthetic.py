@@ -1,14 +1,17 @@
 """A made-up study of any size, with every artefact that the report reads.
 
-``python tests/report/synthetic.py FOLDER`` writes one of 5,040 tests there, makes its report, and
-says how long that took and how large the page is.
+``python tests/report/synthetic.py FOLDER`` writes two there, of the size of the default experiment
+and of 5,040 tests, makes their reports, and says what that took and how they open in a browser.
 """
 
 from __future__ import annotations
 
 import json
+import shutil
+import statistics
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -22,6 +25,7 @@ from exparity.config.schema import read_schema
 from exparity.stages.report import report
 from exparity.stages.test import NO_EXCESS
 from exparity.stats.model_bias import model_bias
+from exparity.tools.cost import cost
 
 SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
@@ -219,16 +223,77 @@ def _write(path: Path, artefact: str, rows: list, ids: dict) -> None:
     )  # fmt: skip
 
 
-def main(folder: Path) -> None:
-    """Write a study of 5,040 tests, make its report, and say what it took."""
-    settings = config(datasets=4, models=6, seeds=5)
-    results = folder / "results"
-    if not (results / "tests").is_dir():
-        make_study(results, settings, pairs=160)
-    start = time.monotonic()
+SIZES = {
+    "demo": ({"datasets": 2, "models": 2, "seeds": 3}, 24),
+    "large": ({"datasets": 4, "models": 6, "seeds": 5}, 160),
+}
+"""Grids, and their matched sets: that of the default experiment, and one of 5,040 tests."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """How a page opens in a window of 1280 × 900 pixels.
+
+    Attributes:
+        height: of the whole page with everything folded that is folded at first, in pixels.
+        busy: CPU time of the page's main thread until all controls work, in seconds.
+        elapsed: wall time until then, in seconds.
+    """
+
+    height: int
+    busy: float
+    elapsed: float
+
+
+def make_page(folder: Path, size: str) -> Path:
+    """Write a study of one of :data:`SIZES` and return its page, made without figures."""
+    counts, pairs = SIZES[size]
+    settings = {**config(**counts), "report": {"figures": False}}
+    if not (folder / "results" / "cost.parquet").is_file():
+        make_study(folder / "results", settings, pairs=pairs)
+        cost(folder / "results")
     page = folder / "report" / "index.html"
-    report(results, page, options_of(settings))
-    print(f"{time.monotonic() - start:.1f} s, {page.stat().st_size / 1e6:.1f} MB: {page}")
+    report(folder / "results", page, options_of(settings))
+    return page
+
+
+def open_once(browser, page: Path) -> Opened:
+    """Open a page in a window of its own."""
+    window = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    client = window.context.new_cdp_session(window)
+    client.send("Performance.enable", {"timeDomain": "threadTicks"})
+    window.goto(page.as_uri())
+    ready = window.wait_for_selector("html[data-ready]", state="attached")
+    metrics = client.send("Performance.getMetrics")["metrics"]
+    busy = next(metric["value"] for metric in metrics if metric["name"] == "TaskDuration")
+    height = window.evaluate("document.documentElement.scrollHeight")
+    elapsed = int(ready.get_attribute("data-ready")) / 1000
+    window.context.close()
+    return Opened(height, busy, elapsed)
+
+
+def main(folder: Path) -> None:
+    """Make a page of each size, and say what it took and how it opens."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        for size in SIZES:
+            start = time.process_time()
+            page = make_page(folder / size, size)
+            spent = time.process_time() - start
+            opened = [open_once(browser, page) for _ in range(9)]
+            busy, elapsed = (
+                statistics.median(getattr(one, name) for one in opened)
+                for name in ("busy", "elapsed")
+            )
+            print(
+                f"{size}: {page.stat().st_size / 1e6:.1f} MB, study and page made in {spent:.0f} s "
+                f"of CPU; {opened[0].height:,} pixels high; interactive after {busy:.2f} s of CPU, "
+                f"{elapsed:.2f} s in all: {page}"
+            )
 
 
 if __name__ == "__main__":

@@ -7,13 +7,16 @@ import json
 import math
 import re
 import shutil
+from collections import defaultdict
 
+import pandas as pd
 import pytest
 from analyses.made_up import Grid
-from report.synthetic import HOSTILE, config, make_study, options_of
+from report.synthetic import HOSTILE, config, make_page, make_study, open_once, options_of
 from support import need
 
 from exparity import read_results
+from exparity.report.sections import disparity
 from exparity.stages.report import report
 from exparity.tools.cost import cost
 
@@ -155,24 +158,29 @@ def open_page(browser, results):
     """Open the page in a window of its own; afterwards, nothing was said and nothing asked for."""
     opened = []
 
-    def open_in(width=1280, scheme="light"):
-        context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    def open_in(width=1280, scheme="light", *, height=900, address="", unfolded=(), file=None):
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme=scheme
+        )
         page = context.new_page()
         noise, requests = [], []
         page.on("console", lambda message: noise.append(message.text))
         page.on("pageerror", lambda error: noise.append(str(error)))
         page.on("request", lambda request: requests.append(request.url))
-        url = (results / "report" / "index.html").as_uri()
-        page.goto(url)
-        page.wait_for_function("document.documentElement.dataset.ready")
+        url = (file or results / "report" / "index.html").as_uri()
+        page.goto(url + address)
+        page.wait_for_selector("html[data-ready]", state="attached")
         opened.append((context, noise, requests, url))
+        for id in unfolded:
+            page.locator(f"#{id} > details > summary").click()
         return page
 
     yield open_in
     for context, noise, requests, url in opened:
         context.close()
         assert noise == []
-        assert requests == [url]
+        # What a reader downloads is made on the page.
+        assert [r.partition("#")[0] for r in requests if not r.startswith("blob:")] == [url]
 
 
 def drawn(page, id):
@@ -187,7 +195,8 @@ def visible_cells(page):
 
 class TestBrowser:
     def test_every_plot_is_drawn(self, open_page):
-        page = open_page()
+        page = open_page(unfolded=["distributions", "cost"])
+        page.get_by_text("by test and by metric").click()
         for id in ("chart-rates", "chart-distributions", "chart-cost"):
             assert drawn(page, id) > 5
 
@@ -214,13 +223,19 @@ class TestBrowser:
                     counts = page.locator("td[data-cell] .count").all_inner_texts()
                     assert [int(x) for x in counts] == cells[f"{quantity}.{test}.{correction}"]
             form.get_by_text("Over trainings", exact=True).click()
-            verdicts = page.locator("td[data-cell] small").all_inner_texts()
-            assert verdicts == [v or "not tested" for v in cells[f"{quantity}.verdict.raw"]]
+            shown = page.locator("td[data-cell] small").all_inner_texts()
+            verdicts = cells[f"{quantity}.verdict.raw"], cells[f"{quantity}.both_signs"]
+            assert shown == [
+                (verdict or "not tested") + " ±" * opposite
+                for verdict, opposite in zip(*verdicts, strict=True)
+            ]
+        assert any(cells["score.both_signs"])
+        assert not all(cells["score.both_signs"])
 
-    def test_colour_by_quality_turns_metrics_where_less_is_better(self, open_page, embedded):
+    def test_the_colour_says_who_is_explained_better(self, open_page, embedded):
         page = open_page()
         cells = embedded["disparity"]["cells"]
-        for label in ("Better quality", "Scores", "Mann–Whitney", "Raw"):
+        for label in ("Scores", "Mann–Whitney", "Raw"):
             page.locator("#disparity-filters").get_by_text(label, exact=True).click()
         counts = cells["score.mann_whitney.raw"]
         for i, (metric, d) in enumerate(zip(cells["metric"], cells["score.mean_d"], strict=True)):
@@ -270,14 +285,15 @@ class TestBrowser:
         assert page.evaluate("document.activeElement.id") == "main"
 
     def test_explanations_are_sorted_searched_and_escaped(self, open_page):
-        page = open_page()
+        page = open_page(unfolded=["explanations"])
         titles = page.locator(".example > h3 span").all_inner_texts()
         gaps = [float(t.rsplit(" ", 1)[1].replace("−", "-")) for t in titles]
-        assert len(gaps) == 8
+        assert len(gaps) == 6
         assert gaps == sorted(gaps, reverse=True)
         page.locator("#explanations-more").click()
         assert page.locator(".example").count() == 12
         page.get_by_label("Search").fill("script")
+        page.get_by_label("Beside it").select_option("gradient_x_input")
         assert page.locator(".example").count() == 1
         texts = page.locator(".example .text").all_inner_texts()
         assert len(texts) == 4  # two members, two methods
@@ -291,7 +307,7 @@ class TestBrowser:
         ]
 
     def test_distributions_follow_the_choice(self, open_page, embedded):
-        page = open_page()
+        page = open_page(unfolded=["distributions"])
         form = page.locator("#distribution-filters")
         form.get_by_label("Metric").select_option("sufficiency")
         form.get_by_label("Seed").select_option("1")
@@ -305,7 +321,7 @@ class TestBrowser:
 
     def test_a_plot_stays_until_the_next_is_whole(self, open_page):
         """Otherwise what stands below would jump, under a mouse that is about to click."""
-        page = open_page()
+        page = open_page(unfolded=["distributions"])
         assert drawn(page, "chart-distributions") > 5
         heights = page.evaluate(
             """async () => {
@@ -345,13 +361,15 @@ class TestBrowser:
         need(importlib.util.find_spec("axe_playwright_python") is not None, "axe-playwright-python")
         from axe_playwright_python.sync_playwright import Axe
 
+        analyses = ("correctness", "attribution_difference", "dataset_bias", "mlm_score")
         page = open_page(width, scheme)
-        for section in ("correctness", "attribution_difference", "dataset_bias", "mlm_score"):
+        axe = Axe()
+        found = axe.run(page).response["violations"]  # as readers first see it
+        page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+        page.locator(".example").first.wait_for()
+        for section in analyses:
             assert page.locator(f"#{section} table:visible").count(), section
         drawn(page, "chart-distributions")
-        axe = Axe()
-        # A click adds to its section; all other ones are as they are after it.
-        found = axe.run(page, "#disparity").response["violations"]
         page.locator("td[data-cell='0']").click()
         found += axe.run(page).response["violations"]
         bad = [
@@ -362,6 +380,164 @@ class TestBrowser:
         assert bad == []
         assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
+    def test_the_address_carries_choices_and_cell(self, open_page):
+        first = open_page()
+        form = first.locator("#disparity-filters")
+        form.get_by_label("Dataset").select_option("data_1")
+        form.get_by_text("Signed rank", exact=True).click()
+        first.get_by_role("link", name="Distributions").click()
+        first.locator("#distribution-filters").get_by_label("Metric").select_option("sufficiency")
+        first.locator("td[data-cell='22']").click()
+        title = first.locator("#cell-title").inner_text()
+
+        page = open_page(address="#" + first.url.partition("#")[2])
+        assert page.locator("#cell-title").inner_text() == title
+        assert visible_cells(page) == 18
+        assert page.locator("[name=test]:checked").input_value() == "signed_rank"
+        page.get_by_label("Close").click()
+        assert "cell=" not in page.url
+        page.get_by_role("link", name="Distributions").click()
+        chosen = page.locator("#distribution-filters").get_by_label("Metric").input_value()
+        assert chosen == "sufficiency"
+        # One that another report made changes what it can.
+        other = open_page(address="#disparity?disparity.dataset=none&disparity.test=x&cell=y")
+        assert visible_cells(other) == 36
+        assert not other.locator("#cell-dialog").is_visible()
+
+    def test_from_a_cell_to_its_explanations(self, open_page, embedded):
+        page = open_page()
+        page.locator("td[data-cell='25']").click()
+        page.get_by_role("button", name="Its explanations").click()
+        cells = embedded["disparity"]["cells"]
+        form = page.locator("#explanation-filters")
+        chosen = [form.locator(f"[name={n}]").input_value() for n in ("sample", "first", "metric")]
+        assert chosen == [f"data_1/{cells['model'][25]}", cells["method"][25], cells["metric"][25]]
+        assert not page.locator("#cell-dialog").is_visible()
+        # Attributions have hues of their own; the scores are made when they are asked for.
+        card = page.locator(".example").first
+        hues = {c for t in card.locator(".token").all() for c in t.get_attribute("class").split()}
+        assert {"pro", "contra"} <= hues
+        assert not {"a", "b"} & hues
+        assert card.locator("table").count() == 0
+        card.get_by_text("All scores").click()
+        card.locator("table").wait_for()
+        heads = card.locator("thead th").all_inner_texts()
+        assert heads == ["Metric", "male", "female", "difference"]
+
+    def test_a_column_sorts_its_table(self, open_page):
+        page = open_page()
+        table = page.locator(".disparity table").first
+        column = table.locator("td:nth-child(5) .count")
+        at_first = column.all_inner_texts()
+        ordered = sorted(at_first, key=lambda text: float(text.replace("−", "-")))
+        assert ordered not in (at_first, at_first[::-1])
+        head = table.get_by_role("button", name="Soft comprehensiveness")
+        for expected, way in (
+            (ordered[::-1], "descending"),
+            (ordered, "ascending"),
+            (at_first, None),
+        ):
+            head.click()
+            assert column.all_inner_texts() == expected
+            assert head.locator("..").get_attribute("aria-sort") == way
+
+    def test_a_table_is_copied_as_it_is_shown(self, open_page):
+        page = open_page()
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        form = page.locator("#disparity-filters")
+        form.get_by_label("Method").select_option("gradient_x_input")
+        form.get_by_label("Metric").select_option("sufficiency")
+        block = page.locator(".disparity").first
+        cells = block.locator("td[data-cell]:visible")
+        values = cells.locator(".count").all_inner_texts()
+        verdicts = cells.locator("small").all_inner_texts()
+        block.get_by_role("button", name="Copy as CSV").click()
+        lines = page.evaluate("copied").split("\r\n")
+        assert lines[0] == "Model,Method,Sufficiency ↓,Sufficiency ↓: verdict"
+        assert lines[1:] == [
+            *(
+                f"model_{i},Gradient × input,{value.replace('−', '-')},{verdict}"
+                for i, (value, verdict) in enumerate(zip(values, verdicts, strict=True))
+            ),
+            "",
+        ]
+        block.get_by_role("button", name="Copy as LaTeX").click()
+        latex = page.evaluate("copied")
+        assert r"Model & Method & Sufficiency $\downarrow$ \\" in latex
+        verdict = verdicts[0].replace("±", r"$\pm$")
+        value = values[0].replace("−", "$-$")
+        assert rf"model\_0 & Gradient $\times$ input & {value} ({verdict}) \\" in latex
+
+    def test_the_shown_cells_are_downloaded(self, open_page, results, tmp_path):
+        page = open_page()
+        form = page.locator("#disparity-filters")
+        form.get_by_label("Model").select_option("model_1")
+        form.get_by_text("Scores", exact=True).click()
+        with page.expect_download() as waiting:
+            form.get_by_role("button", name="Download shown cells").click()
+        waiting.value.save_as(tmp_path / "disparity.csv")
+        shown = pd.read_csv(tmp_path / "disparity.csv", keep_default_na=False)
+        paths = sorted((results / "report" / "tables").glob("disparity-*.csv"))
+        known = pd.concat([pd.read_csv(path) for path in paths])
+        known = known[known["model"] == "model_1"]
+        assert len(shown) == len(known) == 18
+        same = [*KEY, "group_a", "group_b", "verdict"]
+        assert shown[same].to_numpy().tolist() == known[same].to_numpy().tolist()
+        assert shown["d"].tolist() == pytest.approx(known["d"].tolist(), rel=1e-5)
+
+    def test_heads_stay_where_a_table_scrolls(self, open_page):
+        page = open_page()
+        tops = page.evaluate(
+            """() => {
+              const region = document.querySelector(".disparity .scroll");
+              region.style.maxHeight = "12rem"; // as a larger table has
+              region.scrollTop = 70;
+              const top = (node) => node.getBoundingClientRect().top;
+              return [region.scrollTop, top(region), top(region.querySelector("thead"))];
+            }"""
+        )
+        assert tops[0] == 70
+        assert tops[1] == tops[2]
+
+    def test_a_large_table_is_below_its_margins(self, open_page, results, embedded, monkeypatch):
+        monkeypatch.setattr(disparity, "MARGINS_ABOVE", 35)
+        options = {**options_of(SETTINGS), "analyses": {}}
+        file = results.parent / "large" / "index.html"
+        report(results, file, options)
+        page = open_page(file=file)
+        assert visible_cells(page) == 0
+        for label in ("Scores", "Mann–Whitney", "Raw"):
+            page.locator("#disparity-filters").get_by_text(label, exact=True).click()
+        cells = embedded["disparity"]["cells"]
+        sums = defaultdict(lambda: [0, 0])
+        for i, (metric, d) in enumerate(zip(cells["metric"], cells["score.mean_d"], strict=True)):
+            better = d * (-1 if metric == "sufficiency" else 1)
+            place = cells["table"][i], cells["method"][i], metric
+            sums[place][better < 0] += cells["score.mann_whitney.raw"][i]
+        margins = page.locator("td[data-margin]")
+        expected = [f"{a} | {b}" for a, b in sums.values()]
+        assert margins.locator(".count").all_inner_texts() == expected
+        for cell, (a, b) in zip(margins.all(), sums.values(), strict=True):
+            hues = {"a", "b"} & set(cell.get_attribute("class").split())
+            assert hues == ({"a"} if a > b else {"b"} if a < b else set())
+        margins.nth(4).press("Enter")
+        assert visible_cells(page) == 2
+        chosen = page.evaluate("document.activeElement.dataset.cell")
+        assert (cells["method"][int(chosen)], cells["metric"][int(chosen)]) == [*sums][4][1:]
+
     def test_it_prints(self, open_page):
         page = open_page()
         assert page.pdf()[:5] == b"%PDF-"
+
+
+@pytest.mark.exhaustive
+def test_a_page_of_the_demos_size_is_short(browser, tmp_path):
+    assert open_once(browser, make_page(tmp_path, "demo")).height <= 4000
+
+
+@pytest.mark.exhaustive
+def test_a_page_of_5040_tests_is_small_and_soon_interactive(browser, tmp_path):
+    page = make_page(tmp_path, "large")
+    assert page.stat().st_size < 15e6
+    # The time of its own thread, as a busy machine gives it less.
+    assert min(open_once(browser, page).busy for _ in range(3)) < 1

@@ -26,7 +26,7 @@ from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.flags import meaning_of
-from exparity.report.sections.disparity import cell_data
+from exparity.report.sections.disparity import View, cell_data, shown
 from exparity.report.tables import disparity_tables
 from exparity.report.templating import latex_escape
 from exparity.stages.report import report
@@ -360,6 +360,8 @@ class TestPage:
                         expected, style = f"+0.50 {star}different", "n s4 a strong"
                     else:
                         expected, style = f"– {star}undecided", "n s0"
+                    effects = [d for _, d in CASES[name][0] if not math.isnan(d)]
+                    expected += " ±" * (min(effects, default=0) < 0 < max(effects, default=0))
                     assert (text, attrs["class"]) == (expected, style), name
                     seen += 1
         assert seen == len(CELLS)
@@ -378,6 +380,20 @@ class TestPage:
             assert data["score.mean_d"][i] == pytest.approx(mean, nan_ok=True)
             both = min(effects, default=0) < 0 < max(effects, default=0)
             assert data["score.both_signs"][i] == both
+
+    def test_without_scripts_too_the_colour_says_who_is_better_off(self, study, options):
+        known = gather.gather(study, options)
+        view, seen = View("score", "mann_whitney", "raw"), set()
+        for table in disparity_tables(known):
+            for (*_, metric), rows in table.tests.items():
+                effects = [r["cohens_d"] for r in rows if not math.isnan(r["cohens_d"])]
+                hits = sum(r["p"] <= 0.05 for r in rows)
+                better = sum(effects) * (-1 if metric == "sufficiency" else 1)
+                side = {"a"} if better > 0 else {"b"} if better < 0 else set()
+                style = shown(None, rows, view, known.statistics).style.split()
+                assert {"a", "b"} & set(style) == (side if hits else set())
+                seen |= {(metric, *side)} if hits else set()
+        assert {("sufficiency", "a"), ("sufficiency", "b"), ("gini", "b")} <= seen
 
     def test_flags_are_shown_on_the_cell_and_counted_above(self, page):
         titles = {
@@ -485,7 +501,7 @@ class TestPage:
 
     def test_groups_and_order_are_said(self, page):
         assert page.text.count("sex: male − female.") == 2
-        assert page.text.count("male scores higher") == 4  # "female scores higher" holds it too
+        assert page.text.count("better for male") == page.text.count("better for female") == 2
 
     def test_scripts_and_styles_are_those_of_the_policy_and_inside(self, page, study):
         source = (study / "report" / "index.html").read_text(encoding="utf-8")

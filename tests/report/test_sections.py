@@ -302,7 +302,9 @@ def test_every_section_has_a_template_and_its_script():
     assert len({section.id for section in SECTIONS}) == len(SECTIONS)
     for section in SECTIONS:
         assert (templates / f"{section.id}.html.j2").is_file()
-        assert section.script is None or (assets / section.script).is_file()
+        if section.script is not None:
+            text = (assets / section.script).read_text(encoding="utf-8")
+            assert f"\nsections.{section.id} = () => {{\n" in f"\n{text}"
 
 
 def test_vendored_scripts_are_those_that_are_listed():

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
+from held import Held
 from slurm.cluster import Cluster, missing_programs
 from support import need
 from workflow.conftest import Checkout, add_slow, copy_checkout, made_once
@@ -32,6 +33,12 @@ class ClusterCheckout(Checkout):
     config: Path
     slow_seconds: float = 0
     slow_memory: int = 0
+    held_at: str = ""
+
+    def __post_init__(self) -> None:
+        self.held = Held(self.held_at, self.root / "held")
+        if self.held_at:
+            self.held.folder.mkdir()
 
     @property
     def config_path(self) -> Path:
@@ -59,6 +66,7 @@ class ClusterCheckout(Checkout):
             "SLOW_SECONDS": str(self.slow_seconds),
             "SLOW_MEMORY": str(self.slow_memory),
             "SLOW_CALLS": str(self.calls),
+            **(self.held.environment if self.held_at else {}),
         }
 
     def start(self, *flags: str) -> forked.Run:

@@ -13,6 +13,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,9 @@ class Outcome:
         return sum(n > 1 for n in Counter(self.checkout.evaluated()).values())
 
 
+LEFT = "cancelled 1 job that an earlier run had left in the queue"
+
+
 def wait_for_parts(checkout: ClusterCheckout, count: int = 2) -> None:
     """Wait until a job works on its part number ``count``, so that those before are saved."""
     checkout.wait_until(lambda: len(checkout.evaluated()) >= count * PART, f"{count} parts")
@@ -56,9 +60,12 @@ def finish(checkout: ClusterCheckout, run: forked.Run) -> Outcome:
 
 def cancelled(checkout: ClusterCheckout) -> Outcome:
     run = checkout.start(*SCORES)
-    wait_for_parts(checkout)
-    (job,) = checkout.cluster.running("evaluate", checkout.root)
+    checkout.held.wait(run)
+    running = partial(checkout.cluster.running, "evaluate", checkout.root)
+    (job,) = running()
     checkout.cluster.command("scancel", job.id)
+    checkout.wait_until(lambda: all(other.id != job.id for other in running()), "it ends")
+    checkout.held.release()
     return finish(checkout, run)
 
 
@@ -73,17 +80,21 @@ def out_of_time(checkout: ClusterCheckout) -> Outcome:
 def killed(checkout: ClusterCheckout) -> Outcome:
     """Snakemake dies, its job works on, until the next Snakemake ends it."""
     run = checkout.start(*SCORES)
-    wait_for_parts(checkout)
+    checkout.held.wait(run)
     kill(run)
-    return finish(checkout, checkout.start(*SCORES))
+    run = checkout.start(*SCORES)
+    checkout.wait_until(lambda: LEFT in checkout.said, "it ends the job")
+    checkout.held.release()
+    return finish(checkout, run)
 
 
 def started_twice(checkout: ClusterCheckout) -> Outcome:
     """Two people, one folder."""
     run = checkout.start(*SCORES)
-    checkout.wait_until(lambda: "SLURM jobid" in checkout.said, "a job is submitted")
+    checkout.held.wait(run)
     second = checkout.snakemake(*SCORES, check=2)
     assert f"another run is using this folder (process {run.pid}" in second.stderr
+    checkout.held.release()
     return finish(checkout, run)
 
 
@@ -133,10 +144,12 @@ def fill(path: Path) -> None:
             file.write(b"x" * 4096)
 
 
+AT_WORK = {"held_at": "00002.part"}
+"""Two parts are saved, and the third is done."""
 SCENARIOS = {
-    cancelled: {"slow_seconds": 1},
-    killed: {"slow_seconds": 2},
-    started_twice: {},
+    cancelled: AT_WORK,
+    killed: AT_WORK,
+    started_twice: AT_WORK,
     out_of_memory: {"slow_memory": 1000},
 }
 # Much like the first: the job gets the same signal, or fails and is run again.
@@ -199,8 +212,7 @@ def test_a_full_disk_is_named_with_the_remedy(outcomes):
 
 
 def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
-    said = outcomes["killed"].checkout.said
-    assert "cancelled 1 job that an earlier run had left in the queue" in said
+    assert LEFT in outcomes["killed"].checkout.said
 
 
 @pytest.mark.exhaustive

@@ -16,6 +16,7 @@ from pathlib import Path
 import psutil
 import pytest
 from snakemake.benchmark import BenchmarkRecord, BenchmarkTimer
+from support import is_gone
 
 import exparity
 from exparity.warm import start
@@ -88,14 +89,6 @@ def worker_of(job):
     word, number = job.stdout.readline().split()
     assert word == "ready"
     return psutil.Process(int(number))
-
-
-def is_gone(process):
-    deadline = time.monotonic() + 60
-    while process.is_running() and process.status() != psutil.STATUS_ZOMBIE:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
-    return True
 
 
 def narrow():

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import held
 import pytest
 import yaml
 from support import TINY
@@ -48,7 +49,7 @@ class Checkout:
     def environment(self) -> dict[str, str]:
         # The copy's own source, not the installed one; a program that is not ours comes first.
         path = os.pathsep.join([str(self.decoy.parent), os.environ["PATH"]])
-        source = str(self.root / "src")
+        source = os.pathsep.join([str(self.root / "src"), str(held.HERE)])
         return {**os.environ, "PATH": path, "PYTHONPATH": source, "HF_HUB_OFFLINE": "1"}
 
     @property

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import io
 import os
-import shutil
+import re
 import signal
 import subprocess
-import time
 from contextlib import suppress
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from held import held
 
 import exparity
 from workflow import forked
 
 pytestmark = pytest.mark.workflow
-STAGES = ("prepare", "finetune", "explain", "evaluate", "test", "report")
+CELL = "pairs_all/bert_tiny/0"
+STAGES = {
+    "prepare": "data/pairs_all.parquet",
+    "finetune": f"models/{CELL}",
+    "explain": f"explanations/{CELL}/gradient.parquet",
+    "evaluate": f"scores/{CELL}/gradient/comprehensiveness.parquet",
+    "test": f"tests/{CELL}/gradient/comprehensiveness.parquet",
+    "report": "report/index.html",
+}
+"""What each stage makes; a job that is held there has done its work, and nothing shows of it."""
 # Of the baseline's grid, one cell that runs the model in every stage that may.
 ONE_CELL = {"methods": {"gradient": {}}, "metrics": {"comprehensiveness": {}}}
 
@@ -34,18 +43,6 @@ def jobs_of(run: forked.Run, stage: str) -> list[psutil.Process]:
     return found
 
 
-def wait_for_job(run: forked.Run, stage: str) -> psutil.Process:
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        assert run.poll() is None, f"the run ended before a job of '{stage}' was seen"
-        with suppress(psutil.NoSuchProcess):
-            jobs = jobs_of(run, stage)
-            if jobs:
-                return jobs[0]
-        time.sleep(0.02)
-    raise AssertionError(f"no job of '{stage}' within two minutes")
-
-
 def tables(checkout, artefact: str = "tests") -> dict[str, bytes]:
     """Content of every file of an artefact, without its metadata (times, commit)."""
     found = {}
@@ -58,7 +55,7 @@ def tables(checkout, artefact: str = "tests") -> dict[str, bytes]:
 
 
 def weights_of(checkout) -> bytes:
-    return (checkout.results / "models/pairs_all/bert_tiny/0/model.safetensors").read_bytes()
+    return (checkout.results / f"models/{CELL}/model.safetensors").read_bytes()
 
 
 def assert_made_as_in(baseline, checkout):
@@ -70,19 +67,24 @@ def assert_made_as_in(baseline, checkout):
 def test_kill_a_job_and_snakemake_at_each_stage(checkout, baseline):
     """One run after the other: it loses a job; the next dies, and the one after meets its jobs."""
     checkout.configure(**ONE_CELL)
-    for stage in STAGES:
-        run = checkout.start()
-        wait_for_job(run, stage).kill()  # at once: a warm job is soon over
-        assert run.wait(timeout=300) != 0, stage
-        run = checkout.start()
-        wait_for_job(run, stage)
-        run.kill()
-        run.wait(timeout=60)
+    for stage, place in STAGES.items():
+        with held(place) as job:
+            run = checkout.start()
+            job.wait(run)
+            jobs_of(run, stage)[0].kill()
+            assert run.wait(timeout=300) != 0, stage
+        with held(place) as job:
+            run = checkout.start()
+            job.wait(run)
+            run.kill()
+            run.wait(timeout=60)
     checkout.snakemake()
     assert_made_as_in(baseline, checkout)
     assert checkout.plan() == {}
-    left = [p.name for p in checkout.results.rglob("*") if p.name.endswith((".tmp", ".state"))]
-    assert left == []
+    # What a job had written when it was killed stays beside its place, hidden; no state stays.
+    names = {p.name for p in checkout.results.rglob("*")}
+    left = {name for name in names if name.endswith((".tmp", ".state"))}
+    assert all(re.fullmatch(r"\..+\.\w{8}\.tmp", name) for name in left), left
 
 
 @pytest.mark.exhaustive
@@ -103,21 +105,15 @@ def test_kill_everything_repeatedly(checkout, baseline):
 
 def test_training_continues_after_the_last_epoch(checkout, baseline):
     """Killed between epochs: the log of the second job says where it went on."""
-    state = checkout.results / "models/pairs_all/bert_tiny/0.state"
-    for _ in range(5):  # an epoch is over in a moment, which a busy machine may miss
+    state = checkout.results / f"models/{CELL}.state"
+    with held("epoch-0002") as job:
         run = checkout.start()
-        deadline = time.monotonic() + 120
-        while not (state / "epoch-0001").exists() and time.monotonic() < deadline:
-            assert run.poll() is None
-            time.sleep(0.002)
+        job.wait(run)
         os.killpg(run.pid, signal.SIGKILL)
         run.wait(timeout=60)
-        if state.exists():
-            break
-        shutil.rmtree(checkout.results)
-    assert state.exists(), "the training ended before it could be killed, five times"
+    assert state.exists()
     checkout.snakemake("--until", "finetune")
-    log = (checkout.results / "logs/finetune/pairs_all/bert_tiny/0.log").read_text()
+    log = (checkout.results / f"logs/finetune/{CELL}.log").read_text()
     assert "continuing after epoch" in log
     assert not state.exists()
     assert weights_of(checkout) == weights_of(baseline)
@@ -128,16 +124,18 @@ def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "results").symlink_to(checkout.results)
-    run = checkout.start("--until", "finetune")
-    try:
-        wait_for_job(run, "finetune")
-        second = checkout.snakemake(check=2)
-        assert f"another run is using this folder (process {run.pid}" in second.stderr
-        second = checkout.snakemake("--directory", str(elsewhere), check=2)
-        line = f"another run is using the results folder results (process {run.pid}"
-        assert line in second.stderr
-        assert run.wait(timeout=300) == 0
-    finally:
-        if run.poll() is None:
-            os.killpg(run.pid, signal.SIGKILL)
+    with held(f"models/{CELL}") as job:
+        run = checkout.start("--until", "finetune")
+        try:
+            job.wait(run)
+            second = checkout.snakemake(check=2)
+            assert f"another run is using this folder (process {run.pid}" in second.stderr
+            second = checkout.snakemake("--directory", str(elsewhere), check=2)
+            line = f"another run is using the results folder results (process {run.pid}"
+            assert line in second.stderr
+            job.release()
+            assert run.wait(timeout=300) == 0
+        finally:
+            if run.poll() is None:
+                os.killpg(run.pid, signal.SIGKILL)
     assert len(exparity.read_results(checkout.results, "predictions")) == 16

@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import random
 import signal
-import time
 
 import psutil
 import pyarrow.parquet as pq
 import pytest
+from held import held
+from support import is_gone
 from workflow.test_kills import jobs_of
 
 from exparity.costs.finished import read_finished
@@ -64,78 +64,37 @@ def test_another_number_redoes_nothing(sharded):
     assert sharded(remove=False, methods=TWO).plan() == {}
 
 
-def job_of(run: forked.Run) -> psutil.Process | None:
+def job_of(run: forked.Run) -> psutil.Process:
     """A run's running job of a shard, the process that computes and not its shell."""
-    return next((job for job in jobs_of(run, "explain") if "--shard" in job.cmdline()), None)
-
-
-def is_at_work(process: psutil.Process) -> bool:
-    with contextlib.suppress(psutil.NoSuchProcess):
-        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
-    return False
-
-
-def wait(condition, what):
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline, what
-        time.sleep(0.01)
-
-
-def stopped_amid_its_parts(checkout, run: forked.Run) -> psutil.Process:
-    """A running job of a shard, suspended while parts of its work are on the disk.
-
-    Without the suspension it could end between being seen and being killed.
-    """
-    deadline = time.monotonic() + 120
-    while time.monotonic() < deadline:
-        with contextlib.suppress(psutil.NoSuchProcess):
-            job = job_of(run)
-            if job is not None:
-                job.suspend()
-                if list((checkout.results / "shards").rglob("*.part")):
-                    return job
-                job.resume()
-        time.sleep(0.05)
-    raise AssertionError("no job with a part")
+    return next(job for job in jobs_of(run, "explain") if "--shard" in job.cmdline())
 
 
 def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_path, monkeypatch):
-    """Stopped three times at random moments: by KILL, by TERM, by KILL."""
+    """Stopped three times before a part is on the disk: by KILL, by TERM, by KILL."""
     copy = sharded(methods=TWO)
     listed = tmp_path / "calls.txt"
     listed.touch()
     monkeypatch.setenv("SLOW_CALLS", str(listed))
-    monkeypatch.setenv("SLOW_SECONDS", "0.7")
-    draw = random.Random(7)
-    shards = copy.results / "shards"
-    for number in (signal.SIGKILL, signal.SIGTERM, signal.SIGKILL):
-        run = copy.start("--cores", "1")
-        known = len(listed.read_text().splitlines())
-        try:
-            wait(
-                lambda known=known: (
-                    len(listed.read_text().splitlines()) > known and list(shards.rglob("*.part"))
-                ),
-                "no part",
-            )
-            time.sleep(draw.uniform(0, 1.0))
-            job = stopped_amid_its_parts(copy, run)
-            below = psutil.Process(run.pid).children(recursive=True)
-            job.send_signal(number)
-            if number != signal.SIGKILL:  # which needs nobody to go on
-                job.send_signal(signal.SIGCONT)
-            job.wait(timeout=60)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(run.pid, signal.SIGKILL)
-            run.wait(timeout=60)
-        wait(lambda below=below: not any(map(is_at_work, below)), "a job lives on")
+    # The first shard has every other part.
+    stops = (("00002", signal.SIGKILL), ("00002", signal.SIGTERM), ("00006", signal.SIGKILL))
+    for part, number in stops:
+        with held(f"slow/1-of-2.parquet.parts/{part}.part") as waiting:
+            run = copy.start("--cores", "1")
+            try:
+                waiting.wait(run)
+                job = job_of(run)
+                below = psutil.Process(run.pid).children(recursive=True)
+                job.send_signal(number)
+                job.wait(timeout=60)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    os.killpg(run.pid, signal.SIGKILL)
+                run.wait(timeout=60)
+            assert all(map(is_gone, below)), "a job lives on"
         if number == signal.SIGTERM:
             logs = [p.read_text() for p in (copy.results / "logs/explain_shard").rglob("*.log")]
-            assert any("of 16 examples are kept, the same command continues" in t for t in logs)
+            assert any("4 of 16 examples are kept, the same command continues" in t for t in logs)
     monkeypatch.delenv("SLOW_CALLS")
-    monkeypatch.delenv("SLOW_SECONDS")
     copy.snakemake("--until", "test")
     assert tables(copy) == tables(undivided_run)
     assert copy.plan("--until", "test") == {}

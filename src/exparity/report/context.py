@@ -28,10 +28,12 @@ class Content:
         values: what its template is given, beside ``study``.
         data: what its script reads, made of mappings, sequences, text and numbers; None if it has
             none. NaN becomes ``null``, infinity the text ``inf`` or ``-inf``.
+        unfolded: whether readers see it without opening it.
     """
 
     values: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None
+    unfolded: bool = False
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,7 @@ from exparity.report.context import Context, Section
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import asset, html_environment
 
-_CORE = ("theme.js", "core.js", "charts.js")
+_CORE = ("theme.js", "core.js", "address.js", "tables.js", "charts.js")
 _LAST = "start.js"
 _BESIDE_GRID = 1 + [section.id for section in SECTIONS].index("causal_bias")
 """Where the sections of analyses go."""
@@ -53,6 +53,7 @@ def render_page(context: Context) -> str:
             {
                 "id": section.id,
                 "title": section.title,
+                "unfolded": content.unfolded,
                 "html": Markup(template_of(environment, section).render(shared, **content.values)),
             }
             for section, content in built

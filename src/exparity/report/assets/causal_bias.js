@@ -1,5 +1,5 @@
 /* Gaps class by class: statistical beside causal, a panel for each model. */
-sections.push(() => {
+sections.causal_bias = () => {
   const { charts: all, rates } = data("causal_bias");
   const select = document.getElementById("causal-rate");
   const place = document.getElementById("causal-charts");
@@ -31,7 +31,7 @@ sections.push(() => {
         const y = { field: "class_name", type: "nominal", title: null, sort: classes };
         const x = { type: "quantitative", title: "percentage points", axis: { tickCount: 5, labelOverlap: true } };
         const shape = { field: "kind", type: "nominal", scale: { domain: ["statistical", "causal"], range: ["circle", "diamond"] }, legend: { title: null, orient: "top" } };
-        const color = { ...shape, scale: { domain: ["statistical", "causal"], range: [c.a, c.b] } };
+        const color = { ...shape, scale: { domain: ["statistical", "causal"], range: [c.ink, c.quiet] } };
         const beside = { yOffset: { field: "kind", scale: { domain: ["statistical", "causal"] } } };
         return {
           data: { values },
@@ -52,4 +52,4 @@ sections.push(() => {
   }
   select.addEventListener("change", show);
   show();
-});
+};

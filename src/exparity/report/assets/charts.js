@@ -6,7 +6,7 @@ const charts = (() => {
     const node = make("i", { class: "hidden" });
     document.body.append(node);
     const colours = {};
-    for (const name of ["ink", "quiet", "line", "paper", "a", "b", "accent", "soft"]) {
+    for (const name of ["ink", "quiet", "line", "paper", "a", "b", "soft"]) {
       node.style.color = `var(--${name})`;
       colours[name] = getComputedStyle(node).color;
     }

@@ -1,6 +1,9 @@
 /* What every section's script uses: data, elements, numbers. Text from data only ever becomes text
    nodes and attribute values, never markup. */
-const sections = [];
+
+/** By the id of a section: a function that makes it interactive, called when readers first see it. What
+    it returns is called when the address has changed. */
+const sections = {};
 
 const data = (() => {
   const parsed = {};

@@ -1,5 +1,5 @@
 /* Time by method and metric. */
-sections.push(() => {
+sections.cost = () => {
   const parts = data("cost");
   const node = document.getElementById("chart-cost");
   if (!parts.length) {
@@ -15,7 +15,7 @@ sections.push(() => {
     encoding: {
       y: { field: "name", type: "nominal", title: null, sort: null },
       x: { field: "time", type: "quantitative", title: unit },
-      color: { field: "stage", type: "nominal", legend: null, scale: { range: [c.accent, c.quiet] } },
+      color: { field: "stage", type: "nominal", legend: null, scale: { range: [c.ink, c.quiet] } },
     },
   }));
-});
+};

@@ -1,64 +1,71 @@
-/* The disparity table: filters, correction, and the tests of a cell in a dialog. */
-sections.push(() => {
+/* The disparity table: filters, corrections, margins, and the tests of a cell in a dialog. */
+sections.disparity = () => {
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
-  const { cells, tests, tables, methods, metrics, alpha, threshold, confidence } = data("disparity");
+  const margins = document.getElementById("disparity-margins");
+  const { cells, tests, tables: groups, methods, metrics, alpha, threshold, confidence } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
-  const strength = nodes.map((node) => node.classList[1]);
   const picked = (name) => form.elements[name].value;
+  const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
 
   // What the table shows
 
   function paint() {
-    const better = picked("colour") === "better";
-    for (const word of document.querySelectorAll(".higher-word")) {
-      word.textContent = better ? "is explained better" : "scores higher";
-    }
     for (const word of document.querySelectorAll(".strength-word")) {
       word.textContent = picked("test") === "crossed" ? "larger |d|" : "more seeds";
     }
+    for (const { firstElementChild } of document.querySelectorAll(".disparity > .scroll")) {
+      firstElementChild.dataset.below = picked("test") === "crossed" ? "verdict" : "mean d";
+    }
     nodes.forEach((node) => {
       const i = Number(node.dataset.cell);
-      const flip = better && metrics[cells.metric[i]].direction === "lower" ? -1 : 1;
-      const it = picked("test") === "crossed" ? verdict(i) : count(i);
-      const side = Math.sign(it.d ?? 0) * flip;
+      const it = outcome(i);
       const strong = it.strength && Math.abs(it.d) >= threshold;
-      node.className = `n s${it.strength}${it.strength && side > 0 ? " a" : it.strength && side < 0 ? " b" : ""}${strong ? " strong" : ""}${it.below === "equivalent" ? " eq" : ""}`;
+      node.className = `n s${it.strength}${it.strength ? tint(it.better) : ""}${strong ? " strong" : ""}${it.verdict === "equivalent" ? " eq" : ""}`;
       node.querySelector(".count").textContent = it.text;
       node.querySelector("small").textContent = it.below;
-      node.setAttribute("aria-label", label(i, it, side, strong, node.hasAttribute("title"), better));
+      node.setAttribute("aria-label", label(i, it, strong, node.hasAttribute("title")));
     });
   }
 
-  /** What all trainings say together, and the seeds counted one by one: text, line below, colour. */
-  function verdict(i) {
-    const said = cells[`${picked("quantity")}.verdict.${picked("correction")}`][i];
-    const d = said ? number.value(cells[`${picked("quantity")}.d`][i]) : null;
-    const below = said || "not tested";
-    const strength = below === "different" ? Math.min(8, Math.max(2, Math.round(8 * Math.abs(d)))) : 0;
-    return { d, below, strength, text: d === null ? "–" : number.signed(d) };
-  }
-  function count(i) {
-    const d = number.value(cells[`${picked("quantity")}.mean_d`][i]);
-    const n = cells[`${picked("quantity")}.${picked("test")}.${picked("correction")}`][i];
-    const both = cells[`${picked("quantity")}.both_signs`][i] ? " ±" : "";
-    const strength = Math.round((8 * n) / (cells.start[i + 1] - cells.start[i]));
-    return { d, strength, text: String(n), below: d === null ? "undefined" : `d = ${number.signed(d)}${both}` };
+  const tint = (better) => (better > 0 ? " a" : better < 0 ? " b" : "");
+
+  /** A cell as it is chosen to be seen. `better` is above 0 where the first group is explained better, and
+      `differing` of `trials` differ: of its verdict, or of its seeds. */
+  function outcome(i) {
+    const get = (name) => cells[`${picked("quantity")}.${name}`][i];
+    const both = get("both_signs") ? " ±" : "";
+    const side = (d) => Math.sign(d ?? 0) * (metrics[cells.metric[i]].direction === "lower" ? -1 : 1);
+    if (picked("test") === "crossed") {
+      const verdict = get(`verdict.${picked("correction")}`);
+      const d = verdict ? number.value(get("d")) : null;
+      const differs = verdict === "different";
+      return {
+        d, verdict, better: side(d), differing: Number(differs), trials: Number(Boolean(verdict)),
+        strength: differs ? Math.min(8, Math.max(2, Math.round(8 * Math.abs(d)))) : 0,
+        text: d === null ? "–" : number.signed(d), below: (verdict || "not tested") + both,
+      };
+    }
+    const d = number.value(get("mean_d"));
+    const [differing, trials] = [get(`${picked("test")}.${picked("correction")}`), cells.start[i + 1] - cells.start[i]];
+    return {
+      d, better: side(d), differing, trials, strength: Math.round((8 * differing) / trials), text: String(differing),
+      below: (d === null ? "undefined" : `d = ${number.signed(d)}`) + both,
+    };
   }
 
-  function label(i, it, side, strong, flagged, better) {
-    const table = tables[cells.table[i]];
-    const who = side ? `, ${side > 0 ? table.a : table.b} ${better ? "explained better" : "higher"}` : "";
-    const total = cells.start[i + 1] - cells.start[i];
-    const said = picked("test") === "crossed" ? `${it.below}, d ${it.text}` : `${it.text} of ${total} seeds, ${it.below}`;
+  function label(i, it, strong, flagged) {
+    const table = groups[cells.table[i]];
+    const who = it.strength && it.better ? `, better for ${it.better > 0 ? table.a : table.b}` : "";
+    const said = picked("test") === "crossed" ? `${it.below}, d ${it.text}` : `${it.text} of ${it.trials} seeds, ${it.below}`;
     return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong ? ", considerable" : ""}${flagged ? ", flagged" : ""}`;
   }
 
   function filter() {
     const wanted = (metric) =>
       (!picked("metric") || picked("metric") === metric) && (!picked("kind") || metrics[metric].kind === picked("kind"));
-    let count = 0;
+    const left = [];
     for (const block of blocks) {
       block.hidden = Boolean(picked("dataset")) && block.dataset.dataset !== picked("dataset");
       for (const head of block.querySelectorAll("[data-metric]")) head.hidden = !wanted(head.dataset.metric);
@@ -68,7 +75,7 @@ sections.push(() => {
           (Boolean(picked("method")) && row.dataset.method !== picked("method"));
         for (const cell of row.querySelectorAll("td[data-cell]")) {
           cell.hidden = !wanted(cells.metric[cell.dataset.cell]);
-          if (!block.hidden && !row.hidden && !cell.hidden) count += 1;
+          if (!block.hidden && !row.hidden && !cell.hidden) left.push(Number(cell.dataset.cell));
         }
         if (row.hidden) continue;
         // The model's name is written where its first visible row is.
@@ -78,13 +85,63 @@ sections.push(() => {
         above = row.dataset.model;
       }
     }
-    shown.textContent = `${count.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
+    shown.textContent = `${left.length.toLocaleString("en")} of ${nodes.length.toLocaleString("en")} cells`;
+    if (margins) margins.replaceChildren(heatMap(left));
     rove(visible(document)[0]);
+    return left;
+  }
+
+  // Margins: of each dataset, method and metric, how many models differ in favour of whom
+
+  function heatMap(left) {
+    const sums = new Map();
+    const columns = [...new Set(left.map((i) => cells.metric[i]))];
+    for (const i of left) {
+      const row = JSON.stringify([cells.table[i], cells.method[i]]);
+      if (!sums.has(row)) sums.set(row, new Map(columns.map((id) => [id, { a: 0, b: 0, trials: 0 }])));
+      const sum = sums.get(row).get(cells.metric[i]);
+      const { better, differing, trials } = outcome(i);
+      sum.trials += trials;
+      if (better) sum[better > 0 ? "a" : "b"] += differing;
+    }
+    const unit = picked("test") === "crossed" ? "models" : "trainings";
+    const head = ["Dataset", "Method", ...columns.map((id) => `${metrics[id].name} ${metrics[id].direction === "lower" ? "↓" : "↑"}`)];
+    const body = [...sums].map(([row, sum]) => {
+      const [t, method] = JSON.parse(row);
+      const { name, a, b } = groups[t];
+      return make("tr", null, make("th", { scope: "row" }, `${name} `, make("small", null, `${a} | ${b}`)), make("th", { scope: "row" }, methods[method]),
+        columns.map((id) => {
+          const it = sum.get(id);
+          const strength = it.trials ? Math.round((8 * Math.abs(it.a - it.b)) / it.trials) : 0;
+          const said = `${name}, ${methods[method]}, ${metrics[id].name}: of ${it.trials} ${unit}, ${it.a} better for ${a}, ${it.b} for ${b}`;
+          return make("td", { class: `n s${strength}${tint(it.a - it.b)}`, "data-margin": JSON.stringify([t, method, id]), "aria-label": said },
+            make("span", { class: "count" }, it.trials ? `${it.a} | ${it.b}` : "–"), make("small", null, `of ${it.trials}`));
+        }));
+    });
+    const caption = make("caption", null, make("strong", null, "Margins"),
+      ` over models: how many ${unit} differ, better for the first group | for the second. The colour is that of the larger number, and stronger the further they are apart. Choose a cell to see its models.`);
+    const table = make("table", { class: "grid", "data-below": unit }, caption,
+      make("thead", null, make("tr", null, head.map((text, k) => make("th", { scope: "col", "data-metric": k > 1 ? columns[k - 2] : null }, text)))),
+      make("tbody", null, body));
+    const block = make("div", null, scrollable("Margins over models", table));
+    operable(table);
+    tables.equip(table);
+    return block;
+  }
+
+  function narrow(node) {
+    const [t, method, metric] = JSON.parse(node.dataset.margin);
+    Object.entries({ dataset: groups[t].dataset, method, metric, model: "", kind: "" }).forEach(([name, value]) => { form.elements[name].value = value; });
+    document.getElementById("disparity-cells").open = true;
+    change();
+    rove(visible(blocks[t])[0]);
+    current.focus();
   }
 
   // Moving through the cells by keyboard: one of them is in the tab order, arrows go on from there
 
-  const visible = (root) => [...root.querySelectorAll("td[data-cell]")].filter((node) => node.getClientRects().length);
+  const CELL = "td[data-cell], td[data-margin]";
+  const visible = (root) => [...root.querySelectorAll(CELL)].filter((node) => node.getClientRects().length);
   let current = null;
   function rove(node) {
     if (current) current.tabIndex = -1;
@@ -98,26 +155,28 @@ sections.push(() => {
     if (key === "ArrowLeft") return row[place - 1];
     if (key === "Home") return row[0];
     if (key === "End") return row.at(-1);
-    const rows = [...document.querySelectorAll("#disparity tbody tr")].filter((r) => r.getClientRects().length);
+    const rows = [...document.querySelectorAll("#disparity table.grid tbody tr")].filter((r) => r.getClientRects().length);
     const next = rows[rows.indexOf(node.parentElement) + (key === "ArrowDown" ? 1 : -1)];
     return next && visible(next).find((other) => other.cellIndex >= node.cellIndex);
   }
   const keys = ["ArrowRight", "ArrowLeft", "ArrowUp", "ArrowDown", "Home", "End"];
-  for (const table of document.querySelectorAll("table.grid")) {
+  const choose = (node) => ("cell" in node.dataset ? open(node) : narrow(node));
+
+  function operable(table) {
     table.setAttribute("role", "grid");
     for (const row of table.rows) row.setAttribute("role", "row");
-    for (const node of table.querySelectorAll("td[data-cell]")) {
+    for (const node of table.querySelectorAll(CELL)) {
       node.setAttribute("role", "gridcell");
       node.tabIndex = -1;
     }
     table.addEventListener("click", (event) => {
-      const node = event.target.closest("td[data-cell]");
-      if (node) open(node);
+      const node = event.target.closest(CELL);
+      if (node) choose(node);
     });
     table.addEventListener("keydown", (event) => {
-      const node = event.target.closest("td[data-cell]");
+      const node = event.target.closest(CELL);
       if (!node) return;
-      if (event.key === "Enter" || event.key === " ") open(node);
+      if (event.key === "Enter" || event.key === " ") choose(node);
       else if (!keys.includes(event.key)) return;
       else {
         const next = move(node, event.key);
@@ -129,6 +188,10 @@ sections.push(() => {
       event.preventDefault();
     });
   }
+  for (const table of document.querySelectorAll(".disparity table")) {
+    operable(table);
+    table.addEventListener("sorted", filter); // the first row of a model is another one
+  }
 
   // The tests of one cell
 
@@ -136,18 +199,35 @@ sections.push(() => {
   const body = document.getElementById("cell-body");
   dialog.querySelector(".close").addEventListener("click", () => dialog.close());
   dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
-  dialog.addEventListener("close", () => current?.focus());
+  dialog.addEventListener("close", () => {
+    if (dialog.open) return; // it shows another cell by now
+    address.put("disparity", { cell: [] });
+    if (dialog.returnValue === texts.value) {
+      const i = Number(current.dataset.cell);
+      showExplanations(groups[cells.table[i]].dataset, cells.model[i], cells.method[i], cells.metric[i]);
+    } else current?.focus();
+    dialog.returnValue = "";
+  });
+  const texts = document.getElementById("cell-texts");
+  texts.addEventListener("click", () => dialog.close(texts.value));
 
-  const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
+  /** What names a cell in the address, whatever else a report holds. */
+  const key = (i) => {
+    const { dataset, a, b } = groups[cells.table[i]];
+    return [dataset, a, b, cells.model[i], cells.method[i], cells.metric[i]];
+  };
 
   function open(node) {
     rove(node);
     const i = Number(node.dataset.cell);
-    const table = tables[cells.table[i]];
+    const table = groups[cells.table[i]];
     const metric = metrics[cells.metric[i]];
+    address.put("disparity", { cell: key(i) });
+    texts.hidden = !areExplained(table.dataset, cells.model[i], cells.method[i]);
     document.getElementById("cell-title").textContent =
       `${metric.name} of ${methods[cells.method[i]]}, ${cells.model[i]} on ${table.name}`;
     body.replaceChildren(...details(i, table, metric));
+    body.querySelectorAll("table").forEach(tables.equip);
     dialog.showModal();
     dialog.scrollTop = 0;
     draw(i, table, metric);
@@ -236,7 +316,7 @@ sections.push(() => {
           { data: { values: [{ zero: 0 }] }, mark: { type: "rule", color: c.quiet }, encoding: { x: { field: "zero", ...x } } },
           { transform: [{ filter: "isValid(datum.low) && isValid(datum.high)" }], mark: { type: "rule", size: 2, color: c.ink },
             encoding: { y, x: { field: "low", ...x }, x2: { field: "high" } } },
-          { mark: { type: "point", size: 70, filled: true, opacity: 1, color: c.accent },
+          { mark: { type: "point", size: 70, filled: true, opacity: 1, color: c.ink },
             encoding: { y, x: { field: "d", ...x }, shape: { field: "verdict", type: "nominal",
               scale: { domain: ["significant", "not significant"], range: ["circle", "cross"] }, legend: { title: null, orient: "top" } } } },
         ],
@@ -251,9 +331,46 @@ sections.push(() => {
     else node.replaceChildren(make("p", { class: "absent" }, "The scores of this cell are not there."));
   }
 
-  form.addEventListener("change", () => { paint(); filter(); });
-  form.addEventListener("reset", () => setTimeout(() => { paint(); filter(); }));
+  // What is chosen
+
+  function change() {
+    paint();
+    filter();
+    address.keep(form, "disparity");
+  }
+
+  /** The shown cells as rows, named as in the downloads. */
+  function download() {
+    const head = ["dataset", "model", "method", "metric", "group_a", "group_b", "compared", "test", "correction",
+      "verdict", "d", "significant_runs", "total_runs", "seeds_of_either_sign", "flags"];
+    const rows = filter().map((i) => {
+      const [dataset, a, b, model, method, metric] = key(i);
+      const it = outcome(i);
+      const single = picked("test") !== "crossed";
+      const flags = [...new Set(seeds(i).flatMap((t) => tests.flags[t]))].sort().join(";");
+      return [dataset, model, method, metric, a, b, picked("quantity"), picked("test"), picked("correction"), it.verdict, it.d,
+        single ? it.differing : "", single ? it.trials : "", cells[`${picked("quantity")}.both_signs`][i], flags];
+    });
+    tables.download("disparity", tables.csv([head, ...rows]));
+  }
+
+  function follow() {
+    address.take(form, "disparity");
+    paint();
+    filter();
+    const wanted = address.all("cell");
+    const node = wanted.length ? nodes.find((other) => key(Number(other.dataset.cell)).every((id, k) => id === wanted[k])) : null;
+    dialog.close();
+    if (!node) return;
+    const fold = document.getElementById("disparity-cells");
+    if (fold) fold.open = true;
+    open(node);
+  }
+
+  form.addEventListener("change", change);
+  form.addEventListener("reset", () => setTimeout(change));
   form.addEventListener("submit", (event) => event.preventDefault());
-  paint();
-  filter();
-});
+  document.getElementById("disparity-download").addEventListener("click", download);
+  follow();
+  return follow;
+};

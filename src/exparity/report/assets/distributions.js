@@ -17,25 +17,27 @@ function distributionOf(dataset, model, method, metric, seed) {
   };
 }
 
-sections.push(() => {
+sections.distributions = () => {
   const form = document.getElementById("distribution-filters");
   const { pairs, methods, metrics, seeds, groups, datasets, points, names } = data("distributions");
   const control = form.elements;
   const scored = pairs.map(([dataset, model]) => metrics.filter((metric) => methods.some((method) =>
     seeds.some((seed) => distributionOf(dataset, model, method, metric, seed)))));
-  fill(control.pair, pairs.map(([d, m], i) => [i, `${datasets[d]}, ${m}`]).filter(([i]) => scored[i].length));
+  const usable = pairs.filter((_, i) => scored[i].length);
+  fill(control.pair, usable.map(([d, m]) => [`${d}/${m}`, `${datasets[d]}, ${m}`]));
+  const chosenPair = () => usable[control.pair.selectedIndex];
   fill(control.seed, seeds.map((seed) => [seed, seed]));
 
   /** Offer the metrics that have scores on the chosen dataset. */
   function choose() {
     const before = control.metric.value;
-    const ids = scored[control.pair.value];
+    const ids = scored[pairs.indexOf(chosenPair())];
     fill(control.metric, ids.map((id) => [id, names.metrics[id].name]));
     if (ids.includes(before)) control.metric.value = before;
   }
 
   function update() {
-    const [dataset, model] = pairs[control.pair.value];
+    const [dataset, model] = chosenPair();
     const metric = names.metrics[control.metric.value];
     const rows = methods.map((method) => {
       const distribution = distributionOf(dataset, model, method, control.metric.value, Number(control.seed.value));
@@ -46,16 +48,25 @@ sections.push(() => {
       (rows.length < methods.length ? ` ${methods.length - rows.length} methods have no scores.` : "");
     charts.show(document.getElementById("chart-distributions"),
       violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));
-    const body = document.querySelector("#distributions-table tbody");
-    body.replaceChildren(...rows.flatMap((row) => row.groups.filter(Boolean).map((group) =>
-      make("tr", null, make("th", { scope: "row" }, row.label), make("td", null, group.name),
-        [String(group.n), ...group.numbers.map((x) => number.text(x))].map((text) => make("td", { class: "r" }, text))))));
+    const head = ["Method", "Group", "n", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum"];
+    const table = makeTable(null, head, rows.flatMap((row) => row.groups.filter(Boolean).map((group) =>
+      [row.label, group.name, String(group.n), ...group.numbers.map((x) => number.text(x))])), 2);
+    document.getElementById("distributions-table").replaceChildren(scrollable("Distributions as a table", table));
+    tables.equip(table);
   }
   form.addEventListener("change", (event) => {
     if (event.target === control.pair) choose();
     update();
+    address.keep(form, "distributions");
   });
   form.addEventListener("submit", (event) => event.preventDefault());
-  choose();
-  update();
-});
+
+  function follow() {
+    address.take(form, "distributions");
+    choose(); // which metrics there are depends on the pair
+    address.take(form, "distributions");
+    update();
+  }
+  follow();
+  return follow;
+};

@@ -1,6 +1,21 @@
 /* Texts of a matched set side by side, their tokens shaded by the attributions of two methods. */
-sections.push(() => {
-  const PAGE = 8;
+const sampleId = (dataset, model) => `${dataset}/${model}`;
+
+/** Whether the page has texts that a method explained for a classifier. */
+function areExplained(dataset, model, method) {
+  return Boolean(data("explanations")?.samples.some((s) => s.dataset === dataset && s.model === model && s.methods.includes(method)));
+}
+
+/** Show the texts behind a cell. */
+function showExplanations(dataset, model, method, metric) {
+  const values = { sample: sampleId(dataset, model), first: method, second: "", metric, search: "" };
+  address.put("explanations", Object.fromEntries(Object.entries(values).map(([name, value]) => [`explanations.${name}`, value ? [value] : []])));
+  reveal("explanations");
+  document.getElementById("explanation-filters").elements.first.focus({ preventScroll: true });
+}
+
+sections.explanations = () => {
+  const PAGE = 6;
   const form = document.getElementById("explanation-filters");
   const list = document.getElementById("explanations-list");
   const more = document.getElementById("explanations-more");
@@ -8,18 +23,21 @@ sections.push(() => {
   const control = form.elements;
   let matching = [];
   let limit = PAGE;
-  fill(control.sample, samples.map((s, i) => [i, `${s.name}, ${s.model}`]));
+  fill(control.sample, samples.map((s) => [sampleId(s.dataset, s.model), `${s.name}, ${s.model}`]));
+  const chosenSample = () => samples[control.sample.selectedIndex];
 
+  /** Offer what the chosen sample has. */
   function choose() {
-    const sample = samples[control.sample.value];
-    const keep = (select, ids, name, otherwise) => {
+    const sample = chosenSample();
+    const offer = (select, choices) => {
       const before = select.value;
-      fill(select, ids.map((id) => [id, name(id)]));
-      select.value = ids.includes(before) ? before : ids[Math.min(otherwise, ids.length - 1)];
+      fill(select, choices);
+      if (choices.some(([id]) => id === before)) select.value = before;
     };
-    keep(control.first, sample.methods, (id) => methods[id], 0);
-    keep(control.second, sample.methods, (id) => methods[id], 1);
-    keep(control.metric, sample.metrics, (id) => metrics[id][0], 0);
+    const named = sample.methods.map((id) => [id, methods[id]]);
+    offer(control.first, named);
+    offer(control.second, [["", "nothing"], ...named]);
+    offer(control.metric, sample.metrics.map((id) => [id, metrics[id][0]]));
   }
 
   /** How far the members of a set are apart, or the score itself of a single example. */
@@ -30,7 +48,7 @@ sections.push(() => {
   }
 
   function update() {
-    const sample = samples[control.sample.value];
+    const sample = chosenSample();
     const [method, metric] = [sample.methods.indexOf(control.first.value), sample.metrics.indexOf(control.metric.value)];
     const words = control.search.value.trim().toLowerCase();
     matching = sample.sets
@@ -42,7 +60,7 @@ sections.push(() => {
   }
 
   function render() {
-    const sample = samples[control.sample.value];
+    const sample = chosenSample();
     list.replaceChildren(...matching.slice(0, limit).map((entry) => card(sample, entry)));
     more.hidden = matching.length <= limit;
     document.getElementById("explanations-shown").textContent =
@@ -51,14 +69,18 @@ sections.push(() => {
 
   function card(sample, entry) {
     const { set } = entry;
-    const chosen = [...new Set([control.first.value, control.second.value])].map((id) => sample.methods.indexOf(id));
+    const chosen = [...new Set([control.first.value, control.second.value])].filter(Boolean).map((id) => sample.methods.indexOf(id));
     const metric = metrics[control.metric.value][0];
     const text = entry.gap === null ? `${metric} is undefined for a member`
       : set.length > 1 ? `${metric} differs by ${number.text(entry.gap)}` : `${metric} ${number.text(entry.gap)}`;
+    const scores = make("details", null, make("summary", null, "All scores"));
+    scores.addEventListener("toggle", () => {
+      scores.append(values(sample, set, chosen));
+      scores.querySelectorAll("table").forEach(tables.equip);
+    }, { once: true });
     return make("article", { class: "example" },
       make("h3", null, set.map((member) => member.id).join(" · "), make("span", null, `${methods[control.first.value]}: ${text}`)),
-      make("div", { class: "members" }, set.map((member) => person(sample, member, chosen))),
-      scrollable(`Metrics of ${set.map((member) => member.id).join(" and ")}`, values(sample, set, chosen)));
+      make("div", { class: "members" }, set.map((member) => person(sample, member, chosen))), scores);
   }
 
   function person(sample, member, chosen) {
@@ -66,16 +88,21 @@ sections.push(() => {
     return make("div", { class: "member" },
       make("h4", null, member.group ? `${member.group} ` : "", make("span", null,
         `class ${sample.classes[member.label]}, probability ${number.text(member.probabilities[member.label], 3)}${wrong ? `, predicted ${sample.classes[member.predicted]}` : ""}`)),
-      chosen.map((m) => [make("p", { class: "method-name" }, methods[sample.methods[m]]), shaded(member, member.attributions[m])]));
+      chosen.map((m) => [chosen.length > 1 ? make("p", { class: "method-name" }, methods[sample.methods[m]]) : null, shaded(member, member.attributions[m])]));
   }
 
-  /** Every metric of the chosen methods, one column a member. */
+  /** Every metric of the chosen methods: a column for each member, and how far they are apart. */
   function values(sample, set, chosen) {
-    const columns = chosen.flatMap((m) => set.map((member) => [m, member]));
     const score = (value) => (value === null || value === undefined ? "–" : number.text(value));
-    return makeTable(null, ["Metric", ...columns.map(([m, member]) => [methods[sample.methods[m]], member.group].filter(Boolean).join(", "))],
-      sample.metrics.map((id, k) => [`${metrics[id][0]} ${metrics[id][1] === "higher" ? "↑" : "↓"}`,
-        ...columns.map(([m, member]) => score(member.scores[m][k]))]));
+    const head = chosen.flatMap((m) => {
+      const of = (what) => [chosen.length > 1 ? methods[sample.methods[m]] : null, what].filter(Boolean).join(", ");
+      return [...set.map((member) => of(member.group || "score")), ...(set.length > 1 ? [of("difference")] : [])];
+    });
+    const table = makeTable(null, ["Metric", ...head], sample.metrics.map((id, k) => [
+      `${metrics[id][0]} ${metrics[id][1] === "higher" ? "↑" : "↓"}`,
+      ...chosen.flatMap((m) => [...set.map((member) => score(member.scores[m][k])), ...(set.length > 1 ? [score(gap(set, m, k))] : [])]),
+    ]));
+    return scrollable(`Metrics of ${set.map((member) => member.id).join(" and ")}`, table);
   }
 
   function shaded(member, attributions) {
@@ -112,7 +139,7 @@ sections.push(() => {
   function token(member, attributions, t, top, text) {
     const value = number.value(attributions[t]);
     const step = top && Number.isFinite(value) ? Math.round((8 * Math.abs(value)) / top) : 0;
-    const side = value > 0 ? " a" : value < 0 ? " b" : "";
+    const side = value > 0 ? " pro" : value < 0 ? " contra" : "";
     return make("span", { class: `token s${step}${side}`, title: `${member.tokens[t]}: ${number.text(value)}` }, text);
   }
 
@@ -121,9 +148,9 @@ sections.push(() => {
 
   form.addEventListener("change", (event) => {
     if (event.target === control.sample) choose();
-    update();
+    change();
   });
-  control.search.addEventListener("input", update);
+  control.search.addEventListener("input", change);
   form.addEventListener("submit", (event) => event.preventDefault());
   more.addEventListener("click", () => {
     const before = list.children.length;
@@ -132,6 +159,17 @@ sections.push(() => {
     const next = list.children[before];
     if (next) { next.tabIndex = -1; next.focus({ preventScroll: true }); }
   });
-  choose();
-  update();
-});
+  function change() {
+    update();
+    address.keep(form, "explanations");
+  }
+
+  function follow() {
+    address.take(form, "explanations");
+    choose(); // which choices there are depends on the sample
+    address.take(form, "explanations");
+    update();
+  }
+  follow();
+  return follow;
+};

@@ -1,4 +1,4 @@
-sections.push(() => {
+sections.overview = () => {
   const node = document.getElementById("chart-rates");
   if (!node) return; // nothing was explained
   const { metrics, alpha } = data("overview");
@@ -14,7 +14,7 @@ sections.push(() => {
     const x = { type: "quantitative", title: "share significant", axis: { format: "%" }, scale: { domain: [0, 1] } };
     const color = {
       field: "series", type: "nominal", legend: { title: null, orient: "top" },
-      scale: { domain: series, range: [c.accent, c.b, c.quiet] },
+      scale: { domain: series, range: [c.ink, c.quiet, c.line] },
     };
     return {
       data: { values: rows },
@@ -29,4 +29,4 @@ sections.push(() => {
       ],
     };
   });
-});
+};

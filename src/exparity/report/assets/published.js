@@ -1,5 +1,5 @@
 /* Our mean effects beside the published ones. */
-sections.push(() => {
+sections.published = () => {
   const { effects } = data("published");
   const node = document.getElementById("chart-published");
   const rows = effects.map((e) => ({ ...e, ours: number.value(e.ours), theirs: number.value(e.theirs), kind: e.flagged ? "flagged" : "not flagged" }))
@@ -22,10 +22,10 @@ sections.push(() => {
           encoding: { x: { field: "x1", ...x }, x2: { field: "x2" }, y: { field: "y1", ...y }, y2: { field: "y2" } } },
         { data: { values: [rect(-size, size, -size, size)] }, mark: { type: "rule", color: c.quiet, strokeDash: [4, 3] },
           encoding: { x: { field: "x1", ...x }, x2: { field: "x2" }, y: { field: "y1", ...y }, y2: { field: "y2" } } },
-        { mark: { type: "point", filled: true, size: 45, opacity: 0.8, color: c.accent },
+        { mark: { type: "point", filled: true, size: 45, opacity: 0.8, color: c.ink },
           encoding: { x: { field: "theirs", ...x }, y: { field: "ours", ...y },
             shape: { field: "kind", type: "nominal", scale: { domain: ["not flagged", "flagged"], range: ["circle", "cross"] }, legend: { title: null, orient: "top" } } } },
       ],
     };
   });
-});
+};

@@ -65,7 +65,8 @@ def _means(context: Context) -> Content | None:
                 table.dataset: [m for m in study.metrics if m not in table.metrics]
                 for table in context.means
             },
-        }
+        },
+        unfolded=not study.compares,
     )
 
 

@@ -17,6 +17,8 @@ from exparity.report.sections.findings import compared_quantity, over_trainings
 from exparity.report.tables import Cell, Row, Table
 
 NAN = float("nan")
+MARGINS_ABOVE = 1000
+"""More cells than these are folded below a heat map of their margins."""
 QUANTITIES = {"score": "", "excess": "excess_"}
 """What is compared, and the prefix of its columns."""
 TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
@@ -87,17 +89,19 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
     if view.test == "crossed":
         verdict = cell.across.get(prefix + _VERDICTS[view.correction])
         below, d = (verdict, cell.across[f"{prefix}d"]) if verdict else ("not tested", NAN)
-        strength = min(8, max(2, round(8 * abs(d)))) if below == "different" else 0
+        strength = min(8, max(2, round(8 * abs(d)))) if verdict == "different" else 0
         text = signed(d) if d == d else "–"
+        equal = " eq" if verdict == "equivalent" else ""
     else:
         count = _counts(rows, view.quantity, view.test, view.correction, statistics["alpha"])
         d = _mean_d(rows, prefix)
         strength = round(8 * count / len(rows))
         text, below = str(count), f"d = {signed(d)}" if d == d else "undefined"
-        below += " ±" * _has_both_signs(rows, prefix)
-    side = " a" if d > 0 else " b" if d < 0 else ""
+        equal = ""
+    below += " ±" * _has_both_signs(rows, prefix)
+    better = d if rows[0]["metric_direction"] == "higher" else -d
+    side = " a" if better > 0 else " b" if better < 0 else ""
     strong = " strong" if strength and abs(d) >= statistics["threshold"] else ""
-    equal = " eq" if below == "equivalent" else ""
     return Shown(text, below, f"n s{strength}{side if strength else ''}{strong}{equal}")
 
 
@@ -186,6 +190,8 @@ def build(context: Context) -> Content | None:
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
             "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
+            "n_cells": sum(len(table.cells) for table in tables),
+            "margins_above": MARGINS_ABOVE,
         },
         data={
             **cell_data(study, tables),
@@ -201,4 +207,5 @@ def build(context: Context) -> Content | None:
             **names_of(study),
             **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
+        unfolded=True,
     )

@@ -102,4 +102,5 @@ def build(context: Context) -> Content:
             "config": {k: v for k, v in study.options.items() if k != "digest"},
         },
         data={"alpha": study.statistics["alpha"], "metrics": rates_by_metric(study)},
+        unfolded=True,
     )

@@ -1,0 +1,65 @@
+"""Jobs that wait where a test wants to meet them, so that no test depends on who is faster."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+
+from workflow import forked
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True)
+class Held:
+    """Processes that wait before they rename something to a certain path, until they are released.
+
+    Attributes:
+        place: how that path ends.
+        folder: a folder that is there until then.
+    """
+
+    place: str
+    folder: Path
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """What such a process needs in its environment, beside ``HERE`` on its path."""
+        return {"HELD_AT": self.place, "HELD_WHILE": str(self.folder)}
+
+    def wait(self, run: forked.Run | subprocess.Popen, seconds: float = 900) -> None:
+        """Wait until a process waits; the run that is to start it must not end before."""
+        deadline = time.monotonic() + seconds
+        while not (self.folder / "waits").exists():
+            assert run.poll() is None, "the run ended, and nothing waited"
+            assert time.monotonic() < deadline, "nothing waited"
+            time.sleep(0.01)
+
+    def release(self) -> None:
+        """Let them go on, and all that come."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+@contextmanager
+def held(place: str) -> Iterator[Held]:
+    """Hold what is started in this block before it renames something to a path that ends so."""
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        made = Held(place, Path(folder, "held"))
+        made.folder.mkdir()
+        with pytest.MonkeyPatch.context() as patch:
+            for name, value in made.environment.items():
+                patch.setenv(name, value)
+            patch.setenv("PYTHONPATH", str(HERE), prepend=os.pathsep)
+            try:
+                yield made
+            finally:
+                made.release()

@@ -284,7 +284,7 @@ class TestPrepare:
             ([], ["name the dataset: `--use ID`"]),
             (["--use", "pair_all"], ["unknown dataset 'pair_all'", "did you mean 'pairs_all'"]),
             (["--use", "pairs_all", "--param", "pairs=3"], ["unknown option 'pairs'", "n_pairs"]),
-            (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: 'many' is not of type"]),
+            (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: a whole number, found 'many'"]),
             (
                 ["--use", "pairs_all", "--param", "n_pairs=-1"],
                 ["pairs_all.n_pairs: -1 is out"],
@@ -502,7 +502,7 @@ class TestOtherStages:
         command = ["report", "--results", tmp_path, "--page", tmp_path / "r" / "p"]
         result = run(*command, "--options", options)
         refused(result, "bias/pairs_all/m/0.parquet: no such file")
-        refused(run(*command), "--options: 'title' is a required property; run `snakemake`")
+        refused(run(*command), "--options: 'title' is missing; run `snakemake`")
         refused(run(*command, "--options", options.replace("[0]", '"0"')), "--options.seeds: '0'")
 
     @pytest.mark.parametrize("options", ['{"params": 5}', '{"params": [1]}'])
@@ -565,7 +565,7 @@ class TestTest:
         ("arguments", "parts"),
         [
             (["--param", "alhpa=0.1"], ["statistics: unknown option 'alhpa'", "'alpha'"]),
-            (["--param", "alpha=low"], ["statistics.alpha: 'low' is not of type 'number'"]),
+            (["--param", "alpha=low"], ["statistics.alpha: a number, found 'low'"]),
             (["--param", "seed=1"], ["unknown option 'seed'"]),
         ],
     )

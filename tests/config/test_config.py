@@ -515,7 +515,7 @@ class TestGrid:
         options = {id: json.loads(found.prepare_options(id))["params"] for id in datasets}
         assert options["race"]["groups"] == ["Caucasian", "Hispanic"]
         assert options["both"]["groups"] is None
-        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: 1 is not"):
+        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: text, found 1"):
             experiment(datasets={"compas": {"groups": ["male", 1]}})
 
     def test_a_table_of_ones_own_is_an_input(self, tmp_path):
@@ -524,6 +524,22 @@ class TestGrid:
         found = experiment(datasets={"mine": {"use": "table", "path": str(table)}, "pairs_all": {}})
         assert found.prepare_inputs("mine") == [str(table)]
         assert found.prepare_inputs("pairs_all") == []
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [("mine.csv", "text,label,group\n"), ("mine.jsonl", '{"text": "", "label": 1, "group": 2}')],
+    )
+    def test_columns_of_a_table_are_looked_for_before_any_job(self, tmp_path, name, content):
+        (tmp_path / name).write_text(content)
+        own = {"use": "table", "path": str(tmp_path / name)}
+        experiment(datasets={"mine": own})
+        for option in ("text", "label", "group", "id", "match", "split", "rationale"):
+            with pytest.raises(
+                InputError, match=rf"datasets\.mine: .*{name}.*: no column 'grp'; did you mean"
+            ):
+                experiment(datasets={"mine": {**own, option: "grp"}})
+        # With no groups their column is not asked for, and nothing else is let go.
+        experiment(datasets={"mine": {**own, "group": "grp", "groups": []}}, metrics={"gini": {}})
 
     def test_controls_are_part_of_the_grid_unless_switched_off(self):
         assert experiment().has_controls

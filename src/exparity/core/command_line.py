@@ -441,6 +441,13 @@ class Call:
                 paths = self.flags.get(name) or []
                 yield from [paths] if isinstance(paths, Path) else paths
 
+    def outputs(self) -> Iterator[Path]:
+        """Yield the files and folders that flags name to be written."""
+        for name, argument in self.command.arguments.items():
+            path = self.flags.get(name)
+            if argument.flag.path == "output" and isinstance(path, Path):
+                yield path
+
     def overrides(self) -> bool:
         """Tell whether a flag says otherwise than the options, or adds to them."""
         held = {**(self.options or {}), **self.block("settings")}

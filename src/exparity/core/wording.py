@@ -103,7 +103,9 @@ def _each_end(schema: Mapping[str, Any]) -> str:
 
 def _literal(value: Any) -> str:
     """Return a value as YAML has it."""
-    return str(value).lower() if isinstance(value, bool) or value is None else str(value)
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _short(value: Any) -> str:

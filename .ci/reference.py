@@ -1,6 +1,6 @@
 """Write the tables of the docs that the code knows: keys, options, catalogues.
 
-A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``, where NAME is ``config``
+A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAME is ``config``
 and a path in the schema of the config, ``methods``, ``metrics``, or ``method`` or ``metric`` and an
 id. Run by `make reference`; with ``--check`` nothing is written, and old tables are an error.
 """

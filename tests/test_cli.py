@@ -125,6 +125,24 @@ class TestHelp:
 
         assert run("--version")[:2] == (0, f"exparity {exparity.__version__}\n")
 
+    def test_a_shell_completes_commands_flags_and_choices(self, run, tmp_path):
+        code, script, _ = run("--print-completion", "bash")
+        assert code == 0
+        (tmp_path / "completion").write_text(script)
+        ask = (
+            "source completion; COMP_WORDS=($1 ''); COMP_CWORD=$((${#COMP_WORDS[@]} - 1))\n"
+            '_shtab_exparity; printf "%s\\n" "${COMPREPLY[@]}"'
+        )
+        for line, words in (
+            ("exparity", set(cli.known_commands())),
+            ("exparity show --correction", {"none", "holm", "bh"}),
+            ("exparity list", {"datasets", "methods", "metrics"}),
+        ):
+            answer = subprocess.run(
+                ["bash", "-c", ask, "bash", line], cwd=tmp_path, capture_output=True, text=True
+            )
+            assert words <= set(answer.stdout.split()), answer.stderr
+
     @pytest.mark.parametrize("path", ["", ".", "/"])
     def test_a_path_names_a_file(self, path, run):
         code, out, err = run("test", "--scores", "s.parquet", "--output", path)
@@ -284,7 +302,7 @@ class TestPrepare:
             ([], ["name the dataset: `--use ID`"]),
             (["--use", "pair_all"], ["unknown dataset 'pair_all'", "did you mean 'pairs_all'"]),
             (["--use", "pairs_all", "--param", "pairs=3"], ["unknown option 'pairs'", "n_pairs"]),
-            (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: a whole number, found 'many'"]),
+            (["--use", "pairs_all", "--param", "n_pairs=many"], ["n_pairs: a whole number"]),
             (
                 ["--use", "pairs_all", "--param", "n_pairs=-1"],
                 ["pairs_all.n_pairs: -1 is out"],
@@ -543,6 +561,13 @@ class TestTest:
             assert row[name] == getattr(expected, name), name
         assert row["d_ci_low"] < row["cohens_d"] < row["d_ci_high"]
         assert (row["group_a"], row["group_b"]) == ("male", "female")
+
+    def test_by_hand_it_says_what_it_wrote(self, run, tmp_path, capsys):
+        scores, output = scores_file(tmp_path / "s.parquet"), tmp_path / "t.parquet"
+        command = ["test", "--scores", str(scores), "--output", str(output)]
+        for more, lines in (([], 1), (["--options", '{"statistics": {}}'], 0)):
+            assert cli.main([*command, *more]) == 0
+            assert len(re.findall(rf"INFO wrote {output} in \d", capsys.readouterr().err)) == lines
 
     def test_twice_gives_the_same_numbers(self, run, tmp_path):
         scores = scores_file(tmp_path / "s.parquet")

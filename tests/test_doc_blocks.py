@@ -1,7 +1,7 @@
 """Every block of code in the docs does what it stands for.
 
-Python runs: what needs nothing here, what needs results in ``workflow/test_doc_blocks.py``. Configs are
-held to the schema and the options of what they name. Commands are parsed by what would run them.
+Python runs: what needs nothing here, what needs results in ``workflow/test_doc_blocks.py``. Configs
+are held to the schema and the options of what they name, commands parsed by what would run them.
 """
 
 from __future__ import annotations

@@ -277,7 +277,7 @@ class TestDataWithoutGroups:
         assert message in str(error.value)
 
     def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, experiment, own):
-        with pytest.raises(InputError, match=r"datasets\.own: .*own\.csv: no column 'group'; known"):
+        with pytest.raises(InputError, match=r"datasets\.own: .*own\.csv: no column 'group'"):
             experiment({"own": own}, {"gini": {}})
 
 

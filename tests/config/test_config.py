@@ -303,12 +303,12 @@ REFUSED = [
     ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
     ({"models": {"m": {"use": "robertalarge"}}},
      "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
-    ({"study": "paper"}, "config: study: one of default, text, code, gecobench, ferret, found 'paper'"),
+    ({"study": "paper"}, "config: study: one of default, text, .*, found 'paper'"),
     ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
     ({"controls": {"random": {"draws": -1}}}, "config: controls.random.draws: -1"),
     ({"controls": {"permutation": {"schemes": ["rows"]}}},
      r"config: controls.permutation.schemes\[0\]: one of within_sets, across_rows, found 'rows'"),
-    ({"statistics": {"family": ["group"]}}, r"config: statistics.family\[0\]: one of .*, found 'group'"),
+    ({"statistics": {"family": ["group"]}}, r"statistics.family\[0\]: one of .*, found 'group'"),
     ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
      r"overrides\[0\].statistics.family: there is one"),
     ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
@@ -328,14 +328,14 @@ REFUSED = [
     ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
     ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
     ({"methods": {"gradient": {"shards": 0}}}, "config: methods.gradient.shards: 0"),
-    ({"metrics": {"gini": {"shards": 2.5}}}, "config: metrics.gini.shards: a whole number, found 2.5"),
-    ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: a whole number, found null"),
+    ({"metrics": {"gini": {"shards": 2.5}}}, "metrics.gini.shards: a whole number, found 2.5"),
+    ({"metrics": {"gini": {"shards": None}}}, "gini.shards: a whole number, found null"),
     ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
      r"config: overrides\[0\].metric.shards: 0"),
     ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, norm"),
     ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: a number, found 'low'"),
-    ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: one of sequence, content, found 'all'"),
-    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: a whole number, found 'all'"),
+    ({"metrics": {"gini": {"normalise_over": "all"}}}, "normalise_over: one of .*, found 'all'"),
+    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "all.n_pairs: a whole number, found 'all'"),
     ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
     ({"plugins": ["not_there_at_all"]}, "plugins: cannot import module 'not_there_at_all'"),
     ({"plugins": "a.py"}, "config: plugins: a list, each text, found 'a.py'"),
@@ -527,7 +527,7 @@ class TestGrid:
 
     @pytest.mark.parametrize(
         ("name", "content"),
-        [("mine.csv", "text,label,group\n"), ("mine.jsonl", '{"text": "", "label": 1, "group": 2}')],
+        [("mine.csv", "text,label,group\n"), ("mine.jsonl", '{"text": 0, "label": 1, "group": 2}')],
     )
     def test_columns_of_a_table_are_looked_for_before_any_job(self, tmp_path, name, content):
         (tmp_path / name).write_text(content)

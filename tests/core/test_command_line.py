@@ -195,7 +195,7 @@ class TestOptions:
         [
             ("{}", "name the part: `--use USE`"),
             ('{"use":5}', "--options.use: text, found 5"),
-            ('{"use":"x","target":"both"}', "--options.target: one of label, predicted, found 'both'"),
+            ('{"use":"x","target":"both"}', "target: one of label, predicted, found 'both'"),
             ('{"use":"x","tagret":"label"}', "unknown key 'tagret'; did you mean 'target'"),
             ('{"use":"x","params":[]}', "--options: 'params' must be an object, not "),
             ('{"use":"x","terms":{"a":5}}', "--options.terms"),
@@ -258,7 +258,7 @@ class TestOptions:
         _, keywords = called(analysis, f"{self.FILES} {flags} --shares [0.5] [0,1]", **settings)
         assert keywords == {"level": level, "width": width, "shares": [[0.5], [0, 1]]}
         call = Command("it", analysis, **settings).parse([*self.FILES.split(), "--width", "wide"])
-        with pytest.raises(InputError, match=r"exparity it\.width: a whole number or auto, found 'wide'"):
+        with pytest.raises(InputError, match=r"it\.width: a whole number or auto, found 'wide'"):
             call.run()
 
     def test_inputs_are_the_files_that_are_read(self):

@@ -177,7 +177,7 @@ class TestConfig:
             ({"resampl": "under"}, "unknown option 'resampl'; did you mean 'resample'"),
             ({"resample": "undr"}, r"debias.resample: one of under, over, found 'undr'"),
             ({"weights": 1}, "debias.weights: group_class, found 1"),
-            ({"counterfactuals": ["add"]}, r"counterfactuals: one of add, substitute, found \['add'\]"),
+            ({"counterfactuals": ["add"]}, r"one of add, substitute, found \['add'\]"),
             ({"order": "cda", "resample": "under"}, "order: one of .*, found 'cda'"),
             ({"weights": "group_class", "equal_steps": 1}, "true or false, found 1"),
             ({"equal_steps": True}, "changes nothing; name 'resample', 'weights' or"),

@@ -194,7 +194,7 @@ class TestCommand:
         [
             ("repeat=3", "controls.permutation: unknown option 'repeat'; did you mean 'repeats'"),
             ("repeats=many", "controls.permutation.repeats: a whole number, found 'many'"),
-            ('schemes=["pairs"]', "controls.permutation.schemes[0]: one of within_sets, across_rows, found 'pairs'"),
+            ('schemes=["pairs"]', "schemes[0]: one of within_sets, across_rows, found 'pairs'"),
             ("seed=1", "controls.permutation: unknown option 'seed'"),
         ],
     )

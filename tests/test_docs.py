@@ -153,8 +153,9 @@ def test_the_badge_tells_the_required_snakemake(repository):
     assert f"snakemake-≥{required[1]}" in (repository / "README.md").read_text()
 
 
-def test_the_readme_names_both_commands(repository):
+def test_the_readme_is_short_and_names_both_commands(repository):
     text = (repository / "README.md").read_text()
+    assert len(text.splitlines()) <= 120
     assert "make demo" in text
     assert "make test" in text
     targets = (repository / "Makefile").read_text()

@@ -1,6 +1,7 @@
 """What first users met at commit e3c3607, each with the test that fails where it still happens.
 
-What another file tests is named in ``ELSEWHERE``; the others are tested here.
+What another file tests is named in ``ELSEWHERE``; the others are tested here. What they met on the page
+is tested in ``report/test_page.py``.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ ELSEWHERE = {
     "a run overwrites another's report": (
         "config/test_config.py::test_the_report_of_another_experiment_is_not_overwritten"
     ),
-    "a mean over significant seeds hides the others": "stats/test_seeds.py::test_by_hand",
     "LaTeX drops the star of flagged rows": "report/test_report.py::test_latex",
     "a key that is there twice drops metrics": (
         "workflow/test_bad_input.py::test_a_key_twice_is_refused_with_both_lines"

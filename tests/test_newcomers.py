@@ -1,7 +1,7 @@
 """What first users met at commit e3c3607, each with the test that fails where it still happens.
 
-What another file tests is named in ``ELSEWHERE``; the others are tested here. What they met on the page
-is tested in ``report/test_page.py``.
+What another file tests is named in ``ELSEWHERE``; the others are tested here. What they met on the
+page is tested in ``report/test_page.py``.
 """
 
 from __future__ import annotations

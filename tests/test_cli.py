@@ -521,7 +521,10 @@ class TestOtherStages:
         result = run(*command, "--options", options)
         refused(result, "bias/pairs_all/m/0.parquet: no such file")
         refused(run(*command), "--options: 'title' is missing; run `snakemake`")
-        refused(run(*command, "--options", options.replace("[0]", '"0"')), "--options.seeds: '0'")
+        refused(
+            run(*command, "--options", options.replace("[0]", '"0"')),
+            "--options.seeds: a list, each a whole number, found '0'",
+        )
 
     @pytest.mark.parametrize("options", ['{"params": 5}', '{"params": [1]}'])
     def test_a_block_is_an_object(self, options, run, tmp_path):

@@ -140,7 +140,7 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
     with stop, job(), lineage_of(call), command.running():
         call.run()
     if call.options is None:  # by hand, not by the workflow
-        for path in call.outputs():
+        for path in filter(Path.exists, call.outputs()):
             log.info("wrote %s in %.1f s", path, time.monotonic() - start)
 
 

@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast lint format bench lock audit-deps clean
+.PHONY: help demo test test-all test-fast lint format bench docs reference lock audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -55,6 +55,20 @@ format: $(STAMP)  ## format Python and Snakemake files
 bench: $(STAMP)  ## measure the engine on the demo's first model
 	$(BIN)/python benchmarks/run.py
 
+# The site has an environment of its own, which those who run experiments need not have.
+DOCS := .venv-docs
+$(DOCS)/.installed: requirements-docs.lock
+	$(PYTHON) -m venv $(DOCS)
+	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	@touch $@
+
+docs: $(DOCS)/.installed  ## build the documentation as a site, in site/; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(DOCS)/bin/mkdocs build --strict --quiet
+	@echo "Open $(CURDIR)/site/index.html; its search needs a server: python3 -m http.server -d site"
+
+reference: $(STAMP)  ## write the tables of the docs that the code knows
+	$(BIN)/python .ci/reference.py
+
 lock: $(STAMP)  ## write what is installed, with hashes, to the lock files; needs a network
 	$(BIN)/python .ci/lock.py
 
@@ -65,4 +79,4 @@ audit-deps: $(STAMP)  ## look the locked versions up among known vulnerabilities
 
 clean:  ## remove results and caches, and keep the environment
 	find results -mindepth 1 -not -name .gitkeep -delete
-	rm -rf .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf site .snakemake .pytest_cache .mypy_cache .ruff_cache .hypothesis

@@ -2,7 +2,8 @@
 
 requirements.lock is for every machine. requirements-cuda.lock holds what the torch of the index
 needs on Linux besides. requirements-cpu.lock holds the CPU build of torch, which needs none of it;
-it has a file of its own as pip prefers files whose hashes an index lists. Run by `make lock`.
+it has a file of its own as pip prefers files whose hashes an index lists. requirements-docs.lock is
+what the site is built with. Run by `make lock`.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 # The hashes of each requirement, such as `torch==2.13.0`, with its marker if it has one.
@@ -28,8 +30,15 @@ def main() -> None:
     pins = {pin: hashes for pin, hashes in pins.items() if _name(pin) not in elsewhere}
     _write("requirements.lock", pins)
     _write("requirements-cuda.lock", cuda)
+    _write("requirements-docs.lock", docs())
     if torch.endswith("+cpu"):
         _write("requirements-cpu.lock", {torch: {_hash_of_local_file(torch)}})
+
+
+def docs() -> Hashes:
+    """Return what the dependency group ``docs`` needs, on every system."""
+    project = tomllib.loads(Path("pyproject.toml").read_text())
+    return _compile("\n".join(project["dependency-groups"]["docs"]), "--universal")
 
 
 def _compile(requirements: str, option: str) -> Hashes:

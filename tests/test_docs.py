@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+from importlib.util import module_from_spec, spec_from_file_location
 
 import pytest
 import yaml
@@ -15,7 +16,7 @@ from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 
 pytestmark = pytest.mark.contract
 
@@ -23,8 +24,6 @@ pytestmark = pytest.mark.contract
 @pytest.mark.parametrize(
     ("page", "registry"),
     [
-        ("methods", METHODS),
-        ("metrics", METRICS),
         ("datasets", DATASETS),
         ("debiasing", INTERVENTIONS),
         ("counterfactuals", GENERATORS),
@@ -35,8 +34,7 @@ def test_every_id_and_option_is_documented(repository, page, registry):
     for id in registry.ids():
         assert f"`{id}`" in text, f"docs/{page}.md does not describe `{id}`"
         entry = registry.get(id)
-        options = metric_options(entry) if page == "metrics" else entry.options
-        for option in options:
+        for option in entry.options:
             assert f"`{option}`" in text, f"docs/{page}.md: {id} lacks its option `{option}`"
 
 
@@ -95,13 +93,47 @@ def test_the_docs_quote_the_default_experiment(repository):
             assert phrase in text[page], f"{page} does not say '{phrase}'"
 
 
-def test_every_config_key_is_explained(repository):
+@pytest.fixture(scope="module")
+def reference(repository):
+    """The script that writes the tables which the code knows."""
+    spec = spec_from_file_location("reference", repository / ".ci" / "reference.py")
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_tables_of_the_docs_are_those_of_the_code(reference):
+    for page in reference.PAGES:
+        text = page.read_text()
+        assert "<!-- reference: " in text
+        assert reference.with_tables(text) == text, f"{page.name}: run `make reference`"
+
+
+@pytest.mark.parametrize(("kind", "registry"), [("method", METHODS), ("metric", METRICS)])
+def test_every_method_and_metric_has_its_table(repository, kind, registry):
+    text = (repository / "docs" / f"{kind}s.md").read_text()
+    tables = re.findall(rf"^<!-- reference: {kind} (\w+) -->$", text, re.M)
+    assert sorted(tables) == registry.ids()
+    for id in tables:
+        section = text[: text.index(f"<!-- reference: {kind} {id} -->")].rpartition("\n## ")[2]
+        assert section.startswith(f"`{id}`\n")
+
+
+def test_every_key_of_the_config_has_its_row(repository):
     schema = yaml.safe_load((repository / "workflow/schemas/config.schema.yaml").read_text())
-    text = (repository / "config" / "README.md").read_text()
-    blocks = [schema, *(schema["$defs"][name] for name in ("model", "training", "statistics"))]
-    for block in blocks:
-        for key in block["properties"]:
-            assert f"`{key}`" in text, f"config/README.md does not explain `{key}`"
+    text = (repository / "docs" / "configuration.md").read_text()
+    text = text[text.index("\n## All keys") :]
+
+    def leaves(part):
+        for key, inner in part.get("properties", {}).items():
+            inner = schema["$defs"].get(inner.get("$ref", "").rpartition("/")[2], inner)
+            yield from leaves(inner) if "properties" in inner else [key]
+        for inner in (part.get("items"), part.get("additionalProperties")):
+            yield from leaves(inner) if isinstance(inner, dict) else ()
+
+    for block in (schema, *schema["$defs"].values()):
+        for key in leaves(block):
+            assert f"| `{key}` |" in text, f"docs/configuration.md lacks {key}"
 
 
 def test_links_between_pages_lead_somewhere(repository):
@@ -121,8 +153,9 @@ def test_the_badge_tells_the_required_snakemake(repository):
     assert f"snakemake-≥{required[1]}" in (repository / "README.md").read_text()
 
 
-def test_the_readme_names_both_commands(repository):
+def test_the_readme_is_short_and_names_both_commands(repository):
     text = (repository / "README.md").read_text()
+    assert len(text.splitlines()) <= 120
     assert "make demo" in text
     assert "make test" in text
     targets = (repository / "Makefile").read_text()

@@ -6,12 +6,14 @@ imported when it is called: a test job must not wait for torch, and ``--help`` f
 
 from __future__ import annotations
 
+import argparse
 import ast
 import errno
 import gc
 import logging
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
@@ -23,7 +25,8 @@ from exparity.core.errors import ExparityError, did_you_mean
 from exparity.core.escaping import LogFormatter, say, visible
 from exparity.jobs.stop import Stopped, stoppable
 
-_FLAGS = ("-h", "--help", "--version")
+_FLAGS = ("-h", "--help", "--version", "--print-completion")
+log = logging.getLogger(__name__)
 _job = partial(Command, takes_options=True)
 
 COMMANDS = {
@@ -74,7 +77,7 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
     if name in COMMANDS:  # most need not look at all analyses
         return COMMANDS[name]
     if not name or name.startswith("-"):
-        _without_command(name)
+        _without_command([name, *arguments] if name else [])
     if name not in known_commands():
         from exparity.core.registry import load_plugin
 
@@ -134,8 +137,12 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
     for plugin in call.plugins:
         load_plugin(plugin)
     stop = stoppable() if command.keeps_parts else nullcontext()
+    start = time.monotonic()
     with stop, job(), lineage_of(call), command.running():
         call.run()
+    if call.options is None:  # by hand, not by the workflow
+        for path in filter(Path.exists, call.outputs()):
+            log.info("wrote %s in %.1f s", path, time.monotonic() - start)
 
 
 def run(at_end: Callable[[], object] = lambda: None) -> None:
@@ -156,7 +163,8 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     os._exit(code)
 
 
-def _parser() -> Parser:
+def _parser(*, in_full: bool = False) -> Parser:
+    """Return the parser of the commands' names, or with all that each command takes."""
     parser = Parser(
         prog="exparity",
         description="Measure whether explanations of text classifiers work equally well for every "
@@ -164,21 +172,48 @@ def _parser() -> Parser:
         "all.",
     )
     parser.add_argument("--version", action="store_true", help="show the version")
+    parser.add_argument(
+        "--print-completion",
+        choices=("bash", "zsh", "tcsh"),
+        help="print a script that completes commands and flags in a shell",
+    )
     commands = parser.add_subparsers(title="commands", metavar="COMMAND")
+    known = known_commands() if in_full else {}
     for name, summary in _summaries():
-        commands.add_parser(name, help=summary)
+        parents = [known[name].parser] if in_full else []
+        commands.add_parser(name, help=summary, parents=parents, add_help=not parents)
     return parser
 
 
-def _without_command(flag: str) -> NoReturn:
+def _completion(shell: str) -> str:
+    """Return the script that completes command lines."""
+    import shtab
+
+    parser = _parser(in_full=True)
+    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    for name, command in known_commands().items():
+        paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
+        for action in commands.choices[name]._actions:
+            if action.dest in paths:
+                action.complete = shtab.FILE
+    script: str = shtab.complete(parser, shell)
+    return script
+
+
+def _without_command(arguments: Sequence[str]) -> NoReturn:
     """Answer a command line that names no command: help, version, or what is wrong with it."""
     parser = _parser()
+    flag = arguments[0].partition("=")[0] if arguments else ""
     if flag and flag not in _FLAGS:
         parser.error(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}")
-    if parser.parse_args([flag] if flag else []).version:
+    parsed = parser.parse_args(arguments)
+    if parsed.version:
         from exparity import __version__
 
         say(f"exparity {__version__}")
+        parser.exit()
+    if parsed.print_completion:
+        say(_completion(parsed.print_completion))
         parser.exit()
     parser.error("name a command: `exparity --help` lists them")
 

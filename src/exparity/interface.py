@@ -584,6 +584,8 @@ class DatasetFacts(Facts):
             plans where its files are not at hand.
         group_decides_label: True if the same text of another group has another label, so that there
             are no counterfactuals that keep it.
+        check_options: receives all options, whose files are there, before any job; raises
+            InputError where the head of a file shows that they do not fit.
 
     Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
     says there what holds, and the facts are those of its default options, or empty.
@@ -602,6 +604,7 @@ class DatasetFacts(Facts):
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
     sizes: tuple[int, int] | None = None
     group_decides_label: bool = False
+    check_options: Callable[[Mapping[str, Any]], None] | None = None
 
     def marks_words(self, options: Mapping[str, Any]) -> bool:
         """Return whether it marks the words that carry the label, under these options."""

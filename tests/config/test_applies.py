@@ -277,7 +277,8 @@ class TestDataWithoutGroups:
         assert message in str(error.value)
 
     def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, experiment, own):
-        assert "left_out" not in experiment({"own": own}, {"gini": {}}).grid
+        with pytest.raises(InputError, match=r"datasets\.own: .*own\.csv: no column 'group'"):
+            experiment({"own": own}, {"gini": {}})
 
 
 def test_a_table_may_bring_them(experiment, table):

@@ -236,9 +236,9 @@ class TestSchema:
 
 
 REFUSED = [
-    ({"datasets": {}}, "config: datasets: .*non-empty"),
-    ({"seeds": [0.0]}, r"config: seeds\[0\]: 0.0"),
-    ({"training": {"epochs": 5.0}}, "config: training.epochs: 5.0"),
+    ({"datasets": {}}, "config: datasets: .*is empty; name at least one"),
+    ({"seeds": [0.0]}, r"config: seeds\[0\]: a whole number, found 0.0"),
+    ({"training": {"epochs": 5.0}}, "config: training.epochs: a whole number, found 5.0"),
     ({"seeds": [2**63]}, r"config: seeds\[0\]: 9223372036854775808 is out of range \(at least 0"),
     ({"training": {"learning_rate": float("nan")}}, "training.learning_rate: nan is not a finite"),
     ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: inf is not a finite"),
@@ -273,7 +273,7 @@ REFUSED = [
     ({"results": "a{b}"}, "config: results"),
     (
         {"overrides": [{"match": {"seed": 0}, "method": {"max_examples": "many"}}]},
-        r"config: overrides\[0\].method.max_examples: 'many'",
+        r"config: overrides\[0\].method.max_examples: a whole number, found 'many'",
     ),
     (
         {"overrides": [{"match": {"seed": 0}, "metric": {"max_examples": -4}}]},
@@ -284,31 +284,31 @@ REFUSED = [
         r"config: overrides\[0\].method.use",
     ),
     ({"seeds": []}, r"config: seeds: \[\]"),
-    ({"seeds": [0, 0]}, "config: seeds: .*non-unique"),
+    ({"seeds": [0, 0]}, "config: seeds: .*names one twice"),
     ({"seeds": [-1]}, r"config: seeds\[0\]: -1"),
-    ({"seeds": [True]}, r"config: seeds\[0\]: True"),
-    ({"target": "gold"}, "config: target: 'gold'"),
+    ({"seeds": [True]}, r"config: seeds\[0\]: a whole number, found true"),
+    ({"target": "gold"}, "config: target: one of label, predicted, found 'gold'"),
     ({"engine": {"device": "gpu"}}, "config: engine.device: 'gpu'"),
     ({"engine": {"token_budget": 0}}, "config: engine.token_budget: 0"),
-    ({"training": {"epochs": "many"}}, "config: training.epochs: 'many'"),
+    ({"training": {"epochs": "many"}}, "config: training.epochs: a whole number, found 'many'"),
     ({"training": {"learning_rate": 0}}, "config: training.learning_rate: 0"),
     ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
-    ({"statistics": {"ddof": 2}}, "config: statistics.ddof: 2"),
+    ({"statistics": {"ddof": 2}}, "config: statistics.ddof: one of 0, 1, found 2"),
     ({"statistics": {"alpha": 1}}, "config: statistics.alpha: 1"),
     ({"methods": {"LIME": {}}}, "config: methods: 'LIME' is not an id"),
     ({"methods": {"a/b": {}}}, "config: methods: 'a/b' is not an id"),
     ({"models": {"m m": {}}}, "config: models: 'm m' is not an id"),
-    ({"models": {"m": "bert"}}, "config: models.m: 'bert'"),
+    ({"models": {"m": "bert"}}, "config: models.m: a mapping, found 'bert'"),
     ({"models": {"m": None}}, "models.m: a pretrained model needs 'checkpoint'"),
     ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
     ({"models": {"m": {"use": "robertalarge"}}},
      "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
-    ({"study": "paper"}, "config: study: 'paper'"),
+    ({"study": "paper"}, "config: study: one of default, text, .*, found 'paper'"),
     ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
     ({"controls": {"random": {"draws": -1}}}, "config: controls.random.draws: -1"),
     ({"controls": {"permutation": {"schemes": ["rows"]}}},
-     r"config: controls.permutation.schemes\[0\]: 'rows'"),
-    ({"statistics": {"family": ["group"]}}, r"config: statistics.family\[0\]: 'group'"),
+     r"config: controls.permutation.schemes\[0\]: one of within_sets, across_rows, found 'rows'"),
+    ({"statistics": {"family": ["group"]}}, r"statistics.family\[0\]: one of .*, found 'group'"),
     ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
      r"overrides\[0\].statistics.family: there is one"),
     ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
@@ -328,18 +328,18 @@ REFUSED = [
     ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
     ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
     ({"methods": {"gradient": {"shards": 0}}}, "config: methods.gradient.shards: 0"),
-    ({"metrics": {"gini": {"shards": 2.5}}}, "config: metrics.gini.shards: 2.5"),
-    ({"metrics": {"gini": {"shards": None}}}, "config: metrics.gini.shards: None"),
+    ({"metrics": {"gini": {"shards": 2.5}}}, "metrics.gini.shards: a whole number, found 2.5"),
+    ({"metrics": {"gini": {"shards": None}}}, "gini.shards: a whole number, found null"),
     ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
      r"config: overrides\[0\].metric.shards: 0"),
     ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, norm"),
-    ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: 'low'"),
-    ({"metrics": {"gini": {"normalise_over": "all"}}}, "metrics.gini.normalise_over: 'all'"),
-    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "datasets.pairs_all.n_pairs: 'all'"),
+    ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: a number, found 'low'"),
+    ({"metrics": {"gini": {"normalise_over": "all"}}}, "normalise_over: one of .*, found 'all'"),
+    ({"datasets": {"pairs_all": {"n_pairs": "all"}}}, "all.n_pairs: a whole number, found 'all'"),
     ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
     ({"plugins": ["not_there_at_all"]}, "plugins: cannot import module 'not_there_at_all'"),
-    ({"plugins": "a.py"}, "config: plugins: 'a.py'"),
-    ({"overrides": [{"training": {}}]}, r"config: overrides\[0\]: 'match' is a required"),
+    ({"plugins": "a.py"}, "config: plugins: a list, each text, found 'a.py'"),
+    ({"overrides": [{"training": {}}]}, r"config: overrides\[0\]: 'match' is missing"),
     ({"overrides": [{"match": {}}]}, r"config: overrides\[0\].match: {}"),
     ({"overrides": [{"match": {"dataset": "pairs"}}]}, r"overrides\[0\].match.dataset: no 'pairs'"),
     ({"overrides": [{"match": {"seed": [0, 7]}}]}, r"overrides\[0\].match.seed: no '7' here"),
@@ -515,7 +515,7 @@ class TestGrid:
         options = {id: json.loads(found.prepare_options(id))["params"] for id in datasets}
         assert options["race"]["groups"] == ["Caucasian", "Hispanic"]
         assert options["both"]["groups"] is None
-        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: 1 is not"):
+        with pytest.raises(InputError, match=r"datasets\.compas\.groups\[1\]: text, found 1"):
             experiment(datasets={"compas": {"groups": ["male", 1]}})
 
     def test_a_table_of_ones_own_is_an_input(self, tmp_path):
@@ -524,6 +524,22 @@ class TestGrid:
         found = experiment(datasets={"mine": {"use": "table", "path": str(table)}, "pairs_all": {}})
         assert found.prepare_inputs("mine") == [str(table)]
         assert found.prepare_inputs("pairs_all") == []
+
+    @pytest.mark.parametrize(
+        ("name", "content"),
+        [("mine.csv", "text,label,group\n"), ("mine.jsonl", '{"text": 0, "label": 1, "group": 2}')],
+    )
+    def test_columns_of_a_table_are_looked_for_before_any_job(self, tmp_path, name, content):
+        (tmp_path / name).write_text(content)
+        own = {"use": "table", "path": str(tmp_path / name)}
+        experiment(datasets={"mine": own})
+        for option in ("text", "label", "group", "id", "match", "split", "rationale"):
+            with pytest.raises(
+                InputError, match=rf"datasets\.mine: .*{name}.*: no column 'grp'; did you mean"
+            ):
+                experiment(datasets={"mine": {**own, option: "grp"}})
+        # With no groups their column is not asked for, and nothing else is let go.
+        experiment(datasets={"mine": {**own, "group": "grp", "groups": []}}, metrics={"gini": {}})
 
     def test_controls_are_part_of_the_grid_unless_switched_off(self):
         assert experiment().has_controls

@@ -194,8 +194,8 @@ class TestOptions:
         ("options", "message"),
         [
             ("{}", "name the part: `--use USE`"),
-            ('{"use":5}', "--options.use: 5 is not of type 'string'"),
-            ('{"use":"x","target":"both"}', "--options.target: 'both' is not one of"),
+            ('{"use":5}', "--options.use: text, found 5"),
+            ('{"use":"x","target":"both"}', "target: one of label, predicted, found 'both'"),
             ('{"use":"x","tagret":"label"}', "unknown key 'tagret'; did you mean 'target'"),
             ('{"use":"x","params":[]}', "--options: 'params' must be an object, not "),
             ('{"use":"x","terms":{"a":5}}', "--options.terms"),
@@ -235,7 +235,7 @@ class TestOptions:
         assert keywords == {"words": "some", "least": 3}
         command = Command("it", analysis, takes_options=True, settings="analyses.it")
         call = command.parse([*self.FILES.split(), "--options", '{"settings": {"words": 1}}'])
-        with pytest.raises(InputError, match=r"analyses\.it\.words: 1 is not of type"):
+        with pytest.raises(InputError, match=r"analyses\.it\.words: text, found 1"):
             call.run()
 
     @pytest.mark.parametrize(
@@ -258,7 +258,7 @@ class TestOptions:
         _, keywords = called(analysis, f"{self.FILES} {flags} --shares [0.5] [0,1]", **settings)
         assert keywords == {"level": level, "width": width, "shares": [[0.5], [0, 1]]}
         call = Command("it", analysis, **settings).parse([*self.FILES.split(), "--width", "wide"])
-        with pytest.raises(InputError, match=r"exparity it\.width: 'wide'"):
+        with pytest.raises(InputError, match=r"it\.width: a whole number or auto, found 'wide'"):
             call.run()
 
     def test_inputs_are_the_files_that_are_read(self):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import logging
+import re
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -586,7 +587,7 @@ FILE = RemoteFile("some/file.jsonl", "https://example.org/file.jsonl", "")
 
 class Answer:
     def __init__(self, content=CONTENT, error=None):
-        self.content, self.error = content, error
+        self.content, self.error, self.headers = content, error, {}
 
     def __enter__(self):
         return self
@@ -652,6 +653,18 @@ class TestRawFiles:
         for part in (file.url, file.sha256, str((source.folder / file.path).absolute())):
             assert part in text
         return text
+
+    @pytest.mark.parametrize(
+        ("headers", "of"), [({}, ""), ({"Content-Length": "2000000"}, " of 2")]
+    )
+    def test_a_download_tells_its_progress(
+        self, tmp_path, file, web, monkeypatch, caplog, headers, of
+    ):
+        monkeypatch.setattr("exparity.core.progress._INTERVAL", 0.0)
+        web.answer.headers = headers
+        with caplog.at_level("INFO"):
+            DataSource(tmp_path, download=True).find(file)
+        assert re.search(rf"file.jsonl: 1{of} MiB, [\d.]+ a second", caplog.text)
 
     def test_missing_and_not_to_be_downloaded(self, tmp_path, file, web):
         assert "is missing" in self.message(DataSource(tmp_path, download=False), file)

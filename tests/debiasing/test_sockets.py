@@ -231,7 +231,7 @@ class TestConfig:
             ),
             (
                 {"models": {"m": {**BERT, "debias": [{"share": 0.5}]}}},
-                r"models.m.debias\[0\]: 'use' is a required property",
+                r"models.m.debias\[0\]: 'use' is missing",
             ),
             ({"models": {"m": {**BERT, "debias": []}}}, r"models.m.debias: "),
             ({"counterfactuals": {}}, r"models.mended.debias: 'mirrored' needs counterfactuals"),

@@ -239,7 +239,7 @@ def test_every_algorithm_answers_or_says_why_not(classifier, algorithm):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"algorithm": "Occlusions"}, "'Occlusions' is not one of"),
+        ({"algorithm": "Occlusions"}, "one of .*, found 'Occlusions'"),
         ({"options": {"n_step": 3}}, "IntegratedGradients has no 'n_step'; did you mean 'n_steps'"),
         ({"options": {"target": 3}}, "IntegratedGradients has no 'target'"),
         ({"options": {"method": "no"}}, "method captum: IntegratedGradients: .*no"),

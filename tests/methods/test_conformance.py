@@ -172,9 +172,9 @@ def test_registered_modules_import_nothing_heavy(method):
     [
         ({"method": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
         ({"method": "gradient", "steps": 3}, "unknown option 'steps'"),
-        ({"method": "integrated_gradients", "n_steps": "many"}, "is not of type 'integer'"),
-        ({"method": "lime", "num_samples": "many"}, "num_samples: 'many' is not of type"),
-        ({"method": "shap", "max_evals": 2.5}, "is not of type 'integer'"),
+        ({"method": "integrated_gradients", "n_steps": "many"}, "n_steps: a whole number, found"),
+        ({"method": "lime", "num_samples": "many"}, "num_samples: a whole number, found 'many'"),
+        ({"method": "shap", "max_evals": 2.5}, "a whole number, found 2.5"),
         ({"method": "gradient", "targets": [0]}, "2 texts but targets of shape"),
         ({"method": "gradient", "targets": [0, 5]}, "target 5 of example 1"),
     ],

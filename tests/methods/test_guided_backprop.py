@@ -95,5 +95,5 @@ def test_a_network_without_rectifiers_has_its_gradient(classifiers):
 
 
 def test_what_is_guided_is_one_of_two(classifiers):
-    with pytest.raises(InputError, match="'gelu' is not one of"):
+    with pytest.raises(InputError, match="one of rectifiers, relu, found 'gelu'"):
         exparity.explain(classifiers["bert"], TEXTS, TARGETS, "guided_backprop", guided="gelu")

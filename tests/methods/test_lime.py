@@ -146,7 +146,7 @@ def test_seeds_matter(classifiers):
         ({"max_samples": 1}, r"max_samples: \d+ is out of range \(at least 2"),
         ({"ridge": -1.0}, "ridge: -1.0 is out of range"),
         ({"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
-        ({"sampling": "dense"}, "is not one of"),
+        ({"sampling": "dense"}, "one of independent, paired, stratified, found"),
     ],
 )
 def test_bad_options_are_named(classifiers, options, message):

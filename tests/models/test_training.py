@@ -256,7 +256,7 @@ def test_models_that_cannot_be_built_are_named(data, tmp_path, spec, message):
         (TrainingSpec, {"patience": 1}, "patience needs training.validation_share"),
         (TrainingSpec, {"learning_rate": float("nan")}, "here.learning_rate: nan is not a finite"),
         (TrainingSpec, {"batch_size": 0}, "here.batch_size: 0 is out of range .at least 1 and"),
-        (TrainingSpec, {"epochs": "many"}, "here.epochs: 'many' is not of type 'integer'"),
+        (TrainingSpec, {"epochs": "many"}, "here.epochs: a whole number, found 'many'"),
         (ModelSpec, {"size": {"n_embd": 10**12}}, r"here.size\[n_embd\]: 1000000000000 is out of"),
         (
             ModelSpec,

@@ -148,7 +148,7 @@ class TestCommand:
         ("options", "message"),
         [
             ({"alpha": 0.05}, "statistics: unknown option 'alpha'"),
-            ({"resamples": "many"}, "statistics.resamples: 'many' is not of type 'integer'"),
+            ({"resamples": "many"}, "statistics.resamples: a whole number, found 'many'"),
             ({"confidence": 2.0}, "statistics.confidence must be between 0 and 1"),
         ],
     )

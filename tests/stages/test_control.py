@@ -193,8 +193,8 @@ class TestCommand:
         ("parameter", "message"),
         [
             ("repeat=3", "controls.permutation: unknown option 'repeat'; did you mean 'repeats'"),
-            ("repeats=many", "controls.permutation.repeats: 'many' is not of type 'integer'"),
-            ('schemes=["pairs"]', "controls.permutation.schemes[0]: 'pairs' is not one of"),
+            ("repeats=many", "controls.permutation.repeats: a whole number, found 'many'"),
+            ('schemes=["pairs"]', "schemes[0]: one of within_sets, across_rows, found 'pairs'"),
             ("seed=1", "controls.permutation: unknown option 'seed'"),
         ],
     )

@@ -249,7 +249,7 @@ class TestConfig:
             (None, "c.yaml: cannot be read (No such file or directory)"),
             ("a: [1", "c.yaml:1: not valid YAML ("),
             ("- 1", "c.yaml: is not a config: it must hold datasets, models, ..."),
-            ("{}", "is a required property"),
+            ("{}", "is missing"),
         ],
     )
     def test_what_is_no_config(self, text, message, run, tmp_path):

@@ -109,8 +109,14 @@ def check_cells(experiment: Experiment) -> None:
     """
     from exparity.models.checkpoints import check_checkpoint
 
-    for dataset in experiment.datasets:
+    for dataset, instance in experiment.datasets.items():
         experiment.prepare_inputs(dataset)
+        if check := instance.entry.facts.check_options:
+            defaults = {name: option.default for name, option in instance.entry.options.items()}
+            try:
+                check({**defaults, **instance.params})
+            except InputError as error:
+                raise InputError(f"datasets.{dataset}: {error}") from None
     for model in experiment.models:
         spec = experiment.model_spec(model)
         if spec.checkpoint is not None:

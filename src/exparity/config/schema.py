@@ -28,7 +28,8 @@ def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
     Raises:
         InputError: the most telling violation, as one line that names the key.
     """
-    from exparity.core.options import reason, violation
+    from exparity.core.options import violation
+    from exparity.core.wording import reason
 
     error = violation(schema, config)
     if error is None:

@@ -253,7 +253,10 @@ def _number(text: str, kind: Any, span: Range) -> Any:
 def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
     """Return what a function takes, by name, from its signature and docstring."""
     hints = typing.get_type_hints(function, include_extras=True)
-    lines = _documented(function)
+    lines = {
+        name: _plain(text).replace("if None", "if unset")
+        for name, text in documented(function).items()
+    }
     return {
         name: Argument(parameter, hints[name], lines.get(name, ""))
         for name, parameter in inspect.signature(function).parameters.items()
@@ -280,14 +283,11 @@ def _plain(text: str) -> str:
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
 
 
-def _documented(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says of each argument."""
+def documented(function: Callable[..., Any]) -> dict[str, str]:
+    """Return what a docstring says of each argument, with its markup."""
     parts = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2]
     section = _SECTION.split(parts, maxsplit=1)[0]
-    return {
-        name: _plain(text).rstrip(".").replace("if None", "if unset")
-        for name, text in _ARGUMENT.findall(section)
-    }
+    return {name: " ".join(text.split()).rstrip(".") for name, text in _ARGUMENT.findall(section)}
 
 
 class Command:
@@ -440,6 +440,13 @@ class Call:
             if argument.kind is Path and is_read:
                 paths = self.flags.get(name) or []
                 yield from [paths] if isinstance(paths, Path) else paths
+
+    def outputs(self) -> Iterator[Path]:
+        """Yield the files and folders that flags name to be written."""
+        for name, argument in self.command.arguments.items():
+            path = self.flags.get(name)
+            if argument.flag.path == "output" and isinstance(path, Path):
+                yield path
 
     def overrides(self) -> bool:
         """Tell whether a flag says otherwise than the options, or adds to them."""

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Range
+from exparity.core.wording import reason
 
 _TYPES: dict[Any, Any] = {
     bool: "boolean",
@@ -34,7 +35,6 @@ _KEYWORDS = {
     "at_most": "maximum",
     "below": "exclusiveMaximum",
 }
-_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -99,24 +99,6 @@ def violation(schema: Mapping[str, Any], value: Any) -> Any:
     from jsonschema.exceptions import best_match
 
     return best_match(_validator()(schema).iter_errors(value))
-
-
-def reason(error: Any) -> str:
-    """Return what a violation of a JSON schema is, in words: the value and what it may be."""
-    value = repr(error.instance)
-    short = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}..."
-    if error.validator in _KEYWORDS.values():
-        ends = [
-            f"{word.replace('_', ' ')} {error.schema[keyword]}"
-            for word, keyword in _KEYWORDS.items()
-            if keyword in error.schema
-        ]
-        return f"{short} is out of range ({' and '.join(ends)})"
-    if error.validator in ("pattern", "maxLength") and "$comment" in error.schema:
-        return f"{short} is refused: {error.schema['$comment']}"
-    if isinstance(error.instance, float) and not math.isfinite(error.instance):
-        return f"{error.instance} is not a finite number"
-    return str(error.message).replace(value, short)
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:

@@ -17,12 +17,12 @@ class Progress:
     """Counts finished units of one job and tells the user.
 
     Args:
-        total: units in the job.
+        total: units in the job; None if nobody knows.
         label: what is done.
         unit: plural name of what is counted.
     """
 
-    def __init__(self, total: int, label: str, unit: str = "examples") -> None:
+    def __init__(self, total: int | None, label: str, unit: str = "examples") -> None:
         self.total, self.label, self.unit = total, visible(label), unit
         self.done = 0
         self._start = self._last = time.monotonic()
@@ -54,6 +54,9 @@ class Progress:
         if now - self._last >= _INTERVAL:
             self._last = now
             rate = self.done / (now - self._start)
+            if self.total is None:
+                log.info("%s: %d %s, %.1f a second", self.label, self.done, self.unit, rate)
+                return
             left = (self.total - self.done) / rate if rate else float("inf")
             state = f"{self.label}: {self.done} of {self.total} {self.unit}"
             log.info("%s, %.1f a second, %.0f s left", state, rate, left)

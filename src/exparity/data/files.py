@@ -12,11 +12,14 @@ from typing import Any
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
+from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
 from exparity.interface import RemoteFile
 from exparity.resources import resource
 
 log = logging.getLogger(__name__)
+
+_BLOCK = 1 << 20  # bytes of a download that are held at once
 
 _FETCH = "; where there is a network, `snakemake fetch` with the run's config gets it"
 
@@ -109,9 +112,12 @@ def _download(file: RemoteFile, path: Path) -> None:
             requests.get(file.url, timeout=60, stream=True) as answer,
         ):
             answer.raise_for_status()
-            with temporary.open("wb") as out:
-                for block in answer.iter_content(1 << 20):
+            length = answer.headers.get("Content-Length")
+            blocks = None if length is None else -(-int(length) // _BLOCK)
+            with temporary.open("wb") as out, Progress(blocks, path.name, "MiB") as progress:
+                for block in answer.iter_content(_BLOCK):
                     out.write(block)
+                    progress.advance()
             if file.member:
                 temporary.write_bytes(_unpacked(temporary, file, path))
             digest = sha256_of(temporary)

@@ -19,6 +19,24 @@ from exparity.interface import Example, Loaded, Range
 Row = Mapping[str, Any]
 _LONGEST = 200
 _WHOLE = re.compile(r"-?[0-9]+")
+_COLUMN_OPTIONS = (
+    *("text", "label", "group", "id", "match", "split"),
+    *("rationale", "text_b", "rationale_b"),
+)
+
+
+def check_columns(options: Mapping[str, Any]) -> None:
+    """Read the table as far as its first row.
+
+    Args:
+        options: all options of :func:`own_table`.
+
+    Raises:
+        InputError: it lacks a column that an option names, or is no table.
+    """
+    unused = "group" if options["groups"] == [] else ""
+    named = [options[option] for option in _COLUMN_OPTIONS if option != unused]
+    next(read_rows(Path(options["path"]), [name for name in named if name is not None]), None)
 
 
 @dataset(
@@ -33,6 +51,7 @@ _WHOLE = re.compile(r"-?[0-9]+")
     path_options=("path",),
     rationale_option="rationale",
     group_option="group",
+    check_options=check_columns,
 )
 def own_table(
     source: DataSource,
@@ -91,8 +110,7 @@ def own_table(
     if groups is not None and not groups:
         group = None
     named = (text, label, group, id, match, split, rationale, text_b, rationale_b)
-    columns = [column for column in named if column is not None]
-    rows = list(read_rows(Path(path), columns))
+    rows = list(read_rows(Path(path), [name for name in named if name is not None]))
     if not rows:
         raise InputError(f"{path}: has no rows")
     label_names = [_name(where, row, label) for where, row in rows]

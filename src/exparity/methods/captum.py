@@ -74,7 +74,8 @@ def captum(
     Args:
         batch: the texts.
         algorithm: class of ``captum.attr``.
-        options: of the class or of its ``attribute``, such as ``n_steps`` or ``n_samples``.
+        options: of the class or of its ``attribute``, such as ``n_steps``,
+            ``n_samples`` or ``baselines``.
 
     Returns:
         (t,) scores for each text, in logits unless the algorithm has another unit.

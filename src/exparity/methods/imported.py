@@ -33,7 +33,8 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
 
     Args:
         batch: the texts.
-        path: the file.
+        path: the JSONL file; in a config with ``{dataset}``, ``{model}`` and ``{seed}`` for those
+            of each classifier.
 
     Returns:
         (t,) scores for each text, in the tool's unit.

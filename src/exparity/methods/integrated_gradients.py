@@ -55,8 +55,9 @@ def integrated_gradients(
 
     Args:
         batch: the texts.
-        n_steps: nodes of the Gauss–Legendre rule.
-        pooling: ``l2`` norm of the mean gradient over the embedding dimension, or its ``sum``.
+        n_steps: nodes of the Gauss–Legendre rule; each costs a forward and a backward pass.
+        pooling: ``l2`` norm of the mean gradient over the embedding dimension, or its ``sum``, as
+            the published study has it from ferret.
 
     Returns:
         (t,) scores for each text, in logits per unit of embedding: not negative (``l2``) or signed.
@@ -76,7 +77,7 @@ def integrated_gradients_x_input(batch: MethodBatch, *, n_steps: Count = 50) -> 
 
     Args:
         batch: the texts.
-        n_steps: nodes of the Gauss–Legendre rule.
+        n_steps: nodes of the Gauss–Legendre rule; each costs a forward and a backward pass.
 
     Returns:
         (t,) signed scores for each text, in logits.

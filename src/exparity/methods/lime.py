@@ -59,7 +59,7 @@ def lime(
         num_samples: masks per text, the text itself included; t² but at most ``max_samples`` for
             a text of t tokens if None.
         max_samples: bound of that default.
-        kernel_width: of the kernel over 100 × cosine distance.
+        kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
         sampling: ``independent`` masks as LIME's, or with less variance at equal cost
             ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
@@ -121,9 +121,9 @@ def lime_words(
 
     Args:
         batch: the texts.
-        num_samples: samples per text, the text itself included.
-        kernel_width: of the kernel over 100 × cosine distance.
-        ridge: penalty on the squared coefficients.
+        num_samples: samples per text, the text itself included; the lime package takes 5000.
+        kernel_width: width σ of the kernel over 100 × cosine distance.
+        ridge: penalty λ on the squared coefficients.
         sampling: see ``lime``.
 
     Returns:

@@ -270,12 +270,22 @@ class MetricBatch:
         return origins
 
 
-def _of_tokens(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
-    """Options that every metric of normalised attributions has."""
+def token_options(*, normalise_over: Literal["sequence", "content"] = "sequence") -> None:
+    """Options that every metric of normalised attributions has.
+
+    Args:
+        normalise_over: tokens that the norm runs over: all of the ``sequence``, as the ferret
+            library does, or ``content``, which leaves special tokens out.
+    """
 
 
-def _of_words(*, attribution: Attribution = "absolute") -> None:
-    """Options that every metric of words has."""
+def word_options(*, attribution: Attribution = "absolute") -> None:
+    """Options that every metric of words has.
+
+    Args:
+        attribution: part of a score that counts: its size (``absolute``, as GECOBench does), or its
+            ``positive`` part, evidence for the target alone (as the ferret library does).
+    """
 
 
 def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
@@ -283,8 +293,8 @@ def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
     if entry.facts.needs == "explainer":
         return entry.options  # it compares raw attributions
     if entry.facts.needs in MARKS:
-        return {**options_of(_of_words), **entry.options}
-    shared = options_of(_of_tokens)["normalise_over"]
+        return {**options_of(word_options), **entry.options}
+    shared = options_of(token_options)["normalise_over"]
     default = entry.facts.normalise_over
     return {shared.name: replace(shared, default=default), **entry.options}
 

@@ -55,7 +55,8 @@ def flip_sensitivity(
         max_tokens: K, at most the number of content tokens.
         max_radius: largest ε, absolute.
         steps: of each ascent; the class is compared after each of them.
-        bisections: halvings of the interval that ε lies in, after the test of ``max_radius``.
+        bisections: halvings of the interval that ε lies in, after the test of ``max_radius``;
+            the error is at most ``max_radius`` / 2^``bisections``.
         never_flipped: ε of a class that does not change: ``max_radius``, the bound that was
             reached, or ``zero``, which ranks it with the tokens that flip at once.
 

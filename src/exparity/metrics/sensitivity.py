@@ -45,8 +45,8 @@ def sensitivity(
 
     Args:
         batch: the explanations.
-        steps: of the ascent; each visits one copy.
-        radius: of the ball.
+        steps: of each ascent; each costs a gradient and an explanation.
+        radius: r, of the ball.
         relative: in units of the content embeddings' norm (``l2``), or of the root mean square of
             their elements (``linf``), instead of absolute.
         norm: of the ball, ``l2`` or ``linf``.

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from exparity.core.escaping import visible
 from exparity.core.formats import percent, signed
 from exparity.interface import ARROWS
+from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
 from exparity.report.tables import CellKey, by_cell, by_table
 from exparity.stats.multiplicity import CELL_IDS
@@ -122,8 +123,8 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
     yield from _verdicts(selection)
     yield _headline(selection, terminal.width)
     counts = Counter(flag for row in selection.rows for flag in row["flags"])
-    flagged = ", ".join(f"{flag} ({n})" for flag, n in sorted(counts.items()))
-    for note in (*([f"flagged: {flagged}"] if flagged else []), *selection.notes):
+    flagged = [f"flagged {flag} ({n}): {meaning_of(flag)}" for flag, n in sorted(counts.items())]
+    for note in (*flagged, *selection.notes):
         yield _text(note, "italic")
     tables, order = by_table(selection.rows), selection.ids("dataset", selection.rows)
     for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):

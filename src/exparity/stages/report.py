@@ -13,7 +13,8 @@ from typing import Any
 from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Output
-from exparity.core.options import reason, violation
+from exparity.core.options import violation
+from exparity.core.wording import reason
 from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_results
 from exparity.published.gap_comparison import GapComparison, compare_gaps

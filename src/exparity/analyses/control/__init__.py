@@ -16,6 +16,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
+from exparity.core.progress import Progress
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of
 from exparity.stats.permutation import PermutedTest, permutation_control
@@ -70,9 +71,11 @@ def control_cells(
     start = time.monotonic()
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
-    for path, table, facts in read_compared("control", scores):
-        options = {"alpha": alpha, "repeats": repeats, "schemes": schemes}
-        rows += _permuted(path, table, facts, options)
+    options = {"alpha": alpha, "repeats": repeats, "schemes": schemes}
+    with Progress(len(scores), "permuting", "tables") as progress:
+        for path, table, facts in read_compared("control", scores):
+            rows += _permuted(path, table, facts, options)
+            progress.advance()
     write_artefact(
         output,
         "controls",

@@ -22,9 +22,11 @@ def wheel(repository, tmp_path_factory) -> Path:
     listed = ["git", "-C", str(repository), "ls-files", "-z", "--cached", "--others"]
     files = subprocess.check_output([*listed, "--exclude-standard"], text=True)
     for name in filter(None, files.split("\0")):
-        if (repository / name).is_file() and not name.startswith(("tests/", "docs/")):
-            (folder / "checkout" / name).parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy(repository / name, folder / "checkout" / name)
+        source, target = repository / name, folder / "checkout" / name
+        there = source.is_file() or source.is_symlink()
+        if there and not name.startswith(("tests/", "docs/")):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy(source, target, follow_symlinks=False)
     options = ["--quiet", "--offline", "--no-build-isolation", "--python", sys.executable]
     uv = [sys.executable, "-m", "uv", "build", *options, "--out-dir", str(folder)]
     subprocess.run([*uv, str(folder / "checkout")], check=True)
@@ -36,16 +38,14 @@ def wheel(repository, tmp_path_factory) -> Path:
 def test_the_wheel_holds_every_file_of_the_package_and_no_other(repository, wheel):
     listed = ["git", "-C", str(repository), "ls-files", "--cached", "--others"]
     files = subprocess.check_output([*listed, "--exclude-standard", str(PACKAGE)], text=True)
-    # What a link leads to is in the wheel as files of its own.
-    ours = {name for name in files.splitlines() if not (repository / name).is_symlink()}
-    ours = {
-        Path(name).relative_to("src").as_posix() for name in ours if (repository / name).exists()
-    }
-    links = [name for name in files.splitlines() if (repository / name).is_symlink()]
-    linked = tuple(Path(name).relative_to("src").as_posix() for name in links)
+    paths = [repository / name for name in files.splitlines() if (repository / name).exists()]
+    ours = {path.relative_to(repository / "src").as_posix(): path.is_symlink() for path in paths}
     with ZipFile(wheel) as archive:
         held = {name for name in archive.namelist() if name.startswith("exparity/")}
-    assert {name for name in held if not (linked and name.startswith(linked))} == ours
+    # What a link leads to is in the wheel as files of its own.
+    linked = {name: {one for one in held if one.startswith(name)} for name in ours if ours[name]}
+    assert all(linked.values())
+    assert held - set().union(*linked.values()) == {name for name in ours if not ours[name]}
     assert not [name for name in held if "__pycache__" in name]
 
 

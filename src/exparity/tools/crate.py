@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
+from exparity.artefacts.analyses import made_by
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import artefacts
 from exparity.artefacts.seal import read_metadata
@@ -110,7 +111,9 @@ def _actions(made: Mapping[str, tuple[str, Mapping[str, Any]]]) -> list[Entity]:
     actions = []
     for number, ((stage, version, commit), paths) in enumerate(jobs.items()):
         facts_of_jobs = [made[path][1] for path in paths]
-        reads = layout.STAGES[stage][0] if stage in layout.STAGES else ()
+        analysis = made_by(made[paths[0]][0])
+        known = analysis.facts.reads if analysis else ()
+        reads = layout.STAGES[stage][0] if stage in layout.STAGES else known
         tool = f"#exparity-{version}-{commit}"
         actions.append(
             {

@@ -2,12 +2,13 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+LOCKED := $(VENV)/.locked
 STAMP := $(VENV)/.installed
 # Tests on all cores, files as a whole (tests/conftest.py puts the longest first).
 WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-all test-fast lint format bench docs reference lock audit-deps clean
+.PHONY: help demo test test-all test-fast lint format bench docs reference lock dist audit-deps clean
 
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
@@ -15,12 +16,15 @@ help:  ## show this list
 # The locks name every package, so that nothing is resolved; `pip check` proves it. torch is a CPU build
 # where pip has one to offer; the torch of PyPI comes with CUDA libraries on Linux.
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
-$(STAMP): requirements.lock requirements-cpu.lock requirements-cuda.lock pyproject.toml
+$(LOCKED): requirements.lock requirements-cpu.lock requirements-cuda.lock
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exparity needs Python 3.11 or newer; set PYTHON=...")'
 	$(PYTHON) -m venv $(VENV)
 	$(PIP_INSTALL) --require-hashes -r requirements-cpu.lock 2> /dev/null \
 	  || $(PIP_INSTALL) --require-hashes -r requirements-cuda.lock
 	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	@touch $@
+
+$(STAMP): $(LOCKED) pyproject.toml
 	$(PIP_INSTALL) --no-build-isolation -e .
 	$(BIN)/python -m pip check
 	@touch $@
@@ -71,6 +75,12 @@ reference: $(STAMP)  ## write the tables of the docs that the code knows
 
 lock: $(STAMP)  ## write what is installed, with hashes, to the lock files; needs a network
 	$(BIN)/python .ci/lock.py
+
+dist: $(STAMP)  ## build sdist and wheel in dist/, and run the demo from empty environments
+	rm -rf dist
+	$(BIN)/uv build --quiet --no-build-isolation --python $(BIN)/python
+	.ci/try_dist dist/exparity-*.tar.gz --dry-run --quiet all
+	.ci/try_dist dist/exparity-*.whl
 
 audit-deps: $(STAMP)  ## look the locked versions up among known vulnerabilities; needs a network
 	@$(BIN)/uv tool run --quiet pip-audit --strict --disable-pip -r requirements.lock -r requirements-cuda.lock \

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 import pytest
+import yaml
 
 from exparity.interface import Example
 
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
-)
+REPOSITORY = Path(__file__).resolve().parents[1]
+REAL = Path(os.environ.get("EXPARITY_DATA") or REPOSITORY.parent / "shared" / "data")
 """Where real data lies, if it does."""
 
 
@@ -98,26 +98,6 @@ PAIRS = [
 ]
 """Premises and hypotheses."""
 
-TINY = {
-    "datasets": {"pairs_all": {"n_pairs": 40}},
-    "models": {
-        "bert_tiny": {
-            "init": "scratch",
-            "architecture": "bert",
-            "size": {
-                "hidden_size": 16,
-                "num_hidden_layers": 1,
-                "num_attention_heads": 2,
-                "intermediate_size": 32,
-            },
-        }
-    },
-    "seeds": [0],
-    "training": {"epochs": 3, "learning_rate": 0.003},
-    "methods": {"gradient": {}, "integrated_gradients_x_input": {"n_steps": 3}},
-    "metrics": {"comprehensiveness": {}, "gini": {}},
-    "statistics": {"resamples": 200},
-    "report": {"figures": False},
-}
+TINY = yaml.safe_load((REPOSITORY / ".test" / "config" / "config.yaml").read_text())
 N_METHODS = len(TINY["methods"])
 N_METRICS = len(TINY["metrics"])

@@ -24,8 +24,8 @@ from exparity.stats import compare_groups
 
 COMMANDS = [
     "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "control", "report",
-    "show", "cost", "compare", "plan", "list", "data", "assign-groups", "import-explanations",
-    "compare-published", "bench",
+    "show", "cost", "compare", "plan", "list", "data", "assign-groups", "describe",
+    "import-explanations", "compare-published", "bench",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
 

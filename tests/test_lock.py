@@ -8,6 +8,7 @@ from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
 
 LOCKS = tuple(f"requirements{kind}.lock" for kind in ("", "-cpu", "-cuda", "-docs"))
@@ -60,6 +61,17 @@ def test_what_the_project_and_its_packages_require_is_locked(repository):
     # A machine with the torch of the index has its CUDA libraries from the other file.
     missing -= {pin.split("==")[0] for pin in _read(repository / "requirements-cuda.lock")}
     assert not missing
+
+
+def test_conda_has_what_exparity_requires_as_it_is_locked(repository):
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    environment = yaml.safe_load((repository / "workflow/envs/exparity.yaml").read_text())
+    (pins,) = (entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    required = {_name(Requirement(line).name) for line in project["dependencies"]}
+    locked = {pin.removesuffix(" \\") for pin in _read(repository / "requirements.lock")}
+    assert {pin for pin in locked if pin.split("==")[0] in required} | {
+        f"exparity=={project['version']}"
+    } == set(pins)
 
 
 def test_both_builds_of_torch_are_of_one_version(repository):

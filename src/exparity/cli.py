@@ -47,6 +47,7 @@ COMMANDS = {
         Command("show", "tools.show:show"),
         Command("cost", "tools.cost:cost", takes_plugins=True),
         Command("compare", "tools.compare:compare"),
+        Command("describe", "tools.describe:describe", takes_plugins=True),
         Command("plan", "tools.plan:plan"),
         Command("audit", "tools.audit:audit"),
         Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),

@@ -59,7 +59,7 @@ def files(tmp_path):
         {
             "example_id": row["example_id"], "match_id": row["match_id"], "split": "test",
             "text": " ".join(row["words"]), "words": row["words"], "label": row["label"],
-            "group": row["group"], "rationale": None, "attributes": {},
+            "group": row["group"], "rationale": None, "attributes": [],
         }
         for row in rows
     ]  # fmt: skip
@@ -156,7 +156,7 @@ class TestRefused:
 
     def test_data_of_another_dataset(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
-        texts = [{**row, "attributes": {}} for row in texts]
+        texts = [{**row, "attributes": []} for row in texts]
         write_artefact(files[0], "data", texts, {"dataset": "e"}, stage="prepare", parameters={})
         with pytest.raises(InputError, match="is of dataset"):
             adjusted_gaps_cell(*files)
@@ -170,7 +170,7 @@ class TestRefused:
 
     def test_a_prediction_without_a_text(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
-        texts = [{**row, "attributes": {}} for row in texts[1:]]
+        texts = [{**row, "attributes": []} for row in texts[1:]]
         write_artefact(files[0], "data", texts, {"dataset": "d"}, stage="prepare", parameters={})
         with pytest.raises(InputError, match="has no text of example '00-"):
             adjusted_gaps_cell(*files)

@@ -45,7 +45,7 @@ _TEST = {
 _DATA = {
     "example_id": "0001-male", "match_id": "0001", "split": "test", "text": "He ran .",
     "words": ["He", "ran", "."], "label": 1, "group": "male", "rationale": [1, 0, 0],
-    "attributes": [("template", "t1"), ("z", "")],
+    "attributes": [{"key": "template", "value": "t1"}, {"key": "z", "value": ""}],
     "words_b": ["b", "c"],
 }  # fmt: skip
 _KEY = {"example_id": "0001", "group": "male", "match_id": "m1"}
@@ -271,6 +271,14 @@ class TestRoundTrip:
         row_group = pq.ParquetFile(path).metadata.row_group(0)
         codecs = {row_group.column(i).compression for i in range(row_group.num_columns)}
         assert codecs == {"ZSTD"}
+
+    @pytest.mark.parametrize("artefact", ARTEFACTS)
+    def test_every_type_is_one_that_hugging_face_datasets_reads(self, artefact):
+        def unread(kind: pa.DataType) -> bool:
+            inner = [kind.field(place).type for place in range(kind.num_fields)]
+            return pa.types.is_map(kind) or pa.types.is_union(kind) or any(map(unread, inner))
+
+        assert not [field for field in schema_of(artefact) if unread(field.type)]
 
     @pytest.mark.parametrize("artefact", ARTEFACTS)
     def test_text_ids_are_dictionary_encoded(self, artefact, tmp_path):
@@ -604,6 +612,20 @@ class TestRefusedOnRead:
         values = table.column("metric").cast(pa.string()).cast(kind)
         pq.write_table(table.set_column(index, "metric", values), path)
         assert read_artefact(path, "scores")[0].column("metric").to_pylist() == ["gini", "gini"]
+
+    def test_a_map_of_an_earlier_version_is_read_as_pairs(self, tmp_path):
+        path = tmp_path / "x.parquet"
+        write(path, "data")
+        now = read_artefact(path, "data")[0]
+        table = pq.ParquetFile(path).read()
+        pairs = [
+            [(pair["key"], pair["value"]) for pair in row]
+            for row in table["attributes"].to_pylist()
+        ]
+        index = table.column_names.index("attributes")
+        earlier = pa.array(pairs, pa.map_(pa.string(), pa.string()))
+        pq.write_table(table.set_column(index, "attributes", earlier), path)
+        assert read_artefact(path, "data")[0].equals(now)
 
     def test_further_columns_are_dropped_and_the_order_is_settled(self, tmp_path):
         path = tmp_path / "x.parquet"

@@ -109,7 +109,7 @@ def _example(i: int, group: str) -> dict:
     return {
         "example_id": f"{i:04d}-{group}", "match_id": f"{i:04d}", "split": "test",
         "text": " ".join(words), "words": words, "label": int(group == "male"), "group": group,
-        "rationale": [1] + [0] * (len(words) - 1), "attributes": {},
+        "rationale": [1] + [0] * (len(words) - 1), "attributes": [],
     }  # fmt: skip
 
 

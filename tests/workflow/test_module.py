@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import fcntl
+import re
 import shutil
+import subprocess
 
 import pytest
 import yaml
 from support import N_METHODS, N_METRICS, TINY
+
+from workflow import forked
 
 pytestmark = pytest.mark.workflow
 
@@ -31,6 +35,22 @@ rule count_tests:
     input: rules.exparity_all.input
     output: config["count"]
     shell: "ls results/tests/*/*/*/*/*.parquet | wc -l > {output}"
+"""
+# What snakedeploy writes, but for the place of the clone.
+DEPLOYED = """
+from snakemake.utils import min_version
+
+min_version("6.10.0")
+
+configfile: "config/config.yaml"
+
+module exparity:
+    snakefile:
+        gitfile("{clone}", path="workflow/Snakefile", commit="{commit}")
+    config:
+        config
+
+use rule * from exparity
 """
 SQUEUE = """#!/bin/sh
 [ -e cancelled ] || echo "7|$PWD|rule_exparity_explain_wildcards_gradient"
@@ -77,3 +97,25 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
     assert (study / "started").exists()
     assert int((study / "count.txt").read_text()) == N_METHODS * N_METRICS
     assert not finished.results.exists()
+
+
+def test_a_deployed_workflow_plans_from_a_commit_of_a_clone(checkout, tmp_path):
+    git = ("git", "-C", str(checkout.root), "-c", "user.name=x", "-c", "user.email=x@example.org")
+    for words in ("init -q", "add Snakefile workflow", "commit -q -m x"):
+        subprocess.run([*git, *words.split()], check=True)
+    commit = subprocess.check_output([*git, "rev-parse", "HEAD"], text=True).strip()
+    # What the commit holds counts, and not what lies in the clone.
+    (checkout.root / "workflow" / "rules" / "test.smk").unlink()
+    study = tmp_path / "study"
+    (study / "workflow").mkdir(parents=True)
+    (study / "config").mkdir()
+    snakefile = study / "workflow" / "Snakefile"
+    snakefile.write_text(DEPLOYED.format(clone=checkout.root, commit=commit))
+    shutil.copytree(checkout.root / "profiles", study / "profiles")
+    shutil.move(checkout.config_path, study / "config" / "config.yaml")
+    run = forked.run(["-n", "--cores", "1"], study, checkout.environment, 600)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert "profiles/default" in run.stderr
+    jobs = dict(re.findall(r"^(\w+) +(\d+)$", run.stdout, re.M))
+    assert jobs["test"] == str(N_METHODS * N_METRICS)
+    assert jobs["report"] == "1"

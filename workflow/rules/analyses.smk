@@ -13,7 +13,7 @@ for analysis in EXPERIMENT.analyses.used:
         benchmark:
             get_benchmark(analysis.id, analysis.facts.artefact)
         conda:
-            "../envs/gpu.yaml" if analysis.facts.runs_model else "../envs/cpu.yaml"
+            "../envs/exparity.yaml"
         threads: 1
         resources:
             mem_mb=analysis.facts.memory_mb,

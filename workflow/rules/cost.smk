@@ -9,7 +9,7 @@ rule cost:
     benchmark:
         get_benchmark("cost", "cost")
     conda:
-        "../envs/cpu.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=2000,

@@ -14,7 +14,7 @@ rule evaluate:
     group:
         get_group(evaluate_cost)
     conda:
-        "../envs/gpu.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=8000,

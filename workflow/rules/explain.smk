@@ -14,7 +14,7 @@ rule explain:
     group:
         get_group(explain_cost)
     conda:
-        "../envs/gpu.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=8000,

@@ -9,7 +9,7 @@ rule finetune:
     benchmark:
         get_benchmark("finetune", "models")
     conda:
-        "../envs/gpu.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=8000,

@@ -30,7 +30,7 @@ rule report:
     benchmark:
         get_benchmark("report", "disparity")
     conda:
-        "../envs/report.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=4000,

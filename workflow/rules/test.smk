@@ -9,7 +9,7 @@ rule test:
     benchmark:
         get_benchmark("test", "tests")
     conda:
-        "../envs/cpu.yaml"
+        "../envs/exparity.yaml"
     threads: 1
     resources:
         mem_mb=2000,

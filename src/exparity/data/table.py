@@ -88,7 +88,7 @@ def _example(row: dict[str, Any]) -> Example:
         split=row["split"],
         match_id=row["match_id"],
         rationale=None if rationale is None else tuple(rationale),
-        attributes=dict(row["attributes"]),
+        attributes={pair["key"]: pair["value"] for pair in row["attributes"]},
         words_b=None if words_b is None else tuple(map(intern, words_b)),
     )
 

@@ -32,6 +32,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
 from exparity.jobs.locks import job_lock
+from exparity.models.card import write_card
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
@@ -119,8 +120,10 @@ def finetune_cell(
         used = {"device": str(resolve_device(device)), "seconds": time.monotonic() - start}
         _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
         write(temporary / _name("training_set"), "training_set", training_set.rows())
+        predicted = predict(temporary, prepared, predictions, write, device, token_budget)
+        names: Any = {"model_id": model_id, "seed": seed, "debias": interventions.get("debias", ())}
+        write_card(temporary, prepared, specs, predicted, **names)
         _write_manifest(temporary, {**ids, "fingerprint": fingerprint})
-        predict(temporary, prepared, predictions, write, device, token_budget)
         shutil.rmtree(output, ignore_errors=True)
         temporary.replace(output)
         sync(output.parent)
@@ -226,8 +229,8 @@ def predict(
     write: Write,
     device: str,
     token_budget: int | None,
-) -> None:
-    """Predict the test split with a saved checkpoint.
+) -> list[dict[str, Any]]:
+    """Predict the test split with a saved checkpoint, and return the rows of the artefact.
 
     Args:
         checkpoint: its folder.
@@ -257,3 +260,4 @@ def predict(
     ]
     seconds = time.monotonic() - start
     write(output, "predictions", rows, device=str(classifier.device), seconds=seconds)
+    return rows

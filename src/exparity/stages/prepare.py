@@ -48,7 +48,7 @@ def prepare(
             **{name: getattr(e, name) for name in ("split", "text", "label")},
             "words": e.words,
             "rationale": e.rationale,
-            "attributes": sorted(e.attributes.items()),
+            "attributes": [{"key": k, "value": v} for k, v in sorted(e.attributes.items())],
             "words_b": e.words_b,
         }
         for e in examples

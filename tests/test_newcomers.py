@@ -1,7 +1,6 @@
 """What first users met at commit e3c3607, each with the test that fails where it still happens.
 
-What another file tests is named in ``ELSEWHERE``; the others are tested here. What they met on the
-page is tested in ``report/test_page.py``.
+What another file tests is named in ``ELSEWHERE``; the others are tested here.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ import pytest
 import yaml
 
 import exparity
-from exparity.report.sections.overview import dependence_sentences
+from exparity.report.sections.findings import dependence_sentences
 from exparity.stats.dependence import cramers_v
 
 pytestmark = pytest.mark.contract
@@ -33,6 +32,18 @@ ELSEWHERE = {
     ),
     "a dry run of the published grid has a line of 860,467 characters": (
         "workflow/test_paper.py::test_the_whole_grid_is_planned_in_seconds_without_data_or_network"
+    ),
+    "the heat map hides seeds of opposite sign": (
+        "report/test_page.py::test_filters_and_corrections"
+    ),
+    "a table's head does not stick": "report/test_page.py::test_heads_stay_where_a_table_scrolls",
+    "the address never changes": "report/test_page.py::test_the_address_carries_choices_and_cell",
+    "nothing can be sorted": "report/test_page.py::test_a_column_sorts_its_table",
+    "nothing can be copied": "report/test_page.py::test_a_table_is_copied_as_it_is_shown",
+    "the page is 14,808 px tall": "report/test_page.py::test_a_page_of_the_demos_size_is_short",
+    "an auditor cannot explain all rows": "tools/test_audit.py::test_every_row_is_explained",
+    "classes of checkpoint and data disagree without a word": (
+        "tools/test_audit.py::test_what_is_wrong_is_said_before_any_job"
     ),
     "a missing column ends a job": (
         "config/test_config.py::test_columns_of_a_table_are_looked_for_before_any_job"

@@ -12,6 +12,7 @@ import runpy
 import shlex
 import sys
 import textwrap
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -42,7 +43,7 @@ BLOCK = re.compile(r"^( *)```(\w+)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 PROSE = {"text", "json"}
 # Programs that are not ours.
 OTHERS = {"git", "pip", "source", "cp", "mv", "echo", "curl", "tar", "unzip", "kaggle", "cd", "for"}
-OTHERS |= {"do", "done", "sha256sum", "EXPARITY_DATA=data"}
+OTHERS |= {"do", "done", "sha256sum", "snakedeploy", "docker", "apptainer", "time"}
 # Pages whose Python runs elsewhere, with the test that runs it.
 ELSEWHERE = {
     "benchmarking.md": "benchmarking/test_benchmark.py",
@@ -54,8 +55,11 @@ NOT_RUN = {
     "from transformers import AutoModel": "downloads a checkpoint",
     'exparity.evaluate(None, explanations, "mass_accuracy"': "a line of a script",
     "# workflow/Snakefile of your own": "Snakemake's language",
+    "# study/workflow/Snakefile": "Snakemake's language",
     "from exparity.report.context": "a section of the report, for a file in the package",
 }
+HERE = re.compile(r"<<'(\w+)'\n.*?^\1$", re.MULTILINE | re.DOTALL)
+ASSIGNMENT = re.compile(r"[A-Z_]+=")
 NEEDS_RESULTS = re.compile(r'results[/"]|\btable\[')
 
 
@@ -79,6 +83,13 @@ def is_run(code: str) -> bool:
     return not any(code.startswith(first) for first in NOT_RUN)
 
 
+def keep_registries(monkeypatch) -> None:
+    """Let go what blocks register when the test is over."""
+    for registry in REGISTRIES:
+        registry.ids()
+        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+
+
 def test_every_block_is_of_a_kind_that_is_tested():
     kinds = {kind for page in PAGES for _, kind, _ in BLOCK.findall(page.read_text())}
     assert kinds == {"bash", "python", "yaml"} | PROSE
@@ -92,9 +103,7 @@ def test_every_block_is_of_a_kind_that_is_tested():
 def test_python_that_needs_no_results_runs(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(tmp_path)
-    for registry in REGISTRIES:  # what a block registers is gone when the test is over
-        registry.ids()
-        monkeypatch.setattr(registry, "_entries", dict(registry._entries))
+    keep_registries(monkeypatch)
     modules = set(sys.modules)
     for number, code in enumerate(blocks(page, "python")):
         if NEEDS_RESULTS.search(code) or not is_run(code) or page.name in ELSEWHERE:
@@ -137,11 +146,21 @@ def test_configs_are_of_the_schema(page, schema):
                 complete(options, own, f"{kind}.{id}")
 
 
-def commands(code: str) -> list[list[str]]:
-    """The commands of a script, each as its words."""
-    lines = code.replace("\\\n", " ").splitlines()
-    parts = itertools.chain.from_iterable(re.split(r" && | \| ", line) for line in lines)
-    return [words for part in parts if (words := shlex.split(part, comments=True))]
+def commands(code: str) -> Iterator[list[str]]:
+    """Yield the commands of a script, each as its words, without variables that they are given."""
+    line = ""
+    for more in HERE.sub("", code.replace("\\\n", " ")).splitlines():
+        line = f"{line}\n{more}" if line else more
+        try:
+            words = shlex.split(line, comments=True)
+        except ValueError:  # a quote that a later line closes
+            continue
+        line = ""
+        for separate, command in itertools.groupby(words, ("&&", "|").__contains__):
+            plain = list(itertools.dropwhile(ASSIGNMENT.match, command))
+            if plain and not separate:
+                yield plain
+    assert not line, line
 
 
 @pytest.mark.parametrize("page", with_blocks("bash"), ids=named)
@@ -165,7 +184,7 @@ def test_commands_are_known_to_what_runs_them(page, capsys):
             assert set(arguments) <= targets
         elif program in ("python", "pytest", "python3"):
             path = arguments[0]
-            assert path in ("-m", "-c") or (ROOT / path).exists(), path
+            assert path in ("-m", "-c", "-") or (ROOT / path).exists(), path
             if path.startswith(("benchmarks/", "tests/report/")):
                 known = (ROOT / path).read_text()
                 flags = [word.strip("[]") for word in arguments if word.strip("[").startswith("--")]

@@ -71,7 +71,7 @@ SHIPPED = {
     "correctness": 3 * 2 * 5 * 8 * 4,
     "fairness": 0,
     "debiasing-small": 2 * 8 * 2 * 3 * 3,
-    "debiasing": 2 * 8 * 3 * 5 * 6,
+    "debiasing": 2 * 4 * 3 * 4 * 4,
     "chen2024": 0,
     "ferret": 0,  # without groups there is nothing to test
     "paper-ci": 6 * 7,

@@ -102,7 +102,7 @@ def test_baselines_hold_no_special_token(classifiers, monkeypatch):
     ("options", "message"),
     [
         ({"n_samples": 0}, "n_samples: 0 is out of range"),
-        ({"baselines": "zero"}, "not one of"),
+        ({"baselines": "zero"}, "one of padding, vocabulary, found"),
     ],
 )
 def test_bad_options_are_named(classifiers, options, message):

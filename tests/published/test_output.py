@@ -98,7 +98,8 @@ class TestCommand:
         cells = [c for c in study.cells.values() if c.scratch]
         write_report(tmp_path, [r for c in cells for r in rows_like(c)])
         code, out, err = run(tmp_path, "--output", tmp_path / "out")
-        assert (code, err) == (0, "")
+        assert code == 0
+        assert f"wrote {tmp_path / 'out'} in " in err
         assert "168 of our cells stand beside 168 of 1,008 published ones" in out
         assert "labels of Tables 8 and 9 are corrected" in out
         assert re.search(r"significant in most seeds +all +168 +168 +100\.0 %", out)

@@ -30,6 +30,7 @@ def reading() -> list[tuple[str, str]]:
 
 def test_blocks_that_read_results_run(baseline, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
+    docs.keep_registries(monkeypatch)
     (tmp_path / "results").symlink_to(baseline.results)
     ran = 0
     for page, code in reading():

@@ -64,6 +64,7 @@ def cells(tmp_path_factory, checkpoints):
     return found
 
 
+@pytest.mark.exhaustive  # ten thousand texts, explained and evaluated
 def test_peak_memory_is_that_of_a_quarter_of_the_examples(cells, checkpoints):
     peaks = {}
     for count, folder in cells.items():

@@ -68,6 +68,7 @@ def seconds_of(rows, part, precision, model="bert"):
     }
 
 
+@pytest.mark.exhaustive  # half a minute of a quiet core
 class TestWholeRun:
     @pytest.mark.parametrize("model", ["bert", "gpt2"])
     def test_methods_and_metrics(self, tiny, model):

@@ -29,8 +29,8 @@ from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import BiasRow, predictions_of
 
 AMBIGUITY = 0.5
-# Each truth is held to one training and one draw of texts: of right ones, 95 % would miss one in
-# forty on the upper side. What must lie outside has to do so by as much.
+# A transformer's truths are held to one training and one draw of texts, whose 95 % intervals miss
+# one right one in forty on the upper side. What must lie outside has to do so by as much.
 INTERVALS = {"confidence": 0.99, "resamples": 2000}
 POPULATION = {"paired": False, "n_biographies": 4000, "test_share": 0.3, "imbalance": 0.9}
 GENERATOR = {"use": "gender_words", "params": {}}
@@ -90,7 +90,7 @@ def of_bag_of_words(data, recipe):
         CounterfactualPrediction(i, other.group, int(changed[i]), sure[changed[i]], 1)
         for i, (_, other) in enumerate(versions)
     ]
-    return causal_bias(measured, counterfactuals, **INTERVALS)
+    return causal_bias(measured, counterfactuals, resamples=500)
 
 
 def of_transformer(data, recipe):

@@ -6,6 +6,7 @@ import json
 import math
 import os
 import re
+import signal
 import time
 from pathlib import Path
 
@@ -516,6 +517,18 @@ class TestAtomicPath:
             first.write_text("first")
             second.write_text("second")
         assert path.read_text() == "first"  # left last
+        assert list(tmp_path.iterdir()) == [path]
+
+    def test_what_a_killed_writer_left_is_removed_by_the_next(self, tmp_path):
+        path = tmp_path / "file[1]"
+        child = os.fork()
+        if not child:
+            with atomic_path(path):
+                os.kill(os.getpid(), signal.SIGKILL)
+        os.waitpid(child, 0)
+        assert len(list(tmp_path.iterdir())) == 1
+        with atomic_path(path) as temporary:
+            temporary.write_text("new")
         assert list(tmp_path.iterdir()) == [path]
 
     def test_mode_follows_the_umask(self, tmp_path):

@@ -6,6 +6,8 @@ a folder of files is one table, and its provenance as key-value metadata.
 
 from __future__ import annotations
 
+import fcntl
+import glob
 import json
 import logging
 import os
@@ -53,13 +55,16 @@ def job() -> Iterator[None]:
 def atomic_path(path: Path) -> Iterator[Path]:
     """Yield a temporary path beside ``path`` and rename it into place on success.
 
-    A job that dies leaves nothing that looks finished; two that race leave one whole file.
+    A job that dies leaves nothing that looks finished; two that race leave one whole file. The
+    temporary file of a killed writer is removed by the next one of the same path: nobody locks it.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path)
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    os.close(handle)
     temporary = Path(name)
     try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield temporary
         mode = os.umask(0)
         os.umask(mode)
@@ -73,7 +78,16 @@ def atomic_path(path: Path) -> Iterator[Path]:
         # The file that the user knows; libraries name none, or the temporary one.
         raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
+        os.close(handle)
         temporary.unlink(missing_ok=True)
+
+
+def _remove_abandoned(path: Path) -> None:
+    """Remove the temporary files that killed writers of ``path`` left behind."""
+    for temporary in path.parent.glob(f".{glob.escape(path.name)}.*.tmp"):
+        with suppress(OSError), temporary.open("rb+") as opened:
+            fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            temporary.unlink()
 
 
 @cache

@@ -234,6 +234,11 @@ class TestFiles:
             assert box.y1 < figure.get_size_inches()[1] + 0.01
 
 
+def with_mean_d(cell, d, **others):
+    summary = dataclasses.replace(cell.summary, mean_d=d)
+    return dataclasses.replace(cell, summary=summary, **others)
+
+
 class TestDisparity:
     def test_cells_are_those_of_the_table(self, table, names):
         with house_style():
@@ -245,7 +250,9 @@ class TestDisparity:
             for method in table.methods:
                 for metric in table.metrics:
                     cell = table.cells[model, method, metric]
-                    expected += [signed(cell.mean_d), f"{cell.significant}/{cell.total}"]
+                    opposed = " ±" if cell.summary.same_sign < 1 else ""
+                    expected.append(f"{signed(cell.summary.mean_d)}{opposed}")
+                    expected.append(f"{cell.significant}/{cell.total}")
                     bold += [cell.considerable] * 2
                     coloured.append(bool(cell.significant))
             assert found == expected
@@ -291,8 +298,8 @@ class TestDisparity:
         (first, second, third, *_) = table.cells
         cells = dict(table.cells)
         del cells[first]
-        cells[second] = dataclasses.replace(cells[second], mean_d=None, significant=0, flags=("x",))
-        cells[third] = dataclasses.replace(cells[third], mean_d=-math.inf, significant=3)
+        cells[second] = with_mean_d(cells[second], math.nan, significant=0, flags=("x",))
+        cells[third] = with_mean_d(cells[third], -math.inf, significant=3)
         with house_style():
             figure = disparity_figure(dataclasses.replace(table, cells=cells), 3.3, names)
         found = texts(figure.axes[0])

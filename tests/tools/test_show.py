@@ -95,8 +95,9 @@ class TestPlainText:
         assert len(cells) == len(grouped) == 24
         for key, rows in grouped:
             significant = rows[rows["significant"]]
-            d = (significant if len(significant) else rows)["cohens_d"].mean()
-            expected = f"{len(significant)}/3 {d:+.2f}".replace("-", "−")
+            opposed = {-1, 1} <= set(rows["direction"])
+            effect = f"{rows['cohens_d'].mean():+.2f}".replace("-", "−") + "±" * opposed
+            expected = f"{len(significant)}/3 {effect}"
             assert cells[key] == expected
 
     def test_the_headline(self, results, tests, shown):
@@ -210,7 +211,8 @@ def row(model="m", method="x", metric="k", seed=0, d=0.5, significant=True, **ot
     return {
         "dataset": "d", "model": model, "seed": seed, "method": method, "metric": metric,
         "group_a": "a", "group_b": "b", "p": 0.01, "wilcoxon_p": 0.01, "significant": significant,
-        "considerable": abs(d) >= 0.2, "cohens_d": d, "flags": [], **others,
+        "considerable": abs(d) >= 0.2, "cohens_d": d, "flags": [], "direction": (d > 0) - (d < 0),
+        **others,
     }  # fmt: skip
 
 
@@ -259,6 +261,17 @@ class TestTerminal:
         assert codes["3/3 +0.50"] == "1;30;48;2;125;184;226"
         assert codes["1/3 −0.50"] == "1;30;48;2;245;189;147"
         assert codes["0/3 +0.10"] == "2"
+
+    def test_effects_are_means_over_all_seeds_and_opposite_signs_are_marked(self):
+        effects = {"agree": (0.9, 0.1, 0.2), "oppose": (0.9, -0.1, -0.2)}
+        rows = [
+            row(metric=metric, d=d, seed=seed, significant=d == 0.9)
+            for metric, of_seeds in effects.items()
+            for seed, d in enumerate(of_seeds)
+        ]
+        text = plain(printed(rows, 100))
+        assert "1/3 +0.40 " in text
+        assert "1/3 +0.20±" in text
 
     def test_sixteen_colours_are_enough(self):
         text = printed([row(d=0.5), row(metric="l", d=-0.5)], 80, colours=16)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import sys
 from collections import Counter
@@ -16,7 +17,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
 from exparity.report.tables import CellKey, by_cell, by_table
 from exparity.stats.multiplicity import CELL_IDS
-from exparity.stats.seeds import SeedCounts, count_seeds
+from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
 from exparity.stats.verdicts import VERDICTS
 
@@ -96,7 +97,7 @@ class Terminal:
     width: int | None = None
     colours: int = 0
 
-    def shade(self, direction: int, share: float) -> str:
+    def shade(self, direction: float, share: float) -> str:
         """Return the colour of a cell by the group that scores higher and the share of seeds."""
         shades = _SHADES if self.colours > 16 else _OF_SIXTEEN_COLOURS
         return shades[direction < 0][min(2, int(3 * share))]
@@ -129,7 +130,7 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
     tables, order = by_table(selection.rows), selection.ids("dataset", selection.rows)
     for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):
         yield ""
-        about = f"  seeds with a significant difference, mean d of {a} − {b}"
+        about = f"  seeds with a significant difference, mean d of {a} − {b} over all seeds"
         yield _text(dataset, "bold").append(_text(about, "not bold"))
         yield from _grids(selection, rows, terminal)
     yield ""
@@ -218,7 +219,7 @@ def _legend(selection: Selection, terminal: Terminal, groups: set[tuple[str, str
     legend = _text("", "dim")
     legend.append(
         f"Counts: seeds with p ≤ {selection.alpha:g}{_CORRECTED[selection.correction]}, of those "
-        f"tested. d: mean over these, over all if there are none{bold}. "
+        f"tested. d: mean over all seeds{bold}. "
     )
     if terminal.colours:
         names = groups.pop() if len(groups) == 1 else ("first group", "second group")
@@ -226,7 +227,9 @@ def _legend(selection: Selection, terminal: Terminal, groups: set[tuple[str, str
             shade = terminal.shade(direction, 0.5)
             legend.append(_text(f" {name} higher ", f"not dim black on {shade}"))
             legend.append(" ")
-    legend.append("*: a test is flagged. Intervals take tests for independent.")
+    legend.append(
+        "±: seeds of opposite sign. *: a test is flagged. Intervals take tests for independent."
+    )
     return legend
 
 
@@ -251,10 +254,7 @@ def _grids(
     selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield the table of one dataset and pair of groups."""
-    cells = {
-        key: _cell(count_seeds(tests, selection.threshold, selection.counted), terminal)
-        for key, tests in by_cell(rows).items()
-    }
+    cells = {key: _cell(selection, tests, terminal) for key, tests in by_cell(rows).items()}
     ids = {kind: selection.ids(kind, rows) for kind in ("model", "method", "metric")}
     arrows = {
         row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
@@ -328,16 +328,18 @@ def _written(cell: _Cell, glue: str) -> str:
     return f"{cell.first}{glue}{cell.second}"
 
 
-def _cell(counts: SeedCounts, terminal: Terminal) -> _Cell:
+def _cell(selection: Selection, tests: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
     """Return count and effect, coloured by who scores higher and how often."""
-    style = "bold " if counts.considerable else ""
-    if counts.significant and counts.direction:
-        style += f"black on {terminal.shade(counts.direction, counts.significant / counts.total)}"
+    counts = count_seeds(tests, selection.threshold, selection.counted)
+    d = mean_effect(tests)
+    style = "bold " if counts.significant and abs(d) >= selection.threshold else ""
+    if counts.significant and d:
+        style += f"black on {terminal.shade(d, counts.significant / counts.total)}"
     elif not counts.significant:
         style += "dim"
-    effect = "" if counts.mean_d is None else signed(counts.mean_d)
-    star = "*" if counts.starred else ""
-    return _Cell(f"{counts.significant}/{counts.total}", f"{effect}{star}", style.strip())
+    effect = "" if math.isnan(d) else signed(d)
+    marks = "±" * has_both_signs(tests) + "*" * bool(counts.starred)
+    return _Cell(f"{counts.significant}/{counts.total}", f"{effect}{marks}", style.strip())
 
 
 def _filled(cell: _Cell | None, layout: _Layout) -> Text:

@@ -112,6 +112,21 @@ def count_seeds(
     )
 
 
+def mean_effect(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> float:
+    """Return the mean of Cohen's d over all seeds where it is defined; NaN if nowhere.
+
+    Args:
+        rows: tests that differ in the seed only.
+        prefix: of the column ``cohens_d``: ``excess_`` for the excess over random explanations.
+    """
+    return _mean(_effects(rows, prefix))
+
+
+def has_both_signs(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> bool:
+    """Return whether seeds have opposite signs; takes the arguments of :func:`mean_effect`."""
+    return {-1, 1} <= {row[f"{prefix}direction"] for row in rows}
+
+
 def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2) -> SeedSummary:
     """Sum up the tests of one cell over its seeds.
 
@@ -163,8 +178,8 @@ def combine_p(p: Sequence[float] | FloatArray) -> float:
     return math.atan2(1.0, statistic) / math.pi
 
 
-def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
-    d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
+def _effects(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> FloatArray:
+    d = np.array([row[f"{prefix}cohens_d"] for row in rows], dtype=np.float64)
     return d[~np.isnan(d)]
 
 

@@ -27,7 +27,7 @@ CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "signifi
 _File = tuple[dict[str, Any], Path]
 """A scores artefact with its ids."""
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
-_MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "flags")
+_MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "direction", "flags")
 _COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
 _OF_REPORT = (
     *("metric_direction", "significant_holm", "significant_bh"),

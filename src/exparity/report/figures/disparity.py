@@ -53,9 +53,9 @@ def disparity_figure(table: Table, width: float, names: Names) -> Figure:
 def disparity_panel(axes: Axes, table: Table, model: str, names: Names) -> None:
     """Draw one model of a table.
 
-    A cell says the mean d, and the seeds with a significant difference of those tested. It is
-    coloured if there is such a seed, bold if the effect is considerable, and has a star if a test
-    is flagged.
+    A cell says the mean d over all seeds, with ± where some have the opposite sign, and the seeds
+    with a significant difference of those tested. It is coloured if there is such a seed, bold if
+    the effect is considerable, and has a star if a test is flagged.
     """
     for y, method in enumerate(table.methods):
         for x, metric in enumerate(table.metrics):
@@ -88,14 +88,15 @@ def _cell(axes: Axes, x: int, y: int, cell: Cell | None) -> None:
         axes.text(x, y, "–", color=GREY, size=0.85 * size, **middle)
         return
     colour = (1.0, 1.0, 1.0, 1.0)
-    if cell.significant and cell.mean_d is not None:
-        strength = Normalize(-FULL, FULL)(max(-FULL, min(FULL, cell.mean_d)))
+    d = cell.summary.mean_d
+    if cell.significant and not math.isnan(d):
+        strength = Normalize(-FULL, FULL)(max(-FULL, min(FULL, d)))
         colour = diverging(VERMILION, BLUE)(strength)
     corner = (x - 0.5, y - 0.5)
     axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
     middle["color"] = ink_on(colour) if cell.significant else GREY
     middle["weight"] = "bold" if cell.considerable else "normal"
-    effect = "–" if cell.mean_d is None else signed(cell.mean_d)
+    effect = "–" if math.isnan(d) else signed(d) + " ±" * (cell.summary.same_sign < 1)
     count = f"{cell.significant}/{cell.total}{'*' if cell.starred else ''}"
     axes.text(x, y - 0.16, effect, size=0.86 * size, **middle)
     axes.text(x, y + 0.24, count, size=0.71 * size, **middle)

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from itertools import accumulate, product
 from typing import Any
 
-import numpy as np
-
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.sections.findings import compared_quantity, over_trainings
 from exparity.report.tables import Cell, Row, Table
+from exparity.stats.seeds import has_both_signs, mean_effect
 
 NAN = float("nan")
 MARGINS_ABOVE = 1000
@@ -94,11 +93,11 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
         equal = " eq" if verdict == "equivalent" else ""
     else:
         count = _counts(rows, view.quantity, view.test, view.correction, statistics["alpha"])
-        d = _mean_d(rows, prefix)
+        d = mean_effect(rows, prefix)
         strength = round(8 * count / len(rows))
         text, below = str(count), f"d = {signed(d)}" if d == d else "undefined"
         equal = ""
-    below += " ±" * _has_both_signs(rows, prefix)
+    below += " ±" * has_both_signs(rows, prefix)
     better = d if rows[0]["metric_direction"] == "higher" else -d
     side = " a" if better > 0 else " b" if better < 0 else ""
     strong = " strong" if strength and abs(d) >= statistics["threshold"] else ""
@@ -109,19 +108,6 @@ def _counts(rows: Sequence[Row], quantity: str, test: str, correction: str, alph
     """Return how many seeds are significant."""
     column = QUANTITIES[quantity] + TESTS[test] + CORRECTIONS[correction]
     return sum(bool(row[column] <= alpha) for row in rows)
-
-
-def _mean_d(rows: Sequence[Row], prefix: str) -> float:
-    """Return the mean of Cohen's d over all seeds where it is defined."""
-    defined = [row[f"{prefix}cohens_d"] for row in rows]
-    defined = [value for value in defined if value == value]
-    with np.errstate(invalid="ignore"):
-        return float(np.mean(defined)) if defined else NAN
-
-
-def _has_both_signs(rows: Sequence[Row], prefix: str) -> bool:
-    """Return whether some seeds have the opposite sign of others."""
-    return {-1, 1} <= {row[f"{prefix}direction"] for row in rows}
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
@@ -143,8 +129,8 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
             for quantity, prefix in QUANTITIES.items():
-                cells[f"{quantity}.mean_d"].append(_mean_d(rows, prefix))
-                cells[f"{quantity}.both_signs"].append(_has_both_signs(rows, prefix))
+                cells[f"{quantity}.mean_d"].append(mean_effect(rows, prefix))
+                cells[f"{quantity}.both_signs"].append(has_both_signs(rows, prefix))
                 for test, correction in product(TESTS, CORRECTIONS):
                     count = _counts(rows, quantity, test, correction, alpha)
                     cells[f"{quantity}.{test}.{correction}"].append(count)

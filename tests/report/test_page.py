@@ -468,6 +468,25 @@ class TestBrowser:
         value = values[0].replace("−", "$-$")
         assert rf"model\_0 & Gradient $\times$ input & {value} ({verdict}) \\" in latex
 
+    def test_joined_cells_are_copied_in_each_of_their_rows_and_columns(self, open_page):
+        page = open_page()
+        page.evaluate("navigator.clipboard.writeText = async (text) => { window.copied = text; }")
+        page.evaluate(
+            """() => {
+              const section = document.createElement("section");
+              section.innerHTML = `<h2>Joined</h2><table><thead>
+                <tr><th rowspan="2">Model</th><th colspan="2">Gap</th></tr>
+                <tr><th>men</th><th>women</th></tr></thead>
+                <tbody><tr><th rowspan="2">a</th><td>1</td><td rowspan="3">2</td></tr>
+                <tr><td>3</td></tr><tr><th>b</th><td>4</td></tr></tbody></table>`;
+              document.querySelector("main").append(section);
+              tables.equip(section.querySelector("table"));
+            }"""
+        )
+        page.get_by_role("button", name="Copy as CSV: Joined").click()
+        expected = "Model,Gap: men,Gap: women|a,1,2|a,3,2|b,4,2|"
+        assert page.evaluate("copied") == expected.replace("|", "\r\n")
+
     def test_the_shown_cells_are_downloaded(self, open_page, results, tmp_path):
         page = open_page()
         form = page.locator("#disparity-filters")

@@ -36,12 +36,26 @@ const tables = (() => {
 
   // Copies and downloads
 
+  /** Cells of rows by line and column; one that spans several is in each of them. */
+  function grid(rows) {
+    const lines = rows.map(() => []);
+    rows.forEach((row, y) => {
+      let x = 0;
+      for (const cell of shown(row)) {
+        while (lines[y][x]) x += 1;
+        for (const line of lines.slice(y, y + cell.rowSpan)) for (let i = 0; i < cell.colSpan; i += 1) line[x + i] = cell;
+      }
+    });
+    return lines;
+  }
+
   /** Heads and rows of what is shown; what stands small below a number has a column of its own. */
   function columns(table) {
-    const heads = shown(table.tHead.rows.item(table.tHead.rows.length - 1));
-    const rows = bodyRows(table).map(shown);
-    return heads.map((head, i) => ({
-      head: text(head), right: head.classList.contains("r"), centre: "metric" in head.dataset,
+    const heads = grid([...table.tHead.rows]);
+    const rows = grid(bodyRows(table));
+    return heads.at(-1).map((head, i) => ({
+      head: [...new Set(heads.map((line) => line[i]))].map(text).filter(Boolean).join(": "),
+      right: head.classList.contains("r"), centre: "metric" in head.dataset,
       cells: rows.map((row) => text(row[i])), small: rows.map((row) => below(row[i])),
     }));
   }
@@ -95,9 +109,9 @@ const tables = (() => {
   /** Give a table buttons: in its heads to sort it, and below it to take it along. */
   function equip(table) {
     const heads = table.tHead?.rows;
-    if (!heads || "equipped" in table.dataset || table.querySelector("[rowspan]")) return;
+    if (!heads || "equipped" in table.dataset) return;
     table.dataset.equipped = "";
-    if (heads.length === 1 && table.tBodies.length === 1) {
+    if (heads.length === 1 && table.tBodies.length === 1 && !table.querySelector("[rowspan]")) {
       for (const head of heads[0].cells) {
         const button = make("button", { type: "button", class: "sort" }, [...head.childNodes]);
         button.addEventListener("click", () => sort(table, head));

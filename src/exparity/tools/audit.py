@@ -103,7 +103,13 @@ def audit(
     columns = {"text": text, "label": label, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in columns.items() if of is not None}
     options |= {"path": str(table), "test_share": 1}
-    options["labels"] = list(_classes({**options, "group": group[0]}, checkpoint, revision, labels))
+    classes = _classes({**options, "group": group[0]}, labels)
+    # Only now: importing transformers takes longer than reading most tables.
+    from exparity.engine.shortcuts import FAMILIES
+    from exparity.models.checkpoints import load_config
+
+    pretrained = load_config(checkpoint, revision)
+    options["labels"] = list(_in_order_of_outputs(classes, checkpoint, pretrained, bool(labels)))
     id = _as_id(table.stem, "table")
     ids = [_as_id(f"{id}_{column}", id) for column in group] if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
@@ -125,7 +131,7 @@ def audit(
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
         "analyses": {"correctness": {}} if rationale else {},
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": _has_shortcuts(checkpoint, revision)},
+        "engine": {"shortcuts": pretrained.model_type in FAMILIES},
         "report": {"figures": not quick},
     }
     experiment = experiment_of(config)
@@ -151,47 +157,47 @@ def _metrics(ids: Sequence[str], quick: bool, rationale: str | None) -> Sequence
     return ids or (*usual, *(CORRECTNESS if rationale else ()))
 
 
-def _classes(
-    options: Mapping[str, Any], checkpoint: str, revision: str | None, labels: Sequence[str]
+def _classes(options: Mapping[str, Any], labels: Sequence[str]) -> Sequence[str]:
+    """Return the classes of a table, in the order given if one is.
+
+    Raises:
+        InputError: a bad table, or classes that are not those of the order.
+    """
+    written = {**options, "labels": list(labels)} if labels else options
+    return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[
+        1
+    ].labels
+
+
+def _in_order_of_outputs(
+    classes: Sequence[str], checkpoint: str, pretrained: Any, in_order: bool
 ) -> Sequence[str]:
     """Return the classes of a table in the order of a checkpoint's outputs.
 
     Args:
-        options: of the dataset.
+        classes: those of the table.
         checkpoint: Hub id or folder.
-        revision: commit of the Hub repository.
-        labels: the order, if someone knows it.
+        pretrained: its configuration.
+        in_order: whether someone knows that they are in this order.
 
     Raises:
-        InputError: a bad table or checkpoint, or names that do not agree.
+        InputError: no classifier, or names that do not agree.
     """
-    written = {**options, "labels": list(labels)} if labels else options
-    facts = load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
-    # Only now: importing transformers takes longer than reading most tables.
-    from exparity.models.checkpoints import load_config, require_classifier
+    from exparity.models.checkpoints import require_classifier
     from exparity.models.class_names import in_order_of_outputs, numbered, output_names
 
-    config = load_config(checkpoint, revision)
-    outputs, where = output_names(config.id2label), f"checkpoint {checkpoint}"
-    order = facts.labels
-    if not labels and outputs is not None:
-        require_classifier(checkpoint, config)
-        order = in_order_of_outputs(outputs, order, where)
-    elif not labels and order != numbered(config.num_labels):
+    outputs, where = output_names(pretrained.id2label), f"checkpoint {checkpoint}"
+    if not in_order and outputs is not None:
+        require_classifier(checkpoint, pretrained)
+        classes = in_order_of_outputs(outputs, classes, where)
+    elif not in_order and classes != numbered(pretrained.num_labels):
         raise InputError(
-            f"{where}: does not name its {config.num_labels} classes, and those of the data are "
-            f"{', '.join(order)}; say in which order they are its outputs: --labels "
-            f"{' '.join(order)}"
+            f"{where}: does not name its {pretrained.num_labels} classes, and those of the data "
+            f"are {', '.join(classes)}; say in which order they are its outputs: --labels "
+            f"{' '.join(classes)}"
         )
-    require_classifier(checkpoint, config, order)
-    return order
-
-
-def _has_shortcuts(checkpoint: str, revision: str | None) -> bool:
-    from exparity.engine.shortcuts import FAMILIES
-    from exparity.models.checkpoints import load_config
-
-    return load_config(checkpoint, revision).model_type in FAMILIES
+    require_classifier(checkpoint, pretrained, classes)
+    return classes
 
 
 def _name_of(checkpoint: str) -> Sequence[str]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import pwd
 import resource
 import signal
 import socket
@@ -190,6 +192,17 @@ class TestServer:
     def test_only_its_owner_gets_to_it(self, server):
         folder = Path(os.environ["EXPARITY_WARM"]).parent
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+    def test_another_user_cannot_connect(self, server):
+        connections = [socket.socket(socket.AF_UNIX) for _ in range(2)]
+        connections[0].connect(os.environ["EXPARITY_WARM"])
+        stranger = os.fork()
+        if not stranger:  # needs root, as "another user" below
+            os.setuid(pwd.getpwnam("nobody").pw_uid)
+            os._exit(connections[1].connect_ex(os.environ["EXPARITY_WARM"]))
+        assert os.waitstatus_to_exitcode(os.waitpid(stranger, 0)[1]) == errno.EACCES
+        for connection in connections:
+            connection.close()
 
     @pytest.mark.parametrize(
         ("how", "reason"),

@@ -31,8 +31,9 @@ def change_figure(table: ChangeTable, width: float, names: Names) -> Figure:
     """Draw the changes of one dataset and two groups, and those of the classifiers."""
     metrics = list(dict.fromkeys(metric for _, metric in table.lines))
     methods = list(dict.fromkeys(method for method, _ in table.lines))
-    columns = min(2 if width <= WIDTHS["1col"] else 4, len(metrics) + 1)
-    rows = math.ceil((len(metrics) + 1) / columns)
+    panels, widest = len(metrics) + 1, 2 if width <= WIDTHS["1col"] else 4
+    rows = math.ceil(panels / widest)
+    columns = math.ceil(panels / rows)  # as even as can be
     step = 0.05 * (len(methods) + 1) + 0.08
     figure = new_figure(width, rows * (step * len(table.recipes) + 0.4) + 0.5)
     grid = figure.subplots(rows, columns, squeeze=False, sharey=True)
@@ -41,6 +42,7 @@ def change_figure(table: ChangeTable, width: float, names: Names) -> Figure:
             axes.set_axis_off()
             continue
         _frame(axes, len(table.recipes))
+        axes.locator_params(axis="x", nbins=4)
         if i < len(metrics):
             axes.set_title(fitted(names("metric", metrics[i]), 24))
             for row, recipe in enumerate(table.recipes):

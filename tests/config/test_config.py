@@ -63,7 +63,8 @@ FULL["analyses"] = {
 # Tests of each.
 SHIPPED = {
     "config": 2 * 2 * 3 * 6 * 7,
-    "geco": 2 * 2 * 5 * 6 * 8,
+    "geco": 2 * 2 * 5 * 6 * 7,
+    "geco-small": 2 * 2 * 5 * 6 * 8,
     "paper": 5040,
     "paper-small": (4 * 5 + 2 * 2) * 2 * 6 * 7,
     "gecobench": 5 * 2 * 5 * 10 * 9,

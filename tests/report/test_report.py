@@ -78,6 +78,15 @@ CASE_OF = {cell: list(CASES)[i % len(CASES)] for i, cell in enumerate(CELLS)}
 COLLAPSED = ("second", "gpt", 2)
 
 
+def counted_effects(dataset, model, outcomes):
+    """Effects of the seeds that count: of classifiers that have not collapsed, where defined."""
+    return [
+        d
+        for seed, (_, d) in enumerate(outcomes)
+        if not math.isnan(d) and (dataset, model, seed) != COLLAPSED
+    ]
+
+
 def across_rows(dataset, model):
     """What all trainings say of each cell: of comprehensiveness that it differs, else nothing."""
     tested = {
@@ -360,7 +369,7 @@ class TestPage:
                         expected, style = f"+0.50 {star}different", "n s4 a strong"
                     else:
                         expected, style = f"– {star}undecided", "n s0"
-                    effects = [d for _, d in CASES[name][0] if not math.isnan(d)]
+                    effects = counted_effects(dataset, model, CASES[name][0])
                     expected += " ±" * (min(effects, default=0) < 0 < max(effects, default=0))
                     assert (text, attrs["class"]) == (expected, style), name
                     seen += 1
@@ -375,7 +384,7 @@ class TestPage:
             dataset = DATASETS[data["table"][i]]
             outcomes, count, *_ = CASES[CASE_OF[dataset, *key]]
             assert data["score.mann_whitney.raw"][i] == count
-            effects = [d for _, d in outcomes if not math.isnan(d)]
+            effects = counted_effects(dataset, key[0], outcomes)
             mean = sum(effects) / len(effects) if effects else math.nan
             assert data["score.mean_d"][i] == pytest.approx(mean, nan_ok=True)
             both = min(effects, default=0) < 0 < max(effects, default=0)
@@ -386,7 +395,8 @@ class TestPage:
         view, seen = View("score", "mann_whitney", "raw"), set()
         for table in disparity_tables(known):
             for (*_, metric), rows in table.tests.items():
-                effects = [r["cohens_d"] for r in rows if not math.isnan(r["cohens_d"])]
+                counted = [r["cohens_d"] for r in rows if "collapsed" not in r["flags"]]
+                effects = [d for d in counted if not math.isnan(d)]
                 hits = sum(r["p"] <= 0.05 for r in rows)
                 better = sum(effects) * (-1 if metric == "sufficiency" else 1)
                 side = {"a"} if better > 0 else {"b"} if better < 0 else set()

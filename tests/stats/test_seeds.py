@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from exparity.stats import combine_p, summarise_seeds
 from exparity.stats.informative import UNINFORMATIVE
+from exparity.stats.seeds import has_both_signs, mean_effect
 
 
 def row(p, d, alpha=0.05, **more):
@@ -50,6 +51,14 @@ class TestSummary:
         one, two = (summarise_seeds(r) for r in (rows, [*rows, row(0.001, -9.0, flags=[flag])]))
         assert (two.n_seeds, two.n_tested) == (3, 2)
         assert replace(two, n_seeds=2) == one
+
+    @pytest.mark.parametrize("flag", UNINFORMATIVE)
+    def test_page_and_terminal_leave_them_out_as_figures_do(self, flag):
+        rows = [row(0.01, 0.4), row(0.5, 0.2), row(0.001, -9.0, flags=[flag])]
+        assert mean_effect(rows) == summarise_seeds(rows).mean_d == pytest.approx(0.3)
+        assert not has_both_signs(rows)
+        assert summarise_seeds(rows).same_sign == 1
+        assert has_both_signs([*rows, row(0.9, -0.1)])
 
     def test_nothing_significant(self):
         found = summarise_seeds([row(0.5, 0.9), row(0.6, -0.9)])

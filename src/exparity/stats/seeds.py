@@ -113,18 +113,19 @@ def count_seeds(
 
 
 def mean_effect(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> float:
-    """Return the mean of Cohen's d over all seeds where it is defined; NaN if nowhere.
+    """Return the mean of Cohen's d over all seeds that count and have one; NaN if none has.
 
     Args:
-        rows: tests that differ in the seed only.
+        rows: tests that differ in the seed only; those that are not
+            :func:`~exparity.stats.informative.is_informative` do not count.
         prefix: of the column ``cohens_d``: ``excess_`` for the excess over random explanations.
     """
-    return _mean(_effects(rows, prefix))
+    return _mean(_effects(informative(rows), prefix))
 
 
 def has_both_signs(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> bool:
-    """Return whether seeds have opposite signs; takes the arguments of :func:`mean_effect`."""
-    return {-1, 1} <= {row[f"{prefix}direction"] for row in rows}
+    """Return whether seeds that count have opposite signs; arguments as :func:`mean_effect`."""
+    return {-1, 1} <= {row[f"{prefix}direction"] for row in informative(rows)}
 
 
 def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2) -> SeedSummary:

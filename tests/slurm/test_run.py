@@ -28,7 +28,7 @@ def test_the_tables_are_those_of_a_local_run(small):
 def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
     on_gpu = ("finetune", "explanations_explain", "scores_gpu_", "scores_slow_")
     on_gpu += ("random_explanations_",)
-    without = ("prepare", "scores_evaluate", "tests_", "controls_", "cost", "report")
+    without = ("prepare", "scores_evaluate", "tests_", "controls_", "report_")
     for job in jobs:
         rule = job.comment.removeprefix("rule_")
         assert rule.startswith(on_gpu + without), rule

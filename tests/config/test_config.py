@@ -65,7 +65,7 @@ SHIPPED = {
     "config": 2 * 2 * 3 * 6 * 7,
     "geco": 2 * 2 * 5 * 6 * 7,
     "geco-small": 2 * 2 * 5 * 6 * 8,
-    "compas-stereotypes-small": 2 * 1 * 5 * 6 * 7,
+    "compas-sst-small": 2 * 1 * 5 * 6 * 7,
     "paper": 5040,
     "paper-small": (4 * 5 + 2 * 2) * 2 * 6 * 7,
     "gecobench": 5 * 2 * 5 * 10 * 9,

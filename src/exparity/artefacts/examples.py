@@ -47,11 +47,11 @@ class Examples:
         places = []
         for row in zip(*(column.to_pylist() for column in keys.columns), strict=True):
             example, group, match = row
-            place, *said = self._known.setdefault(example, (len(self._known), group, match))
-            if said != [group, match]:
+            place, *earlier = self._known.setdefault(example, (len(self._known), group, match))
+            if earlier != [group, match]:
                 raise InputError(
                     f"{path}: example '{example}' is of group '{group}' and set '{match}', but in "
-                    f"another file of '{said[0]}' and '{said[1]}'; evaluate both again"
+                    f"another file of '{earlier[0]}' and '{earlier[1]}'; evaluate both again"
                 )
             places.append(place)
         self._last = keys, np.array(places, dtype=np.int64)

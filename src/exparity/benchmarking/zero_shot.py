@@ -68,10 +68,10 @@ def entailment_class(classifier: Classifier) -> int:
         InputError: no name of a class, or more than one, begins with ``entail``.
     """
     names = classifier.class_names
-    found = [i for i, name in enumerate(names) if name.lower().startswith("entail")]
-    if len(found) != 1:
+    entailing = [i for i, name in enumerate(names) if name.lower().startswith("entail")]
+    if len(entailing) != 1:
         raise InputError(
             "candidate_labels: take a model of sentence pairs that names one class 'entailment' in "
             f"its configuration; this one has {', '.join(names)}"
         )
-    return found[0]
+    return entailing[0]

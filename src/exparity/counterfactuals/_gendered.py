@@ -42,8 +42,8 @@ def _first(
     partner: Partner, genders: Sequence[str], context: Context, place: int, word: str
 ) -> str | None:
     """Return what a word becomes, whichever gender it names."""
-    found = (partner(context, place, word, gender) for gender in genders)
-    return next((new for new in found if new is not None), None)
+    partners = (partner(context, place, word, gender) for gender in genders)
+    return next((new for new in partners if new is not None), None)
 
 
 def pronoun(context: Context, place: int, word: str, to: str) -> str | None:

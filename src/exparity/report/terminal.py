@@ -179,8 +179,8 @@ def _verdicts(selection: Selection) -> Iterator[RenderableType]:
     for column, name in (("excess_verdict", "excess over random"), ("verdict", "scores")):
         counts = Counter(row[column] for row in cells.values() if row[column])
         if counts:
-            said = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-            yield _text(f"over all trainings, {name}: {said} of {counts.total()} cells")
+            verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
+            yield _text(f"over all trainings, {name}: {verdicts} of {counts.total()} cells")
 
 
 def _headline(selection: Selection, width: int | None) -> Table:

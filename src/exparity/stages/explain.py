@@ -95,8 +95,8 @@ def explain_cell(
     options = complete(entry.options, params, f"method {method_id}")
     if entry.facts.needs_gradient:
         precision = "fp32"
-    told = {"model": model_id, "seed": seed}
-    prepared, predicted = read_predicted(data, checkpoint, predictions, told)
+    named_ids = {"model": model_id, "seed": seed}
+    prepared, predicted = read_predicted(data, checkpoint, predictions, named_ids)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
@@ -121,7 +121,7 @@ def explain_cell(
 
 
 def read_predicted(
-    data: Path, checkpoint: Path, predictions: Path, told: Mapping[str, Any]
+    data: Path, checkpoint: Path, predictions: Path, named_ids: Mapping[str, Any]
 ) -> tuple[PreparedData, dict[str, int]]:
     """Read the test split, and what a classifier predicts for each of its examples.
 
@@ -129,7 +129,7 @@ def read_predicted(
         data: the data artefact.
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
-        told: the model and seed that the command line names.
+        named_ids: the model and seed that the command line names.
 
     Raises:
         InputError: they do not belong together.
@@ -140,7 +140,7 @@ def read_predicted(
         (data, {"dataset": prepared.dataset}),
         (predictions, cell_of(metadata)),
         (checkpoint, checkpoint_ids(checkpoint)),
-        ("--model-id and --seed", told),
+        ("--model-id and --seed", named_ids),
     )
     columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
     return prepared, dict(zip(*columns, strict=True))

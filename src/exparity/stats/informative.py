@@ -33,6 +33,6 @@ def flagged(
     """
     rows = []
     for row in random_rows:
-        said = ["collapsed"] * ((row["dataset"], row["model"], row["seed"]) in collapsed)
-        rows.append({**row, "flags": [*row["flags"], *said]})
+        collapsed_flag = ["collapsed"] * ((row["dataset"], row["model"], row["seed"]) in collapsed)
+        rows.append({**row, "flags": [*row["flags"], *collapsed_flag]})
     return rows

@@ -171,13 +171,13 @@ def published_claims(
 
 def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[Claim]:
     """Yield the statements on the methods of a scheme; of those on the best one, the first."""
-    said = False
+    best_named = False
     for statement in statements("methods"):
         ordering = parse_ordering(statement["ordering"])
         applies = statement["scheme"] in ("", scheme) and set(ordering.named) < means.keys()
-        if not applies or (said and ordering.above):
+        if not applies or (best_named and ordering.above):
             continue
-        said = said or bool(ordering.above)
+        best_named = best_named or bool(ordering.above)
         order = sorted(means, key=lambda method: -means[method])
         places = [order.index(method) for method in ordering.named]
         if ordering.above:

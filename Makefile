@@ -4,8 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
 STAMP := $(VENV)/.installed
-# Tests on all cores, files as a whole (tests/conftest.py puts the longest first).
-WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
+# Tests on all cores, files as a whole (tests/conftest.py says how many and puts the longest first).
+WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test test-all test-fast lint format bench docs reference lock dist audit-deps clean

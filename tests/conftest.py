@@ -12,7 +12,7 @@ from hypothesis import settings
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
-# As many threads as workers of pytest-xdist, each of which keeps a core busy, and no more.
+# Workers of pytest-xdist keep the cores busy; more threads would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -50,6 +50,12 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slurm: runs on a SLURM that the tests start themselves")
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores, and four at most: those that run workflows wait for jobs."""
+    return min(4, (os.cpu_count() or 1) + 1)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -54,7 +54,7 @@ class ClusterCheckout(Checkout):
             sys.executable, "-m", "snakemake", "--profile", "profiles/slurm",
             "--configfile", str(self.config),
             # A site waits longer, which is easier on its scheduler.
-            "--slurm-init-seconds-before-status-checks", "2", *flags,
+            "--slurm-init-seconds-before-status-checks", "1", *flags,
         ]  # fmt: skip
 
     @property

@@ -39,10 +39,11 @@ def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
 
 
 def test_short_jobs_are_submitted_together(jobs):
-    """Two explain jobs make one submission, six evaluate jobs three, six tests one."""
+    """Two explain jobs make one, six evaluate jobs three, six tests one, cost and report one."""
     names = [job.comment.removeprefix("rule_") for job in jobs]
     for group, submissions in (
         ("explanations_", 1), ("scores_", 3), ("tests_", 1), ("random_explanations_", 1),
+        ("report_", 1),
     ):  # fmt: skip
         assert sum(name.startswith(group) for name in names) == submissions, (group, names)
     # Their members run one after the other.

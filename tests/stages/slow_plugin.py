@@ -2,11 +2,12 @@
 
 ``SLOW_SECONDS`` is the time that each call takes, ``SLOW_CALLS`` a file that lists them. Calls wait
 until there is a file ``SLOW_UNTIL``. With ``SLOW_MEMORY``, calls after the second hold so many MB
-while they last.
+while they last; the first of them waits with that until its job is ended.
 """
 
 import os
 import time
+from pathlib import Path
 
 import numpy as np
 
@@ -23,8 +24,18 @@ def _call(stage, keys):
     if memory:
         with open(os.environ["SLOW_CALLS"]) as file:
             calls = sum(1 for _ in file)
-        ballast = b"x" * (memory << 20) if calls > 2 else b""  # noqa: F841
+        if calls > 2:
+            _hold(memory)
     time.sleep(float(os.environ.get("SLOW_SECONDS", "0")))
+
+
+def _hold(memory):
+    first = Path(os.environ["SLOW_CALLS"] + ".first")
+    waits = not first.exists()
+    first.touch()  # before SLURM sees the memory
+    ballast = b"x" * (memory << 20)  # noqa: F841
+    while waits:  # SLURM looks once a second, and would miss a shorter peak
+        time.sleep(1)
 
 
 @method(

@@ -144,7 +144,7 @@ def _disparity(study: Study, table: Table) -> Export:
                     "share_same_sign": cell.summary.same_sign,
                     "combined_p": cell.summary.combined_p,
                     **{name: cell.across.get(name) for name in _ACROSS},
-                    "seeds_of_either_sign": cell.summary.same_sign < 1,
+                    "seeds_of_either_sign": cell.summary.both_signs,
                 }
             )
     name = study.display("dataset", table.dataset)

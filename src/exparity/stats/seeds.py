@@ -72,6 +72,7 @@ class SeedSummary:
             second does, 0 if neither has more.
         same_sign: share of the seeds with a direction that have the more frequent one, in
             [0.5, 1]; NaN if none has a direction.
+        both_signs: whether seeds have opposite directions.
         combined_p: p-value of "no seed has a difference"; see :func:`combine_p`.
     """
 
@@ -84,6 +85,7 @@ class SeedSummary:
     considerable: bool
     direction: int
     same_sign: float
+    both_signs: bool
     combined_p: float
 
 
@@ -151,6 +153,7 @@ def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2
         considerable=abs(mean_d_significant) >= threshold,
         direction=int(np.sign(ups - downs)),
         same_sign=max(ups, downs) / (ups + downs) if ups + downs else math.nan,
+        both_signs=has_both_signs(rows),
         combined_p=combine_p(p),
     )
 

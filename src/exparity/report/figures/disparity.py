@@ -96,7 +96,7 @@ def _cell(axes: Axes, x: int, y: int, cell: Cell | None) -> None:
     axes.add_patch(Rectangle(corner, 1, 1, facecolor=colour, edgecolor="white", lw=0.8))
     middle["color"] = ink_on(colour) if cell.significant else GREY
     middle["weight"] = "bold" if cell.considerable else "normal"
-    effect = "–" if math.isnan(d) else signed(d) + " ±" * (cell.summary.same_sign < 1)
+    effect = "–" if math.isnan(d) else signed(d) + " ±" * cell.summary.both_signs
     count = f"{cell.significant}/{cell.total}{'*' if cell.starred else ''}"
     axes.text(x, y - 0.16, effect, size=0.86 * size, **middle)
     axes.text(x, y + 0.24, count, size=0.71 * size, **middle)

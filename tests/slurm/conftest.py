@@ -112,15 +112,20 @@ class Pair:
     local: Checkout
 
 
-@pytest.fixture(scope="session")
-def small(cluster, repository, tmp_path_factory) -> Pair:
-    """The small experiment: on the cluster whole, and locally what the baseline lacks of it."""
-    root = tmp_path_factory.mktemp("cluster") / "checkout"
+def copy_small(repository: Path, folder: Path, cluster: Cluster) -> ClusterCheckout:
+    """Return a copy of the project in a folder, with the small experiment."""
+    root = folder / "checkout"
     copy_checkout(repository, root)
     (root / SMALL).parent.mkdir(parents=True)
     shutil.copy(repository / SMALL, root / SMALL)
+    return ClusterCheckout(root, cluster, SMALL)
+
+
+@pytest.fixture(scope="session")
+def small(cluster, repository, tmp_path_factory) -> Pair:
+    """The small experiment: on the cluster whole, and locally what the baseline lacks of it."""
     local = Checkout(tmp_path_factory.mktemp("local") / "checkout")
-    made = Pair(ClusterCheckout(root, cluster, SMALL), local)
+    made = Pair(copy_small(repository, tmp_path_factory.mktemp("cluster"), cluster), local)
     run = made.cluster.start()
     finished = made_once("baseline", repository, tmp_path_factory, Checkout.configure)
     shutil.copytree(finished.root, local.root, symlinks=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import combinations
 
 import pytest
+from slurm.conftest import copy_small
 from workflow.test_kills import tables
 
 pytestmark = [pytest.mark.slurm, pytest.mark.workflow]
@@ -13,8 +14,11 @@ GPU = "gres:gpu:v100:1"
 
 @pytest.fixture(scope="module")
 def jobs(small):
-    """Every job of the run, in the order of submission."""
-    run = small.cluster
+    return submissions(small.cluster)
+
+
+def submissions(run):
+    """Return every job of a run, in the order of submission."""
     found = [j for j in run.cluster.jobs(ended=True) if j.folder == str(run.root)]
     return sorted(found, key=lambda job: int(job.id))
 
@@ -41,11 +45,11 @@ def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
 def test_short_jobs_are_submitted_together(jobs):
     """Two explain jobs make one, six evaluate jobs three, six tests one, cost and report one."""
     names = [job.comment.removeprefix("rule_") for job in jobs]
-    for group, submissions in (
+    for group, count in (
         ("explanations_", 1), ("scores_", 3), ("tests_", 1), ("random_explanations_", 1),
         ("report_", 1),
     ):  # fmt: skip
-        assert sum(name.startswith(group) for name in names) == submissions, (group, names)
+        assert sum(name.startswith(group) for name in names) == count, (group, names)
     # Their members run one after the other.
     assert all(job.cpus == "1" and job.state == "COMPLETED" for job in jobs)
 
@@ -62,3 +66,19 @@ def test_no_two_jobs_share_a_gpu(small, jobs):
     for one, other in combinations(on_gpu, 2):
         apart = one.end <= other.start or other.end <= one.start
         assert one.devices != other.devices or apart, (one, other)
+
+
+@pytest.mark.exhaustive
+def test_short_jobs_of_a_model_are_one_submission(small, repository, tmp_path):
+    """With the variable for them, and the same tables."""
+    run = copy_small(repository, tmp_path, small.cluster.cluster)
+    profile = run.root / "profiles/slurm/config.yaml"
+    text = profile.read_text()
+    profile.write_text(text.replace("short_jobs: false", "short_jobs: true"))
+    assert profile.read_text() != text
+    assert run.start().wait(timeout=600) == 0, run.said
+    assert tables(run) == tables(small.local)
+    names = [job.comment.removeprefix("rule_").partition("_")[0] for job in submissions(run)]
+    assert sorted(names) == ["cell", "controls", "prepare", "report", "tests"]
+    (cell,) = (job for job in submissions(run) if "cell" in job.comment)
+    assert (cell.partition, cell.gres, cell.cpus, cell.state) == ("gpu", GPU, "1", "COMPLETED")

@@ -79,6 +79,11 @@ def get_shard(folder, rule, artefact, suffix):
     )
 
 
+if workflow.remote_exec:
+    # A submission has one CPU and one GPU at most, and is not told of --resources.
+    workflow.register_resource("gpu_slot", 1)
+
+
 wildcard_constraints:
     dataset="|".join(map(re.escape, EXPERIMENT.datasets)),
     model="|".join(map(re.escape, EXPERIMENT.models)),
@@ -95,7 +100,11 @@ onstart:
     hold(Path(RESULTS, ".exparity.lock"), f"the results folder {RESULTS}")
     cancel_leftovers()
     EXPERIMENT.write_grid()
-    if not workflow.non_local_exec:
+    if workflow.non_local_exec:
+        # The plug-in for SLURM keeps groups to itself: a submission would start a Snakemake, and torch,
+        # for each of its jobs.
+        workflow.executor_plugin.common_settings.pass_group_args = True
+    else:
         serve(
             (job.rule.name, job.wildcards_dict)
             for job in workflow.dag.needrun_jobs()

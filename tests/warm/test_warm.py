@@ -165,6 +165,16 @@ class TestSignals:
         assert is_gone(worker)
         assert result("leave", "4")[0] == 4
 
+    def test_a_batch_system_that_ends_every_process_lets_the_worker_end_in_order(self, server):
+        job = begin("trap")
+        worker = worker_of(job)
+        for process in (server, job):
+            process.send_signal(signal.SIGTERM)
+        assert job.communicate(timeout=60)[0] == "got 15\n"
+        assert job.returncode == 7
+        assert is_gone(worker)
+        assert result("leave", "4")[:2] == (4, "")
+
 
 class TestServer:
     def test_jobs_of_a_killed_server_run_where_they_are(self, server):

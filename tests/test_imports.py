@@ -175,6 +175,18 @@ def test_light_modules_never_reach_torch(modules):
     assert run.returncode == 0, run.stderr
 
 
+def test_what_hands_a_job_over_imports_the_standard_library_and_little_of_it():
+    """Every warm job waits for it."""
+    code = (
+        "import sys, exparity.warm.client\n"
+        "unasked = {'email', 'importlib.metadata', 'inspect', 'subprocess', 'zipfile'}\n"
+        "unasked |= {'numpy', 'psutil', 'pyarrow', 'scipy', 'yaml'}\n"
+        "sys.exit(f'imported: {unasked & set(sys.modules)}' if unasked & set(sys.modules) else 0)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+
+
 def test_a_type_checker_knows_the_public_names(repository, tmp_path):
     """mypy tells a misspelt one; it follows no imports here, which would take a minute."""
     script = tmp_path / "misspelt.py"

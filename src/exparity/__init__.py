@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import importlib
 import sys
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -25,6 +24,8 @@ if TYPE_CHECKING:
         plot_explanation,
     )
     from exparity.stats import GroupComparison, compare_groups
+
+    __version__: str
 
 _HOMES = {
     "artefacts.files": ["read_results"],
@@ -56,12 +57,16 @@ __all__ = [
     "plot_explanation",
     "read_results",
 ]
-__version__ = version("exparity")
 
 
 if not TYPE_CHECKING:  # a type checker that sees it takes every name for one of the package
 
     def __getattr__(name: str) -> Any:
+        if name == "__version__":
+            # What reads it takes longer to import than all else that hands a job over.
+            from importlib.metadata import version
+
+            return version("exparity")
         for module, names in _HOMES.items():
             if name in names:
                 return getattr(importlib.import_module(f"exparity.{module}"), name)

@@ -281,8 +281,8 @@ def _state(path: str) -> tuple[int, int] | None:
 def main(listener: int, job: str, *ahead: str) -> None:
     """Serve on a socket until standard input ends, and remove the socket's folder."""
     logging.basicConfig(format="exparity: %(message)s")
-    # The run closes standard input when it has ended. A terminal and a batch system send these to all
-    # processes, and without the server workers would end before they have saved what they have.
+    # The run closes standard input when it has ended. A terminal and a batch system send these to
+    # all processes, and without the server workers end before they have saved what they have.
     for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
         signal.signal(number, signal.SIG_IGN)
     module, _, function = job.partition(":")

@@ -69,12 +69,13 @@ def _copy(checkout: Path, short: bool) -> Path:
 def _run(checkout: Path, cluster: Cluster, slurm: bool, flags: Sequence[str]) -> float:
     """Return the seconds of a run from nothing."""
     profile = ("--profile", "profiles/slurm") if slurm else ()
-    environment = {**os.environ, "PYTHONPATH": str(checkout / "src")}
+    # Snakemake asks for SLURM's controller when it is imported, and waits where there is none.
+    environment = {**os.environ, **cluster.environment, "PYTHONPATH": str(checkout / "src")}
     start = time.monotonic()
     run = subprocess.run(
         [sys.executable, "-m", "snakemake", *profile, *flags],
         cwd=checkout,
-        env={**environment, **cluster.environment} if slurm else environment,
+        env=environment,
         capture_output=True,
         text=True,
         check=False,

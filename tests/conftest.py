@@ -14,6 +14,9 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Workers of pytest-xdist keep the cores busy; more threads would only be in each other's way.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Snakemake asks SLURM's commands when it is imported, and these look nine seconds for a controller
+# where nothing says that there is none; the tests' own is named where it is used.
+os.environ.setdefault("SLURM_CONF", os.devnull)
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 

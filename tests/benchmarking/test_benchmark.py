@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from methods.training import METHOD_IDS
-from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer, pipeline
+from transformers import AutoModel, AutoModelForSequenceClassification, AutoTokenizer
 
 import exparity
 from exparity import Benchmark, InputError
@@ -52,6 +52,8 @@ def test_its_parts_are_those_of_explain_and_evaluate(made, checkpoint):
 def test_any_form_of_model_gives_the_same(made, checkpoint):
     model = AutoModelForSequenceClassification.from_pretrained(checkpoint)
     tokenizer = AutoTokenizer.from_pretrained(checkpoint)
+    from transformers import pipeline  # every worker would wait for it
+
     classified = pipeline("text-classification", model=model, tokenizer=tokenizer)
     for form in (
         str(checkpoint),

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-from snakemake.cli import parse_config
 from snakemake.utils import update_config
 
 from exparity.config.command_line import as_in_a_file, read_config
@@ -34,6 +33,8 @@ def files(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("override", OVERRIDES)
 def test_as_snakemake_reads_it(override, files):
+    from snakemake.cli import parse_config  # every worker would wait for it
+
     expected: dict = {}
     for content in files:
         update_config(expected, content)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from itertools import combinations
 
 import pytest
@@ -52,6 +53,11 @@ def test_short_jobs_are_submitted_together(jobs):
         assert sum(name.startswith(group) for name in names) == count, (group, names)
     # Their members run one after the other.
     assert all(job.cpus == "1" and job.state == "COMPLETED" for job in jobs)
+
+
+def test_a_submission_starts_one_snakemake_for_all_its_jobs(small, jobs):
+    steps = Counter(use.job for use in small.cluster.cluster.uses())
+    assert {job.id: steps[job.id] for job in jobs} == {job.id: 1 for job in jobs}
 
 
 def test_no_two_jobs_share_a_gpu(small, jobs):

@@ -17,6 +17,8 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from workflow import zygote
+
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
     [
@@ -88,6 +90,8 @@ def run(
     Raises:
         subprocess.TimeoutExpired: it took longer, and was killed.
     """
+    if "HELD_AT" not in environment:  # tests/held reaches what Python starts
+        environment = {**environment, zygote.ADDRESS: zygote.address()}
     with TemporaryDirectory() as kept:
         output, error = Path(kept, "output"), Path(kept, "error")
         started = start(arguments, folder, environment, output, error)
@@ -112,6 +116,7 @@ def _be_snakemake(
     os.environ.clear()
     os.environ.update(environment)
     os.chdir(folder)
+    zygote.fork_servers(environment)
     sys.path[:0] = [folder, *environment["PYTHONPATH"].split(os.pathsep)]
     from snakemake.cli import __file__, main
 

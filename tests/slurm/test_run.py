@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from itertools import combinations
+from itertools import combinations, pairwise
 
 import pytest
 from slurm.conftest import copy_small
@@ -74,17 +75,30 @@ def test_no_two_jobs_share_a_gpu(small, jobs):
         assert one.devices != other.devices or apart, (one, other)
 
 
-@pytest.mark.exhaustive
-def test_short_jobs_of_a_model_are_one_submission(small, repository, tmp_path):
-    """With the variable for them, and the same tables."""
-    run = copy_small(repository, tmp_path, small.cluster.cluster)
+@pytest.fixture
+def short(repository, cluster, tmp_path):
+    """The small experiment with the variable for short jobs, not run yet."""
+    run = copy_small(repository, tmp_path, cluster)
     profile = run.root / "profiles/slurm/config.yaml"
     text = profile.read_text()
     profile.write_text(text.replace("short_jobs: false", "short_jobs: true"))
     assert profile.read_text() != text
-    assert run.start().wait(timeout=600) == 0, run.said
-    assert tables(run) == tables(small.local)
-    names = [job.comment.removeprefix("rule_").partition("_")[0] for job in submissions(run)]
+    return run
+
+
+def test_short_jobs_of_a_model_are_planned_together(short):
+    planned = short.snakemake("-n").stdout
+    groups = re.split(r"^\[.*\] (?:Group job (\w+))?", planned, flags=re.MULTILINE)
+    (cell,) = (text for name, text in pairwise(groups) if name == "cell")
+    for job, count in (("Fine-tuning", 1), ("Explaining", 2), ("Evaluating", 6)):
+        assert cell.count(job) == planned.count(job) == count, job
+
+
+@pytest.mark.exhaustive
+def test_short_jobs_of_a_model_are_one_submission(small, short):
+    assert short.start().wait(timeout=600) == 0, short.said
+    assert tables(short) == tables(small.local)
+    names = [job.comment.removeprefix("rule_").partition("_")[0] for job in submissions(short)]
     assert sorted(names) == ["cell", "controls", "prepare", "report", "tests"]
-    (cell,) = (job for job in submissions(run) if "cell" in job.comment)
+    (cell,) = (job for job in submissions(short) if "cell" in job.comment)
     assert (cell.partition, cell.gres, cell.cpus, cell.state) == ("gpu", GPU, "1", "COMPLETED")

@@ -250,7 +250,7 @@ class TestDisparity:
             for method in table.methods:
                 for metric in table.metrics:
                     cell = table.cells[model, method, metric]
-                    opposed = " ±" if cell.summary.both_signs else ""
+                    opposed = " ±" if cell.summary.same_sign < 1 else ""
                     expected.append(f"{signed(cell.summary.mean_d)}{opposed}")
                     expected.append(f"{cell.significant}/{cell.total}")
                     bold += [cell.considerable] * 2

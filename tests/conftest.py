@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 import zlib
@@ -83,6 +84,12 @@ def pytest_collection_modifyitems(config, items):
     if not config.getoption("--exhaustive"):
         config.hook.pytest_deselected(items=[item for item in items if _is_exhaustive(item)])
         items[:] = [item for item in items if not _is_exhaustive(item)]
+
+
+def pytest_collection_finish():
+    # What is there by now stays: a million objects that every collection of garbage would go through.
+    gc.collect()
+    gc.freeze()
 
 
 def _is_exhaustive(item) -> bool:

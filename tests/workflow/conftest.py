@@ -63,8 +63,9 @@ class Checkout:
             assert run.returncode == check, run.stdout + run.stderr
         return run
 
-    def start(self, *flags: str) -> forked.Run:
-        return forked.start(self.command(*flags)[3:], self.root, self.environment)
+    def start(self, *flags: str, forks_server: bool = True) -> forked.Run:
+        arguments = self.command(*flags)[3:]
+        return forked.start(arguments, self.root, self.environment, forks_server=forks_server)
 
     def plan(self, *flags: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""

@@ -66,6 +66,7 @@ def start(
     environment: Mapping[str, str],
     output: Path | str = os.devnull,
     error: Path | str = os.devnull,
+    forks_server: bool = True,
 ) -> Run:
     """Start Snakemake in a folder as ``python -m snakemake`` does.
 
@@ -75,7 +76,11 @@ def start(
         environment: all of it.
         output: file to which its standard output is added.
         error: the same of its standard error.
+        forks_server: fork its server of warm workers (:mod:`workflow.zygote`), which then is not
+            of the run's session: False where all of that is to be killed.
     """
+    if forks_server:
+        environment = {**environment, zygote.ADDRESS: zygote.address()}
     call = (list(arguments), str(folder), dict(environment), str(output), str(error))
     process = _CONTEXT.Process(target=_be_snakemake, args=call)
     process.start()
@@ -90,8 +95,6 @@ def run(
     Raises:
         subprocess.TimeoutExpired: it took longer, and was killed.
     """
-    if "HELD_AT" not in environment:  # tests/held reaches what Python starts
-        environment = {**environment, zygote.ADDRESS: zygote.address()}
     with TemporaryDirectory() as kept:
         output, error = Path(kept, "output"), Path(kept, "error")
         started = start(arguments, folder, environment, output, error)

@@ -89,7 +89,7 @@ def test_kill_everything_repeatedly(checkout, baseline):
     """From an empty folder, killed whole again and again, until it is done."""
     checkout.configure(**ONE_CELL)
     for seconds in (4, 7, 6, 8):
-        run = checkout.start()
+        run = checkout.start(forks_server=False)
         try:
             run.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
@@ -104,7 +104,7 @@ def test_training_continues_after_the_last_epoch(checkout, baseline):
     """Killed between epochs: the log of the second job says where it went on."""
     state = checkout.results / f"models/{CELL}.state"
     with held("epoch-0002") as job:
-        run = checkout.start()
+        run = checkout.start(forks_server=False)
         job.wait(run)
         os.killpg(run.pid, signal.SIGKILL)
         run.wait(timeout=60)

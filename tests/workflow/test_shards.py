@@ -79,7 +79,7 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
     stops = (("00002", signal.SIGKILL), ("00002", signal.SIGTERM), ("00006", signal.SIGKILL))
     for part, number in stops:
         with held(f"slow/1-of-2.parquet.parts/{part}.part") as waiting:
-            run = copy.start("--cores", "1")
+            run = copy.start("--cores", "1", forks_server=False)
             try:
                 waiting.wait(run)
                 job = job_of(run)

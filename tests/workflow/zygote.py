@@ -1,8 +1,7 @@
 """Servers of warm workers, forked from a process that has imported what all of them import.
 
 A tenth of the time of all tests went into that import, once for each run of a workflow. As in
-:mod:`workflow.forked`, that process must not import exparity. Runs that are to be killed start
-their servers as users do.
+:mod:`workflow.forked`, that process must not import exparity.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -129,6 +129,10 @@ def _be_server(connection: socket.socket) -> None:
     os.environ.update(call["environment"])
     os.chdir(call["folder"])
     sys.path[1:1] = call["environment"]["PYTHONPATH"].split(os.pathsep)
+    # As a Python that starts does: tests/held is such a module.
+    sys.modules.pop("sitecustomize", None)
+    with suppress(ImportError):
+        importlib.import_module("sitecustomize")
     _, *arguments = call["arguments"]
     sys.argv = ["", str(served), *arguments]
     try:

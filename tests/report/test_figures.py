@@ -24,7 +24,7 @@ from exparity.core.errors import InputError
 from exparity.core.formats import signed
 from exparity.report import figures
 from exparity.report.bias import Declared
-from exparity.report.figures import FORMATS, write_figures
+from exparity.report.figures import write_figures
 from exparity.report.figures.bias import bias_figure
 from exparity.report.figures.disparity import disparity_figure
 from exparity.report.figures.distributions import distributions_figure, spread_of, wants_log
@@ -32,6 +32,7 @@ from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import fitted, names_of, registered_names
 from exparity.report.figures.significance import significance_figure, significance_lines
 from exparity.report.figures.style import (
+    FORMATS,
     GROUP_COLOURS,
     GROUP_HATCHES,
     MARKERS,

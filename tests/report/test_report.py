@@ -25,6 +25,7 @@ from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
+from exparity.report.figures import style
 from exparity.report.flags import meaning_of
 from exparity.report.sections.disparity import View, cell_data, shown
 from exparity.report.tables import disparity_tables
@@ -805,7 +806,7 @@ class TestHostileNames:
 def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path, monkeypatch):
     """In one width and format; tests/report/test_figures.py has the others."""
     monkeypatch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
-    monkeypatch.setattr(figures, "FORMATS", ("svg",))
+    monkeypatch.delitem(style.FORMATS, "pdf")
     shutil.copytree(study, tmp_path, dirs_exist_ok=True)
     page, folder = tmp_path / "report" / "index.html", tmp_path / "report" / "figures"
     assert not list(folder.iterdir())

@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-FORMATS = ("svg", "pdf")
-
 
 @dataclass(frozen=True)
 class Drawn:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 WIDTHS = {"1col": 3.3, "2col": 6.9}
 """Width in inches by the name that file names end with: one column of a page, or two."""
+FORMATS = {"svg": {"Date": None}, "pdf": {"Producer": None, "CreationDate": None}}
+"""By suffix, the metadata that matplotlib must leave out, since they differ between two runs."""
 
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, VERMILION, PURPLE = (
     "#000000",
@@ -55,20 +57,18 @@ def house_style() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path, title: str) -> None:
-    """Save a figure as SVG and PDF without anything that differs between two runs.
+    """Save a figure in every format without anything that differs between two runs.
 
     Args:
         figure: the figure.
         path: where to, without suffix.
         title: what the files say they show.
     """
-    title = visible(title)
-    svg = {"Title": title, "Creator": "exparity", "Date": None}
-    pdf = {"Title": title, "Creator": "exparity", "Producer": None, "CreationDate": None}
     with house_style():
-        figure.savefig(path.with_name(f"{path.name}.svg"), metadata=svg)
-        figure.set_layout_engine("none")  # it is laid out, and letters are as wide in PDF
-        figure.savefig(path.with_name(f"{path.name}.pdf"), metadata=pdf)
+        for suffix, undated in FORMATS.items():
+            metadata = {"Title": visible(title), "Creator": "exparity", **undated}
+            figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
+            figure.set_layout_engine("none")  # it is laid out, and letters are everywhere as wide
 
 
 def diverging(low: str, high: str) -> Colormap:

@@ -87,7 +87,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_collection_finish():
-    # What is there by now stays: a million objects that every collection of garbage would go through.
+    # A million objects that stay: every collection of garbage would go through them.
     gc.collect()
     gc.freeze()
 

@@ -85,22 +85,38 @@ def test_without_safetensors_the_remedy_is_named(folder):
 
 
 class TestHub:
-    """A cache of the Hub, filled here as a download would, and no network."""
+    """A cache of the Hub, filled here as downloads would, and no network."""
 
-    NAME = "someone/some-model"
+    COMMIT = "0123456789abcdef0123456789abcdef01234567"
 
-    @pytest.fixture
-    def cache(self, checkpoints, tmp_path) -> Path:
-        """Return the folder of the only commit in the cache."""
-        commit = "0123456789abcdef0123456789abcdef01234567"
-        repository = tmp_path / "hub" / "models--someone--some-model"
-        shutil.copytree(checkpoints["bert"], repository / "snapshots" / commit)
-        (repository / "refs").mkdir()
-        (repository / "refs" / "main").write_text(commit)
-        return repository / "snapshots" / commit
+    @pytest.fixture(scope="class")
+    @classmethod
+    def home(cls, checkpoints, tmp_path_factory) -> Path:
+        home = tmp_path_factory.mktemp("home")
+        for name in ("whole", "hostile", "pickled"):
+            shutil.copytree(checkpoints["bert"], cls.snapshot(home, name))
+            (cls.snapshot(home, name).parents[1] / "refs").mkdir()
+            (cls.snapshot(home, name).parents[1] / "refs" / "main").write_text(cls.COMMIT)
+        make_hostile(cls.snapshot(home, "hostile"))
+        pickled = cls.snapshot(home, "pickled")
+        (pickled / "model.safetensors").unlink()
+        absent = pickled.parents[1] / ".no_exist" / cls.COMMIT
+        absent.mkdir(parents=True)
+        for name in ("model.safetensors", "model.safetensors.index.json"):
+            (absent / name).touch()  # what a download leaves where the Hub has no such file
+        return home
 
-    def load(self, cache, *names, input=None) -> list[str]:
-        """Return what a new process says of each name, written NAME or NAME@REVISION."""
+    @classmethod
+    def snapshot(cls, home, name) -> Path:
+        """Return the folder of the only commit of a model in the cache."""
+        return home / "hub" / f"models--someone--{name}" / "snapshots" / cls.COMMIT
+
+    @pytest.fixture(scope="class")
+    @classmethod
+    def answers(cls, home) -> dict[str, str]:
+        """What a new process says of each name, written NAME or NAME@REVISION."""
+        pinned = [f"someone/{name}@{cls.COMMIT}" for name in ("whole", "pickled")]
+        names = ["someone/whole", *pinned, "someone/hostile", "someone/else"]
         code = (
             "import sys\n"
             "from exparity.core.errors import InputError\n"
@@ -114,39 +130,30 @@ class TestHub:
             "    except InputError as error:\n"
             "        print(error)"
         )
-        home = cache.parents[3]
         run = subprocess.run(
             [sys.executable, "-c", code, *names],
             capture_output=True,
             text=True,
             check=True,
-            input=input,
+            input="y\n" * 99,
             env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
         )
-        said = run.stdout.splitlines()
-        assert len(said) == len(names)
-        return said
+        return dict(zip(names, run.stdout.splitlines(), strict=True))
 
-    def test_a_fetched_model_is_found_and_of_one_that_is_not_it_says_how_to_get_it(self, cache):
-        *found, message = self.load(cache, self.NAME, f"{self.NAME}@{cache.name}", "someone/else")
-        assert found == ["3", "3"]
+    def test_a_fetched_model_is_found_and_of_one_that_is_not_it_says_how_to_get_it(self, answers):
+        assert answers["someone/whole"] == answers[f"someone/whole@{self.COMMIT}"] == "3"
+        message = answers["someone/else"]
         assert message.startswith("checkpoint someone/else: cannot be loaded: ")
         assert "fetch it where there is a network, by `snakemake fetch`" in message
 
-    def test_no_code_of_the_cache_is_run(self, cache):
-        make_hostile(cache)
-        (message,) = self.load(cache, self.NAME, input="y\n" * 99)
-        assert message.startswith(f"checkpoint {self.NAME}: config.json names Python code of its")
-        assert not (cache / "ran").exists()
+    def test_no_code_of_the_cache_is_run(self, home, answers):
+        start = "checkpoint someone/hostile: config.json names Python code of its"
+        assert answers["someone/hostile"].startswith(start)
+        assert not (self.snapshot(home, "hostile") / "ran").exists()
 
-    def test_one_without_safetensors_says_what_to_do(self, cache):
-        absent = cache.parents[1] / ".no_exist" / cache.name
-        absent.mkdir(parents=True)
-        for name in ("model.safetensors", "model.safetensors.index.json"):
-            (absent / name).touch()  # what a download leaves where the Hub has no such file
-        (cache / "model.safetensors").unlink()
-        (message,) = self.load(cache, f"{self.NAME}@{cache.name}")
-        assert message.startswith(f"checkpoint {self.NAME} at revision {cache.name}: ")
+    def test_one_without_safetensors_says_what_to_do(self, answers):
+        message = answers[f"someone/pickled@{self.COMMIT}"]
+        assert message.startswith(f"checkpoint someone/pickled at revision {self.COMMIT}: ")
         assert "has no weights in safetensors; convert them once" in message
 
 

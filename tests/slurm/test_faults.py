@@ -58,15 +58,23 @@ def finish(checkout: ClusterCheckout, run: forked.Run) -> Outcome:
     return Outcome(checkout, run.wait(timeout=900))
 
 
-def cancelled(checkout: ClusterCheckout) -> Outcome:
+def cancelled(checkout: ClusterCheckout, submission: str = "evaluate") -> Outcome:
     run = checkout.start(*SCORES)
     checkout.held.wait(run)
-    running = partial(checkout.cluster.running, "evaluate", checkout.root)
+    running = partial(checkout.cluster.running, submission, checkout.root)
     (job,) = running()
     checkout.cluster.command("scancel", job.id)
     checkout.wait_until(lambda: all(other.id != job.id for other in running()), "it ends")
     checkout.held.release()
     return finish(checkout, run)
+
+
+def cancelled_group(checkout: ClusterCheckout) -> Outcome:
+    """A submission of two jobs, which a server of warm workers runs."""
+    config = yaml.safe_load(checkout.config_path.read_text())
+    config["metrics"]["comprehensiveness"] = {}
+    checkout.config_path.write_text(yaml.safe_dump(config))
+    return cancelled(checkout, "scores_gpu")
 
 
 def out_of_time(checkout: ClusterCheckout) -> Outcome:

@@ -68,7 +68,7 @@ def save(figure: Figure, path: Path, title: str) -> None:
         for suffix, undated in FORMATS.items():
             metadata = {"Title": visible(title), "Creator": "exparity", **undated}
             figure.savefig(path.with_name(f"{path.name}.{suffix}"), metadata=metadata)
-            figure.set_layout_engine("none")  # it is laid out, and letters are everywhere as wide
+            figure.set_layout_engine(None)  # it is laid out, and letters are everywhere as wide
 
 
 def diverging(low: str, high: str) -> Colormap:

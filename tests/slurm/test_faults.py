@@ -16,9 +16,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import psutil
 import pytest
+import yaml
 from slurm.conftest import SCORES, ClusterCheckout, kill
 from support import need
+from workflow.conftest import Checkout
 from workflow.test_kills import tables
 
 from workflow import forked
@@ -67,14 +70,6 @@ def cancelled(checkout: ClusterCheckout, submission: str = "evaluate") -> Outcom
     checkout.wait_until(lambda: all(other.id != job.id for other in running()), "it ends")
     checkout.held.release()
     return finish(checkout, run)
-
-
-def cancelled_group(checkout: ClusterCheckout) -> Outcome:
-    """A submission of two jobs, which a server of warm workers runs."""
-    config = yaml.safe_load(checkout.config_path.read_text())
-    config["metrics"]["comprehensiveness"] = {}
-    checkout.config_path.write_text(yaml.safe_dump(config))
-    return cancelled(checkout, "scores_gpu")
 
 
 def out_of_time(checkout: ClusterCheckout) -> Outcome:
@@ -221,6 +216,35 @@ def test_a_full_disk_is_named_with_the_remedy(outcomes):
 
 def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
     assert LEFT in outcomes["killed"].checkout.said
+
+
+@pytest.mark.exhaustive
+def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, undisturbed, tmp_path):
+    """A submission of two jobs, which a server of warm workers runs."""
+    checkout = unevaluated("group", **AT_WORK)
+    config = yaml.safe_load(checkout.config_path.read_text())
+    config["metrics"] = {"slow_drop": {}, "comprehensiveness": {}}
+    checkout.config_path.write_text(yaml.safe_dump(config))
+    shutil.copytree(checkout.root, tmp_path / "checkout", symlinks=True)
+    local = Checkout(tmp_path / "checkout")
+    local.snakemake(*SCORES)
+
+    run = checkout.start(*SCORES)
+    checkout.held.wait(run)
+    (job,) = checkout.cluster.running("scores_gpu", checkout.root)
+    served = [p for p in psutil.process_iter() if p.name().startswith("warm ")]
+    (worker,) = [p for p in served if p.cwd() == str(checkout.root)]
+    checkout.cluster.command("scancel", job.id)
+    worker.wait(timeout=60)
+    checkout.held.release()
+    assert run.wait(timeout=900) == 0, checkout.said
+    assert "Trying to restart" in checkout.said
+    assert tables(checkout, "scores") == tables(local, "scores")
+    (log,) = (checkout.results / "logs/evaluate").rglob("slow_drop.log")
+    assert "examples are taken over from an earlier run" in log.read_text()
+    lines = checkout.calls.read_text().splitlines()
+    times = Counter(key for line in lines for key in line.removeprefix("evaluate ").split())
+    assert sum(n > 1 for n in times.values()) <= PART
 
 
 @pytest.mark.exhaustive

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -50,6 +51,46 @@ def fresh(*paths: Path) -> str:
 
 def change(path: Path) -> None:
     path.write_text(path.read_text() + "# changed\n")
+
+
+def parsed_whole(source: bytes) -> list[str]:
+    """Return the imports from exparity that Python's parser finds."""
+    return sorted(
+        ast.unparse(node)
+        for node in ast.walk(ast.parse(source))
+        if (isinstance(node, ast.Import) and "exparity." in ast.unparse(node))
+        or (isinstance(node, ast.ImportFrom) and (node.module or "").startswith("exparity."))
+    )
+
+
+def found(source: bytes) -> list[str]:
+    texts = map(ast.unparse, digest_module._imports(source))
+    return sorted(text for text in texts if "exparity." in text)
+
+
+def test_imports_of_every_module_are_those_of_pythons_parser(repository):
+    files = sorted((repository / "src").rglob("*.py"))
+    assert len(files) > 200
+    for path in files:
+        source = path.read_bytes()
+        assert found(source) == parsed_whole(source), path
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "from exparity.a import (\n    b,  # one (of two)\n    c,\n)\nx = (1)\n",
+        "from exparity.a import b, \\\n    c\n",
+        "from exparity.a \\\n    import b\n",
+        "from exparity.a import b  # (as there\ndef f():\n    from exparity.c import d  # )\n",
+        "x = 1; from exparity.a import b\n",
+        "import os, exparity.a\n",
+        "if True: import exparity.a\n",
+        "try:\n\tfrom exparity.a import b\nexcept ImportError:\n\timport exparity.c as d\n",
+    ],
+)
+def test_imports_wherever_they_are_written(source):
+    assert found(source.encode()) == parsed_whole(source.encode()) != []
 
 
 class TestTree:

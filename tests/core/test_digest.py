@@ -63,7 +63,8 @@ def parsed_whole(source: bytes) -> list[str]:
     )
 
 
-def found(source: bytes) -> list[str]:
+def imported(source: bytes) -> list[str]:
+    """Return those that digests follow."""
     texts = map(ast.unparse, digest_module._imports(source))
     return sorted(text for text in texts if "exparity." in text)
 
@@ -73,7 +74,7 @@ def test_imports_of_every_module_are_those_of_pythons_parser(repository):
     assert len(files) > 200
     for path in files:
         source = path.read_bytes()
-        assert found(source) == parsed_whole(source), path
+        assert imported(source) == parsed_whole(source), path
 
 
 @pytest.mark.parametrize(
@@ -90,7 +91,7 @@ def test_imports_of_every_module_are_those_of_pythons_parser(repository):
     ],
 )
 def test_imports_wherever_they_are_written(source):
-    assert found(source.encode()) == parsed_whole(source.encode()) != []
+    assert imported(source.encode()) == parsed_whole(source.encode()) != []
 
 
 class TestTree:

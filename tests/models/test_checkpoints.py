@@ -94,9 +94,11 @@ class TestHub:
     def home(cls, checkpoints, tmp_path_factory) -> Path:
         home = tmp_path_factory.mktemp("home")
         for name in ("whole", "hostile", "pickled"):
-            shutil.copytree(checkpoints["bert"], cls.snapshot(home, name))
-            (cls.snapshot(home, name).parents[1] / "refs").mkdir()
-            (cls.snapshot(home, name).parents[1] / "refs" / "main").write_text(cls.COMMIT)
+            snapshot = cls.snapshot(home, name)
+            shutil.copytree(checkpoints["bert"], snapshot)
+            refs = snapshot.parents[1] / "refs"
+            refs.mkdir()
+            (refs / "main").write_text(cls.COMMIT)
         make_hostile(cls.snapshot(home, "hostile"))
         pickled = cls.snapshot(home, "pickled")
         (pickled / "model.safetensors").unlink()

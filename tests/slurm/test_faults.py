@@ -18,10 +18,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-import yaml
 from slurm.conftest import SCORES, ClusterCheckout, kill
 from support import need
-from workflow.conftest import Checkout
+from workflow.conftest import Checkout, add_slow
 from workflow.test_kills import tables
 
 from workflow import forked
@@ -61,10 +60,10 @@ def finish(checkout: ClusterCheckout, run: forked.Run) -> Outcome:
     return Outcome(checkout, run.wait(timeout=900))
 
 
-def cancelled(checkout: ClusterCheckout, submission: str = "evaluate") -> Outcome:
+def cancelled(checkout: ClusterCheckout) -> Outcome:
     run = checkout.start(*SCORES)
     checkout.held.wait(run)
-    running = partial(checkout.cluster.running, submission, checkout.root)
+    running = partial(checkout.cluster.running, "evaluate", checkout.root)
     (job,) = running()
     checkout.cluster.command("scancel", job.id)
     checkout.wait_until(lambda: all(other.id != job.id for other in running()), "it ends")
@@ -219,12 +218,11 @@ def test_the_next_snakemake_ends_the_jobs_of_a_killed_one(outcomes):
 
 
 @pytest.mark.exhaustive
-def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, undisturbed, tmp_path):
+def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, repository, tmp_path):
     """A submission of two jobs, which a server of warm workers runs."""
     checkout = unevaluated("group", **AT_WORK)
-    config = yaml.safe_load(checkout.config_path.read_text())
-    config["metrics"] = {"slow_drop": {}, "comprehensiveness": {}}
-    checkout.config_path.write_text(yaml.safe_dump(config))
+    metrics = {"slow_drop": {}, "comprehensiveness": {}}
+    add_slow(checkout, repository, methods={"slow": {}}, metrics=metrics)
     shutil.copytree(checkout.root, tmp_path / "checkout", symlinks=True)
     local = Checkout(tmp_path / "checkout")
     local.snakemake(*SCORES)
@@ -237,14 +235,13 @@ def test_a_cancelled_group_goes_on_after_the_last_part(unevaluated, undisturbed,
     checkout.cluster.command("scancel", job.id)
     worker.wait(timeout=60)
     checkout.held.release()
-    assert run.wait(timeout=900) == 0, checkout.said
+    outcome = finish(checkout, run)
+    assert outcome.exit_code == 0, checkout.said
     assert "Trying to restart" in checkout.said
     assert tables(checkout, "scores") == tables(local, "scores")
     (log,) = (checkout.results / "logs/evaluate").rglob("slow_drop.log")
     assert "examples are taken over from an earlier run" in log.read_text()
-    lines = checkout.calls.read_text().splitlines()
-    times = Counter(key for line in lines for key in line.removeprefix("evaluate ").split())
-    assert sum(n > 1 for n in times.values()) <= PART
+    assert outcome.repeated() <= PART
 
 
 @pytest.mark.exhaustive

@@ -6,11 +6,11 @@ import ast
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 _ROOT = Path(__file__).parents[1]
+# Imports that begin a line, with all lines up to a closing parenthesis; and those that do not.
 _LINE = re.compile(
     rb"^[ \t]*((?:from|import)[ \t]+exparity\b(?:[^\n(]*\([^)]*\)|[^\n]*))", re.MULTILINE
 )
@@ -36,13 +36,13 @@ def _imports(source: bytes) -> tuple[ast.Import | ast.ImportFrom, ...]:
     Where all of them begin a line, nothing else is parsed: every start of Snakemake waits for it,
     and whole files take fifteen times as long.
     """
-    statements: Iterable[ast.AST] | None = None
-    if not _WITHIN_LINE.search(source):
-        with suppress(SyntaxError):  # one that a backslash continues, say
-            statements = ast.parse(b"\n".join(_LINE.findall(source))).body
-    if statements is None:
-        statements = _statements(ast.parse(source))
-    return tuple(node for node in statements if isinstance(node, ast.Import | ast.ImportFrom))
+    text = source if _WITHIN_LINE.search(source) else b"\n".join(_LINE.findall(source))
+    try:
+        tree = ast.parse(text)
+    except SyntaxError:  # a statement that a backslash continues, say
+        tree = ast.parse(source)
+    nodes = _statements(tree)
+    return tuple(node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom))
 
 
 def _statements(node: ast.AST) -> Iterator[ast.AST]:

@@ -19,11 +19,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from engine import markdown
+
 from exparity.counterfactuals import GENERATORS
 from exparity.data.geco import read_geco
 from exparity.data.table import PreparedData
 from exparity.interface import Example
-from exparity.tools.bench import markdown
 
 GENDERS = ("male", "female")
 OWN = Path(__file__).parents[1] / "tests" / "counterfactuals" / "sentence_pairs"

@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from engine import markdown
 
 from exparity import Classifier, Explanation, GroupComparison, compare_groups, load_classifier
 from exparity import evaluate as score
@@ -31,7 +32,6 @@ from exparity.interface import SPECIAL_WORD, Example, FloatArray
 from exparity.methods._gradients import ROUNDING_NOISE
 from exparity.metrics import MetricBatch
 from exparity.metrics.soft_erasure import mean_soft_drop
-from exparity.tools.bench import markdown
 
 ALPHA = 0.05
 SOFT = ("soft_comprehensiveness", "soft_sufficiency")

@@ -26,6 +26,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import torch
+from engine import markdown
 from gpu_measurements import (
     Models,
     beside_ferret,
@@ -35,6 +36,8 @@ from gpu_measurements import (
     refusal,
     start_up,
 )
+from measurements import Row
+from timing import place
 
 from exparity.artefacts.files import save_parquet
 from exparity.core.device import make_repeatable
@@ -42,9 +45,6 @@ from exparity.core.strict import read_yaml
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.catalogue import known_models
-from exparity.tools.bench import markdown
-from exparity.tools.bench.measurements import Row
-from exparity.tools.bench.timing import place
 
 GRID = read_yaml(Path(__file__).resolve().parents[1] / "config" / "paper.yaml")
 CELL = "bert"  # the model whose cell is measured whole

@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import peer
 import torch
+from measurements import Row, Setup, measure_bare, measure_engine
 from random_checkpoint import LABELS, word, write_checkpoint
+from timing import seconds_of
 
 from exparity import evaluate, load_classifier
 from exparity.artefacts.files import read_artefact
@@ -24,8 +26,6 @@ from exparity.core.device import resolve_device
 from exparity.methods import explain_encodings
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
-from exparity.tools.bench.measurements import Row, Setup, measure_bare, measure_engine
-from exparity.tools.bench.timing import seconds_of
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

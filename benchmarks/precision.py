@@ -14,12 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from engine import markdown
 from scipy.stats import spearmanr
 
 from exparity import compare_groups, evaluate, load_classifier
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
-from exparity.tools.bench import markdown
 
 METHODS = ("gradient_x_input", "lime", "shap")
 METRICS = (

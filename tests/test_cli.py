@@ -25,7 +25,7 @@ from exparity.stats import compare_groups
 COMMANDS = [
     "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "control", "report",
     "show", "cost", "compare", "plan", "list", "data", "assign-groups", "describe",
-    "import-explanations", "compare-published", "bench",
+    "compare-published",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
 
@@ -384,7 +384,8 @@ class TestEnvironment:
 
     def test_a_token_budget_is_a_number(self, run, tmp_path, monkeypatch):
         monkeypatch.setenv("EXPARITY_TOKEN_BUDGET", "many")
-        code, _, err = run("bench", "--checkpoint", tmp_path)
+        paths = ("--data", tmp_path, "--checkpoint", tmp_path, "--predictions", tmp_path)
+        code, _, err = run("explain", "--use", "gradient", *paths, "--output", tmp_path / "e")
         assert code == 2
         assert "--token-budget: 'many' is not a whole number" in err[-1]
 

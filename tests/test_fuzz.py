@@ -390,7 +390,6 @@ list methods
 data check pairs --configfile config.yaml --data-dir data
 assign-groups --table own.csv --output out.csv --text text
 compare-published results --study dhaini2025 --map tiny=bert --output out
-bench --checkpoint no --length 8 --examples 2
 """.strip().splitlines()
 }
 FLAGS = sorted(

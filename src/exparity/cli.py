@@ -35,11 +35,6 @@ COMMANDS = {
         _job("prepare", "stages.prepare:prepare", takes_plugins=True),
         _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
         _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
-        Command(
-            "import-explanations",
-            "stages.import_explanations:import_explanations",
-            keeps_parts=True,
-        ),
         _job("evaluate", "stages.evaluate:evaluate_cell", takes_plugins=True, keeps_parts=True),
         Command("gather", "stages.shards:gather_shards"),
         _job("test", "stages.test:test_cell"),
@@ -54,7 +49,6 @@ COMMANDS = {
         Command("data", "tools.data:data", takes_plugins=True),
         Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),
         Command("compare-published", "stages.compare_published:compare_published"),
-        Command("bench", "tools.bench:bench"),
     )
 }
 

@@ -1,4 +1,4 @@
-"""Crates and Croissants of a results folder: what they name is there, and as they say."""
+"""The crate of a results folder: every file that it names exists, as it describes it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.artefacts.lineage import sha256_of
 from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.stages.prepare import prepare
@@ -51,7 +50,6 @@ def ids(references) -> set[str]:
 def test_a_crate_holds_every_result_and_nothing_else(results):
     entities = crate(results)
     files = {"data/pairs_all.parquet", "predictions/pairs_all/m/0.parquet", "grid.json"}
-    files |= {"data/pairs_all.croissant.json"}
     assert ids(entities["./"]["hasPart"]) == {*files, "models/pairs_all/m/0/"}
     for name in files:
         assert int(entities[name]["contentSize"]) == (results / name).stat().st_size
@@ -90,26 +88,6 @@ def test_actions_say_what_made_what_of_what(results):
 def test_terms_are_those_that_are_given_or_those_of_the_data(results):
     assert "terms of the data: pairs_all: MIT" in crate(results)["./"]["license"]
     assert crate(results, licence="CC-BY-4.0")["./"]["license"] == "CC-BY-4.0"
-
-
-def test_a_croissant_describes_the_columns_of_its_file(results):
-    describe(results)
-    path = results / "data" / "pairs_all.parquet"
-    croissant = json.loads(path.with_suffix(".croissant.json").read_text())
-    (file,) = croissant["distribution"]
-    assert (file["contentUrl"], file["sha256"]) == (path.name, sha256_of(path))
-    assert croissant["license"] == "MIT"
-    assert (
-        "20 texts of the classes female, male, of groups gender: male, female."
-        in (croissant["description"])
-    )
-    (texts,) = croissant["recordSet"]
-    kinds = {field["name"]: (field["dataType"], "repeated" in field) for field in texts["field"]}
-    names = set(read_artefact(path, "data")[0].column_names)
-    assert set(kinds) == names - {"attributes"}
-    assert kinds["label"] == ("sc:Integer", False)
-    assert kinds["words"] == ("sc:Text", True)
-    assert kinds["rationale"] == ("sc:Integer", True)
 
 
 def test_data_of_an_unknown_dataset_have_no_terms(results):

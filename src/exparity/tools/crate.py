@@ -18,7 +18,7 @@ from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import artefacts
 from exparity.artefacts.seal import read_metadata
 from exparity.core.errors import InputError
-from exparity.tools.croissant import licence_of
+from exparity.data import DATASETS
 
 METADATA = "ro-crate-metadata.json"
 _RO_CRATE = "https://w3id.org/ro/crate/1.1"
@@ -49,11 +49,10 @@ def crate_of(results: Path, licence: str = "") -> dict[str, Any]:
     if not made:
         raise InputError(f"{results}: no results there; run snakemake first")
     data = {ids[0]: f"data/{ids[0]}.parquet" for ids, _ in layout.files(results, "data")}
-    terms = "; ".join(f"{id}: {licence_of(made[path][1])}" for id, path in data.items())
+    terms = "; ".join(f"{id}: {_licence_of(made[path][1])}" for id, path in data.items())
     folders = [path for _, path in layout.files(results, "models")]
     folders += [path for path in map(results.joinpath, layout.REPORT.values()) if path.is_dir()]
     others = [results / layout.GRID, results / layout.REPORT["page"]]
-    others += sorted(results.glob("data/*.croissant.json"))
     parts = [_file(results, results / path) for path in made]
     parts += [_file(results, path) for path in others if path.is_file()]
     parts += [
@@ -147,3 +146,9 @@ def _references(paths: Iterable[str]) -> list[Entity]:
 
 def _time(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds")
+
+
+def _licence_of(facts: Mapping[str, Any]) -> str:
+    """Return the terms of a dataset by its artefact; a plug-in that is not loaded states none."""
+    use = facts.get("parameters", {}).get("use")
+    return DATASETS.get(use).facts.licence if use in DATASETS.ids() else "not stated"

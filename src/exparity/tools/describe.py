@@ -1,23 +1,20 @@
-"""Tool describe: what a results folder holds, in the words of archives and catalogues of data."""
+"""Tool describe: what a results folder holds, in the words of archives."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 from exparity.artefacts.files import atomic_path
 from exparity.core.escaping import say
 from exparity.core.flags import Folder
 from exparity.tools.crate import METADATA, crate_of
-from exparity.tools.croissant import croissants
 
 
 def describe(results: Folder = Path("results"), /, *, licence: str = "") -> None:
-    """Describe a results folder for archives: as an RO-Crate, and its datasets in Croissant.
+    """Describe a results folder for archives, as an RO-Crate.
 
-    Writes ``ro-crate-metadata.json`` into the folder, a ``.croissant.json`` beside each dataset.
+    Writes ``ro-crate-metadata.json`` into the folder.
 
     Args:
         results: the folder of a run.
@@ -26,13 +23,8 @@ def describe(results: Folder = Path("results"), /, *, licence: str = "") -> None
     Raises:
         InputError: there are no results in the folder, or a file of them is damaged.
     """
-    for path, croissant in croissants(results).items():
-        _write(path, croissant)
-    _write(results / METADATA, crate_of(results, licence))
-
-
-def _write(path: Path, content: Mapping[str, Any]) -> None:
+    path = results / METADATA
     with atomic_path(path) as temporary:
-        text = json.dumps(content, indent=1, ensure_ascii=False) + "\n"
+        text = json.dumps(crate_of(results, licence), indent=1, ensure_ascii=False) + "\n"
         temporary.write_text(text, encoding="utf-8")
     say(path)

@@ -6,21 +6,22 @@ Ratios of one run count; absolute times are those of one machine at one moment.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal
+from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
-
-from exparity.artefacts.files import save_parquet
-from exparity.core.errors import InputError
-from exparity.core.escaping import say
-from exparity.core.flags import Device, Folder, Output, Precision, TokenBudget
-from exparity.tools.bench.measurements import (
+from measurements import (
     Row,
     Setup,
     measure_engine,
     measure_scaling,
     measure_sensitivity,
 )
+
+from exparity.artefacts.files import save_parquet
+from exparity.core.device import make_repeatable
+from exparity.core.errors import InputError
+from exparity.engine.classifier import load_classifier
 
 PARTS: Mapping[str, Callable[[Setup], Iterator[Row]]] = {
     "engine": measure_engine,
@@ -31,46 +32,34 @@ _HIDDEN = ("device", "threads")
 
 
 def bench(
-    checkpoint: Folder,
+    checkpoint: Path,
     *,
-    parts: Sequence[Literal["engine", "scaling", "sensitivity"]] = ("engine",),
-    device: Device = "auto",
+    parts: Sequence[str] = ("engine",),
+    device: str = "auto",
     threads: int | None = None,
-    token_budget: TokenBudget = None,
-    precisions: Sequence[Precision] = ("fp32",),
+    token_budget: int | None = None,
+    precisions: Sequence[str] = ("fp32",),
     length: int = 32,
     examples: int = 512,
-    output: Output | None = None,
-) -> list[Row]:
+    output: Path | None = None,
+) -> None:
     """Measure the engine against the bare model, and print a Markdown table for every part.
 
     Args:
         checkpoint: folder of a classifier.
-        parts: ``engine`` (rates of forward, perturbation and gradient work against a bare loop),
-            ``scaling`` (over batches, lengths and numbers of texts) and ``sensitivity`` (cost per
-            text and method against its bound).
+        parts: ids of ``PARTS``.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; torch's choice if None.
         token_budget: padded tokens per batch; by device if None.
-        precisions: arithmetic, one or both.
+        precisions: ``fp32``, ``bf16``.
         length: tokens of each text.
         examples: number of texts.
         output: folder for one Parquet file a part; none is written if None.
 
-    Returns:
-        All rows.
-
     Raises:
-        InputError: an unknown part, or a length that the model does not take.
+        InputError: a length that the model does not take.
     """
-    from exparity.core.device import make_repeatable
-    from exparity.engine.classifier import load_classifier
-
-    for part in parts:
-        if part not in PARTS:
-            raise InputError(f"--parts {part}: choose from {', '.join(PARTS)}")
     make_repeatable(threads)
-    measurements: list[Row] = []
     for part in parts:
         rows: list[Row] = []
         for precision in precisions:
@@ -81,12 +70,10 @@ def bench(
             if not 2 <= length <= limit:
                 raise InputError(f"--length {length}: the model takes 2 to {limit} tokens")
             rows += PARTS[part](Setup(classifier, checkpoint, options, length, examples))
-        say(f"\n{part}: {checkpoint}, {rows[0]['device']}, {rows[0]['threads']} threads\n")
-        say(markdown(rows), flush=True)
+        print(f"\n{part}: {checkpoint}, {rows[0]['device']}, {rows[0]['threads']} threads\n")
+        print(markdown(rows), flush=True)
         if output is not None:
             save_parquet(output / f"{part}.parquet", pa.Table.from_pylist(rows), {})
-        measurements += rows
-    return measurements
 
 
 def _cell(value: Any) -> str:

@@ -1,4 +1,4 @@
-"""The command import-explanations: which examples it takes over, and in how many parts."""
+"""Stage explain with the method imported: which examples it takes over, and in how many parts."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from exparity.artefacts.lineage import sha256_of
 from exparity.cli import main
 from exparity.core.errors import InputError
 from exparity.stages.explain import explain_cell
-from exparity.stages.import_explanations import import_explanations
 
 
 def inputs(cell):
     return cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet"
+
+
+def imported(path):
+    return {"use": "imported", "params": {"path": str(path)}, "seed": 3, "device": "cpu"}
 
 
 @pytest.fixture
@@ -39,9 +42,9 @@ def test_the_command_writes_what_explain_would(cell, tmp_path, exported):
     path, rows = exported
     data, checkpoint, predictions = map(str, inputs(cell))
     output = tmp_path / "x.parquet"
-    command = ["import-explanations", "--jsonl", str(path), "--output", str(output)]
+    command = ["explain", "--use", "imported", "--param", f"path={path}", "--output", str(output)]
     command += ["--data", data, "--checkpoint", checkpoint, "--predictions", predictions]
-    assert main([*command, "--seed", "3", "--method", "theirs", "--device", "cpu"]) == 0
+    assert main([*command, "--seed", "3", "--method-id", "theirs", "--device", "cpu"]) == 0
     table, metadata = read_artefact(output, "explanations")
     assert without_method(table.to_pylist()) == without_method(rows)
     assert set(table["method"].to_pylist()) == {"theirs"}
@@ -51,9 +54,7 @@ def test_the_command_writes_what_explain_would(cell, tmp_path, exported):
 def test_lines_of_examples_that_are_not_explained_do_no_harm(cell, tmp_path, exported):
     path, rows = exported
     output = tmp_path / "x.parquet"
-    import_explanations(
-        *inputs(cell), output, jsonl=path, seed=3, examples="correct", max_examples=8, device="cpu"
-    )
+    explain_cell(*inputs(cell), output, **imported(path), examples="correct", max_examples=8)
     taken = read_artefact(output, "explanations")[0].to_pylist()
     known = {row["example_id"]: row["scores"] for row in rows}
     assert 0 < len(taken) < len(rows)
@@ -62,19 +63,17 @@ def test_lines_of_examples_that_are_not_explained_do_no_harm(cell, tmp_path, exp
 
 def test_another_class_than_the_file_explains_is_refused(cell, tmp_path, exported):
     with pytest.raises(InputError, match=r"mine\.jsonl:\d+: explains class \d of example .*target"):
-        import_explanations(
-            *inputs(cell), tmp_path / "x.parquet", jsonl=exported[0], seed=3, target="predicted",
-            device="cpu",
-        )  # fmt: skip
+        explain_cell(
+            *inputs(cell), tmp_path / "x.parquet", **imported(exported[0]), target="predicted"
+        )
 
 
 def test_shards_say_where_they_come_from(cell, tmp_path, exported):
     path, rows = exported
     shards = [tmp_path / f"{i}.parquet" for i in (1, 2)]
-    call = {"use": "imported", "params": {"path": str(path)}, "seed": 3, "device": "cpu"}
     for i, shard in enumerate(shards, start=1):
-        explain_cell(*inputs(cell), shard, shard=f"{i}/2", **call)
-    explain_cell(*inputs(cell), tmp_path / "x.parquet", gather=shards, **call)
+        explain_cell(*inputs(cell), shard, shard=f"{i}/2", **imported(path))
+    explain_cell(*inputs(cell), tmp_path / "x.parquet", gather=shards, **imported(path))
     table, metadata = read_artefact(tmp_path / "x.parquet", "explanations")
     assert without_method(table.to_pylist()) == without_method(rows)
     assert metadata["files"] == {str(path): sha256_of(path)}

@@ -12,9 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-
-from exparity.interface import IntArray
-from exparity.tools.bench.timing import (
+from timing import (
     Summary,
     bare_forward,
     bare_gradient,
@@ -25,6 +23,8 @@ from exparity.tools.bench.timing import (
     seconds_of,
     timed,
 )
+
+from exparity.interface import IntArray
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

@@ -94,6 +94,68 @@ def test_what_is_asked_for_wins(runs, asked):
     assert config["metrics"] == {"gini": {}}
 
 
+@pytest.mark.parametrize(
+    ("columns", "ids"),
+    [
+        (["town", "Town!", "town_2"], ["reviews_town", "reviews_town_2", "reviews_town_2_2"]),
+        (["town_2", "town", "TOWN"], ["reviews_town_2", "reviews_town", "reviews_town_3"]),
+        (["性别", "年龄"], ["reviews_group_a752a7d8", "reviews_group_9ee831fc"]),
+        (["a" * 70, "a" * 80], [f"reviews_{'a' * 56}", f"reviews_{'a' * 54}_2"]),
+        (["town", "town"], ["reviews"]),
+    ],
+)
+def test_d3_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
+    distinct = list(dict.fromkeys(columns))
+    with Path("reviews.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["review", "author", *distinct])
+        for i in range(40):
+            writer.writerow(
+                [f"text {i}", CLASSES[i % 2], *(["x", "y"][i // 2 % 2] for _ in distinct)]
+            )
+    audit(**{**asked, "table": Path("reviews.csv"), "group": columns})
+    ((config, *_),) = runs
+    assert list(config["datasets"]) == ids
+    # The attribute that reports name is the column itself.
+    assert [one["group"] for one in config["datasets"].values()] == distinct
+
+
+def test_d3_tables_and_checkpoints_without_latin_letters_have_results_of_their_own(runs, asked):
+    for name in ("性别.csv", "年龄.csv"):
+        shutil.copy("Reviews 2026.csv", name)
+        audit(**{**asked, "table": Path(name)})
+    one, other = (config["results"] for config, *_ in runs)
+    assert one != other
+
+
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize("results", ["mine", "."])
+def test_d4_a_config_of_someone_else_is_not_overwritten(runs, asked, results, dry_run):
+    path = Path(results, "config.yaml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("# mine\n")
+    with pytest.raises(
+        InputError, match=r"config.yaml: was not written by `exparity audit`.*--res"
+    ):
+        audit(**asked, results=Path(results), dry_run=dry_run)
+    assert path.read_text() == "# mine\n"
+    assert not runs
+
+
+def test_d4_a_dry_run_replaces_no_config(runs, asked, capsys):
+    audit(**asked, quick=True, results=Path("mine"), dry_run=True)
+    path = Path("mine", "config.yaml")
+    before = path.read_text()
+    audit(**asked, methods=["lime"], results=Path("mine"), dry_run=True)
+    assert path.read_text() == before
+    assert list(Path("mine").iterdir()) == [path]
+    assert "mine/config.yaml is as it was" in capsys.readouterr().out
+    # It says what would run with the new one, which is then written in place of the old one.
+    assert list(runs[-1][0]["methods"]) == ["lime"]
+    audit(**asked, methods=["lime"], results=Path("mine"))
+    assert yaml.safe_load(path.read_text())["methods"] == {"lime": {}}
+
+
 def test_without_names_of_outputs_their_order_is_asked_for(
     runs, asked, checkpoints, tmp_path, capsys
 ):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from typing import Annotated, Any
 
 from exparity.artefacts import layout
@@ -45,6 +47,8 @@ QUICK_EXAMPLES = 200
 QUICK_DRAWS = 3
 """Random explanations of each text."""
 _NO_ID = re.compile("[^a-z0-9]+")
+_MADE_BY = "Made by `exparity audit`"
+"""How the configs begin that this tool may overwrite."""
 
 
 def audit(
@@ -92,12 +96,14 @@ def audit(
         quick: an answer in minutes: three methods and metrics, 200 texts at most, no figures.
         results: folder of the results; below ``results``, by table and checkpoint, if None.
         cores: CPU cores.
-        dry_run: check everything, write the config, and say what would run.
+        dry_run: check everything, write the config unless there is one, and say what would run.
 
     Raises:
-        InputError: a bad table, column or checkpoint, or classes that do not agree.
+        InputError: a bad table, column or checkpoint, classes that do not agree, or a config.yaml
+            in the folder of the results that is not of an audit.
         ExparityError: a job failed.
     """
+    group = list(dict.fromkeys(group))
     model = _as_id("_".join(_name_of(checkpoint)), "model")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
     columns = {"text": text, "label": label, "match": match, "rationale": rationale}
@@ -111,8 +117,10 @@ def audit(
     pretrained = load_config(checkpoint, revision)
     options["labels"] = list(_in_order_of_outputs(classes, checkpoint, pretrained, bool(labels)))
     id = _as_id(table.stem, "table")
-    ids = [_as_id(f"{id}_{column}", id) for column in group] if len(group) > 1 else [id]
+    ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
+    path = results / "config.yaml"
+    _refuse_foreign(path)
     config = {
         "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {table.name}"[:200],
         "results": str(results),
@@ -138,12 +146,31 @@ def audit(
     check_results(experiment)
     samples = planned_samples(experiment, ExampleCounts(experiment))
     check_samples(samples, experiment.config["statistics"]["alpha"])
-    path = results / "config.yaml"
+    if dry_run and path.exists():
+        with NamedTemporaryFile(dir=results, prefix=".dry-run-", suffix=".yaml") as file:
+            write_config(config, Path(file.name), _header(path))
+            run_workflow(Path(file.name), cores, "--dry-run")
+        say(f"{path} is as it was: a dry run replaces no config")
+        return
     write_config(config, path, _header(path))
     run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
         say(f"Open {results / layout.path_of('page', {})} in a browser")
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Refuse to overwrite a config that no audit has written."""
+    if path.is_file():
+        with path.open("rb") as file:
+            start = f"# {_MADE_BY}".encode()
+            if file.read(len(start)) == start:
+                return
+    if path.exists():
+        raise InputError(
+            f"{path}: was not written by `exparity audit`, which would overwrite it; name another "
+            "folder with --results"
+        )
 
 
 def _methods(ids: Sequence[str], quick: bool, size: int | None) -> dict[str, dict[str, Any]]:
@@ -207,15 +234,29 @@ def _name_of(checkpoint: str) -> Sequence[str]:
 
 
 def _as_id(name: str, otherwise: str) -> str:
-    """Return an id of the config that is like a name."""
+    """Return an id of the config that is like a name, or made of its digest."""
     id = _NO_ID.sub("_", name.lower()).strip("_")
-    return (id if id[:1].isalpha() else f"{otherwise}_{id}".strip("_"))[:MAX_ID]
+    if not id:  # such as a name in Chinese
+        digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
+        return f"{otherwise}_{digest[:8]}"
+    return (id if id[0].isalpha() else f"{otherwise}_{id}")[:MAX_ID]
+
+
+def _ids_of_columns(table: str, columns: Sequence[str]) -> list[str]:
+    """Return an id for the comparison of each column; those that would be equal are numbered."""
+    ids: list[str] = []
+    for column in columns:
+        id, suffix = f"{table}_{_as_id(column, 'group')}", ""
+        while (unique := id[: MAX_ID - len(suffix)] + suffix) in ids:
+            suffix = f"_{int(suffix[1:] or 1) + 1}"
+        ids.append(unique)
+    return ids
 
 
 def _header(path: Path) -> str:
     command = ["snakemake", "--snakefile", str(workflow_file("Snakefile"))]
     command += ["--configfile", str(path), "--cores", "all"]
     return (
-        "Made by `exparity audit`, which writes it anew. To run it as it is, or changed, from the "
+        f"{_MADE_BY}, which writes it anew. To run it as it is, or changed, from the "
         f"same folder:\n  {shlex.join(command)}"
     )

@@ -20,6 +20,7 @@ from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data import DATASETS
 from exparity.jobs.stop import Stopped
+from exparity.stages import test as stage
 from exparity.stats import compare_groups
 
 COMMANDS = [
@@ -572,6 +573,28 @@ class TestTest:
         for more, lines in (([], 1), (["--options", '{"statistics": {}}'], 0)):
             assert cli.main([*command, *more]) == 0
             assert len(re.findall(rf"INFO wrote {output} in \d", capsys.readouterr().err)) == lines
+
+    @pytest.mark.parametrize(("ahead", "lines"), [(-3600, 1), (3600, 1), (0, 0)])
+    def test_d7_it_says_wrote_of_what_it_wrote(
+        self, run, tmp_path, capsys, monkeypatch, ahead, lines
+    ):
+        """D7: of a file whose job started later, or will, by a clock that was wrong."""
+        scores, output = scores_file(tmp_path / "s.parquet"), tmp_path / "t.parquet"
+        command = ["test", "--scores", str(scores), "--output", str(output)]
+        load = stage.read_scores
+
+        def meanwhile(*args, **kwargs):
+            with monkeypatch.context() as clock:
+                clock.setattr(stage, "read_scores", load)
+                clock.setattr("time.time", lambda now=time.time: now() + ahead)
+                assert cli.main([*command, "--options", '{"statistics": {}}']) == 0
+            return load(*args, **kwargs)
+
+        monkeypatch.setattr(stage, "read_scores", meanwhile)
+        assert cli.main(command) == 0
+        said = capsys.readouterr().err
+        assert len(re.findall(rf"INFO wrote {output} in \d", said)) == lines
+        assert ("a job that started later" in said) == (not lines)
 
     def test_twice_gives_the_same_numbers(self, run, tmp_path):
         scores = scores_file(tmp_path / "s.parquet")

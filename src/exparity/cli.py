@@ -133,11 +133,12 @@ def _run_command(argv: Sequence[str], *, is_process: bool) -> None:
         load_plugin(plugin)
     stop = stoppable() if command.keeps_parts else nullcontext()
     start = time.monotonic()
-    with stop, job(), lineage_of(call), command.running():
+    with stop, job() as left, lineage_of(call), command.running():
         call.run()
     if call.options is None:  # by hand, not by the workflow
         for path in filter(Path.exists, call.outputs()):
-            log.info("wrote %s in %.1f s", path, time.monotonic() - start)
+            if path not in left:
+                log.info("wrote %s in %.1f s", path, time.monotonic() - start)
 
 
 def run(at_end: Callable[[], object] = lambda: None) -> None:

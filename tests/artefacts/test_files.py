@@ -783,6 +783,28 @@ class TestJobsThatMeet:
         assert path.stat().st_mtime_ns == written.st_mtime_ns
         assert "a job that started later" in caplog.text
 
+    def test_d7_a_start_in_the_future_protects_nothing(self, tmp_path, caplog, monkeypatch):
+        """D7: what a job wrote whose clock was ahead is replaced."""
+        path = tmp_path / "scores.parquet"
+        with monkeypatch.context() as clock:
+            clock.setattr(time, "time", lambda now=time.time: now() + 86_400)
+            with job():
+                self.write(path, 1.0)
+        with job() as left:
+            self.write(path, 2.0)
+        assert self.score(path) == [2.0]
+        assert not left
+        assert "started later" not in caplog.text
+
+    def test_d7_a_job_knows_what_it_has_not_written(self, tmp_path):
+        path = tmp_path / "scores.parquet"
+        with job() as earlier:
+            with job() as later:
+                self.write(path, 2.0)
+            self.write(path, 1.0)
+        assert set(earlier) == {path}
+        assert not later
+
     def test_a_job_replaces_what_earlier_ones_wrote(self, tmp_path):
         path = tmp_path / "scores.parquet"
         for score in (1.0, 2.0):

@@ -15,7 +15,7 @@ import subprocess
 import tempfile
 import time
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from functools import cache
@@ -38,17 +38,22 @@ if TYPE_CHECKING:
 
 _METADATA_PREFIX = "exparity."
 log = logging.getLogger(__name__)
-_job_start: ContextVar[float | None] = ContextVar("job_start", default=None)
+_job: ContextVar[tuple[float, set[Path]] | None] = ContextVar("job", default=None)
 
 
 @contextmanager
-def job() -> Iterator[None]:
-    """Mark the start of a job, so that of two of one cell the later one's artefacts stay."""
-    token = _job_start.set(time.time())
+def job() -> Iterator[Collection[Path]]:
+    """Mark the start of a job, so that of two of one cell the later one's artefacts stay.
+
+    Yields:
+        The artefacts that the job has not written, since a later one had.
+    """
+    left: set[Path] = set()
+    token = _job.set((time.time(), left))
     try:
-        yield
+        yield left
     finally:
-        _job_start.reset(token)
+        _job.reset(token)
 
 
 @contextmanager
@@ -127,6 +132,7 @@ def write_artefact(
 
     Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
     others and whose results may be in use: what a job that started later wrote is left as it is.
+    A start that lies in the future is that of a wrong clock, and protects nothing.
 
     Args:
         path: where to.
@@ -143,9 +149,11 @@ def write_artefact(
     Raises:
         InputError: a row does not fit the schema.
     """
-    started = _job_start.get() or time.time() - seconds
-    if _start_of(path) > started:
+    now = time.time()
+    started, left = _job.get() or (now - seconds, set())
+    if started < _start_of(path) <= now:
         log.warning("%s: a job that started later has written it; left as it is", path)
+        left.add(path)
         return
     table = rows if isinstance(rows, pa.Table) else table_of(path, artefact, rows, ids)
     provenance = {

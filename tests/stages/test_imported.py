@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
+import numpy as np
 import pytest
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
 from exparity.cli import main
-from exparity.core.errors import InputError
+from exparity.core.errors import ExparityError, InputError
+from exparity.methods import METHODS
 from exparity.stages.explain import explain_cell
 
 
@@ -77,3 +80,35 @@ def test_shards_say_where_they_come_from(cell, tmp_path, exported):
     table, metadata = read_artefact(tmp_path / "x.parquet", "explanations")
     assert without_method(table.to_pylist()) == without_method(rows)
     assert metadata["files"] == {str(path): sha256_of(path)}
+
+
+@pytest.mark.parametrize(
+    ("factor", "message"),
+    [
+        (1e39, r"example '\S+': the score -?\d\S+ does not fit into float32.*divide all scores"),
+        (5e-324, "gives zero attributions for all 8 probe texts"),
+    ],
+    ids=["beyond", "below"],
+)
+def test_d8_what_is_stored_is_checked(cell, tmp_path, exported, factor, message):
+    """D8: scores of float64 that float32 makes infinite, or all zero."""
+    path, _ = exported
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    for line in lines:
+        line["scores"] = [factor * i for i in range(1, len(line["scores"]) + 1)]
+    path.write_text("\n".join(map(json.dumps, lines)))
+    with pytest.raises(ExparityError, match=message):
+        import_explanations(*inputs(cell), tmp_path / "x.parquet", jsonl=path, seed=3, device="cpu")
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_d8_what_a_method_gives_is_checked_as_it_is_stored(cell, tmp_path, monkeypatch):
+    entry = METHODS.get("gradient")
+    huge = dataclasses.replace(
+        entry, function=lambda batch, **_: [1e39 * np.arange(1, n + 1) for n in batch.lengths]
+    )
+    monkeypatch.setitem(METHODS._entries, "gradient", huge)
+    with pytest.raises(InputError, match=r"example '\S+': the score 1e\+39 does not fit"):
+        explain_cell(
+            *inputs(cell), tmp_path / "x.parquet", use="gradient", params={}, seed=3, device="cpu"
+        )

@@ -16,7 +16,7 @@ from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.interface import Encoding, Example, Explanation
+from exparity.interface import Encoding, Example, Explanation, FloatArray
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS, Training
@@ -180,8 +180,9 @@ def _explaining(
         if not entry.facts.model_free:
             check_wrapper(classifier, [e.token_ids for e in probe])
         flags: set[str] = set()
-        probed = explain(chunks[0][:_PROBE], probe, flags)
-        check_attributions(method, [e.scores for e in probed])
+        examples = chunks[0][:_PROBE]
+        probed = zip(examples, explain(examples, probe, flags), strict=True)
+        check_attributions(method, [_stored(*one) for one in probed])
         if flags:
             log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(flags)))
     return compute
@@ -285,5 +286,18 @@ def _row(example: Example, explanation: Explanation) -> dict[str, Any]:
         "token_ids": explanation.token_ids.tolist(),
         "tokens": list(explanation.tokens),
         "word_ids": explanation.word_ids.tolist(),
-        "scores": explanation.scores.astype(np.float32).tolist(),
+        "scores": _stored(example, explanation).tolist(),
     }
+
+
+def _stored(example: Example, explanation: Explanation) -> FloatArray:
+    """Return (t,) scores as the artefact holds them: rounded to float32."""
+    with np.errstate(over="ignore", under="ignore"):
+        scores = explanation.scores.astype(np.float32).astype(np.float64)
+    strays = np.flatnonzero(np.isinf(scores))
+    if strays.size:
+        raise InputError(
+            f"example '{example.example_id}': the score {explanation.scores[strays[0]]:g} does not "
+            "fit into float32, as which scores are stored; divide all scores by a constant"
+        )
+    return scores

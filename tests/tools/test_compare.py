@@ -99,6 +99,30 @@ def test_on_the_page(first, second, tmp_path):
     assert "statistics.threshold" in section
 
 
+@pytest.fixture(scope="module")
+def with_plugins(first, tmp_path_factory):
+    """The same run, where the last metric and the last method are those of a plug-in."""
+    folder = shutil.copytree(first, tmp_path_factory.mktemp("plugins") / "results")
+    grid = json.loads((folder / "grid.json").read_text(encoding="utf-8"))
+    for kind in ("methods", "metrics"):
+        grid[kind][-1][1] = "of_a_plugin"
+    (folder / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
+    return folder
+
+
+def test_d13_a_run_with_plugins_is_compared_without_them(first, with_plugins, capsys):
+    """D13, M6: compare asks no registry for what the other run was made with."""
+    assert main(["compare", str(with_plugins), str(first)]) == 0
+    assert "8 cells of both, 8 with the same verdict" in capsys.readouterr().out
+
+
+def test_d13_on_the_page_beside_a_run_with_plugins(first, with_plugins, tmp_path):
+    study = gather(first, json.loads((first / "grid.json").read_text(encoding="utf-8")))
+    study.options["report"]["compare_with"] = str(with_plugins)
+    page = render_page(build_context(study, tmp_path))
+    assert 'id="other_run"' in page
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(None, "no results; name the results folder of a run"), ("{", "not JSON")],

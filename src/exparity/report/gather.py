@@ -281,8 +281,10 @@ def _complete(
                 f"{results / 'tests'}: a file holds {row['metric']} of {cell}, which is not the "
                 "cell that its path names; delete it and run again"
             )
-        direction = METRICS.get(metrics[row["metric"]]).facts.direction
-        better = row["direction"] if direction == "higher" else -row["direction"]
+        use = metrics[row["metric"]]
+        # Another run may have metrics of plug-ins that are not loaded here.
+        direction = METRICS.get(use).facts.direction if use in METRICS.ids() else None
+        better = row["direction"] * {"higher": 1, "lower": -1, None: 0}[direction]
         row["metric_direction"] = direction
         row["better_group"] = {1: row["group_a"], -1: row["group_b"], 0: None}[better]
         row["test_accuracy"] = models[cell].overall

@@ -45,6 +45,16 @@ def test_every_column_is_documented(repository):
             assert f"`{name}`" in text, f"docs/artefacts.md: {artefact} lacks `{name}`"
 
 
+def test_m5_decisions_and_statistics_name_the_same_interval(repository):
+    """Companion of M5: the interval of d is a jackknife; BCa is that of the model bias alone."""
+    decisions = (repository / "docs" / "decisions.md").read_text().split("\n\n")
+    (interval,) = [part for part in decisions if part.startswith("**The interval ")]
+    assert "jackknife" in interval.split("**")[1]
+    assert not [part for part in decisions if "BCa" in part]
+    statistics = (repository / "docs" / "statistics.md").read_text()
+    assert statistics.partition("## The interval\n")[2].lstrip().startswith("The jackknife ")
+
+
 def test_the_docs_quote_the_default_experiment(repository):
     """What ``python tests/demo_figures.py results`` kept of it; remake it when the docs differ."""
     kept = json.loads((repository / "tests" / "demo_figures.json").read_text())

@@ -98,7 +98,7 @@ def test_d8_what_is_stored_is_checked(cell, tmp_path, exported, factor, message)
         line["scores"] = [factor * i for i in range(1, len(line["scores"]) + 1)]
     path.write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ExparityError, match=message):
-        import_explanations(*inputs(cell), tmp_path / "x.parquet", jsonl=path, seed=3, device="cpu")
+        explain_cell(*inputs(cell), tmp_path / "x.parquet", **imported(path))
     assert not (tmp_path / "x.parquet").exists()
 
 

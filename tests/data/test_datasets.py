@@ -178,12 +178,12 @@ class TestCheckExamples:
 
 @st.composite
 def populations(draw):
-    """Examples in matched sets of 1 to 3, and singles of up to three groups."""
-    sizes = draw(st.lists(st.integers(1, 3), max_size=6))
+    """Examples in matched sets of 1 to 3, across groups or within one, and singles."""
+    members = draw(st.lists(st.text("abc", min_size=1, max_size=3), max_size=6))
     sets = [
-        example(f"s{i}-{j}", match_id=f"m{i}", group="abc"[j])
-        for i, size in enumerate(sizes)
-        for j in range(size)
+        example(f"s{i}-{j}", match_id=f"m{i}", group=group)
+        for i, groups in enumerate(members)
+        for j, group in enumerate(groups)
     ]
     groups = draw(st.lists(st.sampled_from("abc"), max_size=12))
     return sets + [example(f"x{i}", group=group) for i, group in enumerate(groups)]
@@ -207,8 +207,7 @@ class TestSample:
             assert members <= chosen or not members & chosen
 
     @given(populations(), st.integers(0, 30), st.randoms(use_true_random=False))
-    def test_sets_do_not_depend_on_the_order(self, examples, size, random):
-        examples = [e for e in examples if e.match_id is not None]
+    def test_it_does_not_depend_on_the_order(self, examples, size, random):
         mixed = list(examples)
         random.shuffle(mixed)
         assert set(ids(sample(mixed, size))) == set(ids(sample(examples, size)))
@@ -244,6 +243,43 @@ class TestSample:
         ]
         found = Counter(e.group for e in sample(examples, size))
         assert found["male"] == found["female"] == min(size // 2, pairs)
+
+    def test_m4_sets_within_a_group_are_balanced(self):
+        counts = {"age": 400, "race": 60, "sex": 20}
+        examples = [
+            example(f"{group}-{i}", match_id=f"{group}-{i // 2}", group=group)
+            for group, count in counts.items()
+            for i in range(count)
+        ]
+        found = sample(examples, 60)
+        assert Counter(e.group for e in found) == {"age": 20, "race": 20, "sex": 20}
+        assert set(Counter(e.match_id for e in found).values()) == {2}
+        # What a group has not, the others have.
+        assert Counter(e.group for e in sample(examples, 100)) == {"age": 40, "race": 40, "sex": 20}
+
+    @given(st.lists(st.tuples(st.sampled_from("abc"), st.integers(1, 3), st.booleans())))
+    def test_m4_no_group_is_ahead_by_more_than_a_set(self, units):
+        examples = [
+            example(f"{i}-{j}", match_id=f"m{i}" if size > 1 or matched else None, group=group)
+            for i, (group, size, matched) in enumerate(units)
+            for j in range(size)
+        ]
+        every = Counter(e.group for e in examples)
+        for size in range(len(examples)):
+            found = Counter(e.group for e in sample(examples, size))
+            most = max(found.values(), default=0)
+            assert all(most - found[g] <= 3 or found[g] == every[g] for g in every)
+
+    def test_m4_single_examples_are_drawn_beside_matched_sets(self):
+        examples = [example(f"{i}{g}", match_id=f"m{i}", group=g) for i in range(40) for g in "ab"]
+        examples += [example(f"x{i}{g}", group=g) for i in range(40) for g in "ab"]
+        found = sample(examples, 40)
+        assert Counter((e.group, e.match_id is None) for e in found) == {
+            (group, alone): 10 for group in "ab" for alone in (True, False)
+        }
+        # One more of a group waits for the other; the last pair does not fit.
+        found = sample([e for e in examples if e.match_id or e.group == "a"], 40)
+        assert Counter(e.group for e in found) == {"a": 20, "b": 19}
 
     def test_none_takes_all(self, examples):
         assert sample(examples, None) == examples

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import zip_longest
 from pathlib import Path
 from sys import intern
 from typing import Any
@@ -110,8 +109,9 @@ def refuse_pairs(examples: Sequence[Example], where: str) -> None:
 def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
     """Take a deterministic sample: whole matched sets, balanced by group.
 
-    Matched sets are drawn in an order given by a hash of their id. Examples without a set are
-    drawn group by group in turn, so that every group has the same number as far as it reaches.
+    Matched sets and examples without a set are drawn in turn, each time one of the group that has
+    the fewest examples yet, so that every group has the same number as far as it and whole sets
+    allow. Among those of the same groups, a hash of the id gives the order.
 
     Args:
         examples: what to draw from.
@@ -119,29 +119,42 @@ def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
 
     Returns:
         The sample in its original order. It has ``size`` examples, fewer if the next whole set
-        does not fit.
+        does not fit. A larger sample holds the smaller ones.
     """
     if size is None or size >= len(examples):
         return list(examples)
-    sets: dict[str, list[Example]] = defaultdict(list)
-    singles: dict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        if example.match_id is None:
-            singles[example.group].append(example)
-        else:
-            sets[example.match_id].append(example)
-    queues = [
-        sorted(group, key=lambda example: _hash(example.example_id))
-        for _, group in sorted(singles.items())
-    ]
-    turns = [[e] for rank in zip_longest(*queues) for e in rank if e is not None]
-    units = [sets[key] for key in sorted(sets, key=_hash)] + turns
     chosen: set[str] = set()
-    for unit in units:
+    for unit in _in_turn(examples):
         if len(chosen) + len(unit) > size:
             break
         chosen.update(example.example_id for example in unit)
     return [example for example in examples if example.example_id in chosen]
+
+
+def _in_turn(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
+    """Yield matched sets and single examples, each time one of the group that has the fewest."""
+    units: dict[tuple[str, bool], list[Example]] = defaultdict(list)
+    for example in examples:
+        match = example.match_id
+        units[example.example_id if match is None else match, match is None].append(example)
+    queues: dict[tuple[str, ...], list[Sequence[Example]]] = defaultdict(list)
+    for key in sorted(units, key=lambda key: (_hash(key[0]), key[1]), reverse=True):
+        queues[tuple(sorted({example.group for example in units[key]}))].append(units[key])
+    drawn: Counter[str] = Counter()
+    drawn_from: Counter[tuple[tuple[str, ...], str]] = Counter()
+    while queues:
+        fewest = min({g for groups in queues for g in groups}, key=lambda g: (drawn[g], g))
+        # As many from sets of several groups as from those of one; the former first.
+        chosen = min(
+            (groups for groups in queues if fewest in groups),
+            key=lambda groups: (drawn_from[groups, fewest], -len(groups), groups),
+        )
+        unit = queues[chosen].pop()
+        if not queues[chosen]:
+            del queues[chosen]
+        drawn.update(example.group for example in unit)
+        drawn_from.update((chosen, example.group) for example in unit)
+        yield unit
 
 
 def _hash(key: str) -> bytes:

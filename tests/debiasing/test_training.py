@@ -7,8 +7,11 @@ import os
 import signal
 import subprocess
 import sys
+from itertools import cycle
 from pathlib import Path
 
+import pytest
+import torch
 from debiasing.test_recipes import experiment
 from held import held
 
@@ -72,21 +75,32 @@ def test_where_a_recipe_changes_nothing_weights_are_bit_for_bit_the_same(reposit
     assert trained["cda"].weights != plain.weights
 
 
-def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
-    """Kill -9 after an epoch: the same command continues, and ends with the same weights."""
-    data = prepared(tmp_path, paired=False, imbalance=0.75)
-    recipe = {"weights": "group_class", "counterfactuals": "add", "resample": "over"}
-    recipe |= {"order": "counterfactuals_first"}
-    undisturbed = Training(repository, tmp_path / "one", data, recipe, epochs=8)
-    undisturbed.run()
-    killed = Training(repository, tmp_path / "other", data, recipe, epochs=8)
-    state = killed.checkpoint.with_name("0.state")
-    with held("epoch-0002") as waiting:
-        job = killed.start()
+ALL_AT_ONCE = {
+    "weights": "group_class",
+    "counterfactuals": "add",
+    "resample": "over",
+    "order": "counterfactuals_first",
+}
+
+
+def kill(training: Training, epoch: int) -> None:
+    """Start a training and kill it when it is about to keep an epoch."""
+    with held(f"epoch-{epoch:04d}") as waiting:
+        job = training.start()
         waiting.wait(job)
         os.kill(job.pid, signal.SIGKILL)
         assert job.wait(timeout=60) == -signal.SIGKILL
-    assert not killed.checkpoint.exists()
+    assert not training.checkpoint.exists()
+
+
+def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, capsys):
+    """Kill -9 after an epoch: the same command continues, and ends with the same weights."""
+    data = prepared(tmp_path, paired=False, imbalance=0.75)
+    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=8)
+    undisturbed.run()
+    killed = Training(repository, tmp_path / "other", data, ALL_AT_ONCE, epochs=8)
+    state = killed.checkpoint.with_name("0.state")
+    kill(killed, 2)
     capsys.readouterr()
     killed.run()
     assert "continuing after epoch" in capsys.readouterr().err
@@ -95,6 +109,57 @@ def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, cap
     assert len({row["weight"] for row in killed.training_set}) > 1
     assert any(row["made_by"] for row in killed.training_set)
     assert not state.exists()
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_d25_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
+    """Sums split over threads round differently, and torch keeps their number in a process."""
+    data = prepared(tmp_path, paired=False, imbalance=0.75)
+    trained = []
+    for number in (1, 2, 3):
+        torch.set_num_threads(number)
+        training = Training(repository, tmp_path / str(number), data, ALL_AT_ONCE, epochs=3)
+        training.run()
+        trained.append(training.weights)
+    assert trained[0] == trained[1] == trained[2]
+
+
+@pytest.fixture
+def busy_cores():
+    """One process beside the test for each core, which does not pause."""
+    loops = [
+        subprocess.Popen([sys.executable, "-c", "while True: pass"])
+        for _ in range(os.cpu_count() or 1)
+    ]
+    yield
+    for loop in loops:
+        loop.kill()
+        loop.wait()
+
+
+@pytest.mark.exhaustive
+def test_d25_fifty_kills_beside_busy_cores(repository, tmp_path, busy_cores):
+    """Killed at any epoch and continued in this process or a new one: the same bytes."""
+    data = prepared(tmp_path, paired=False, imbalance=0.75)
+    undisturbed = Training(repository, tmp_path / "one", data, ALL_AT_ONCE, epochs=8)
+    undisturbed.run()
+    different = []
+    for turn, epoch in zip(range(50), cycle(range(2, 9)), strict=False):
+        killed = Training(repository, tmp_path / str(turn), data, ALL_AT_ONCE, epochs=8)
+        kill(killed, epoch)
+        if turn % 2:
+            killed.run()
+        else:
+            assert killed.start().wait() == 0
+        if killed.weights != undisturbed.weights:
+            different.append((turn, epoch))
+    assert not different
 
 
 def test_what_validates_is_held_out_before(repository, tmp_path):

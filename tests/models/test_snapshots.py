@@ -53,6 +53,15 @@ def test_every_flipped_bit_is_found(state, caplog):
     assert str(snapshot.facts["history"]) == "[{'loss': nan}]"
 
 
+def test_d25_what_is_loaded_lies_in_memory_as_new_tensors_do(state):
+    """MKL rounds differently where memory begins elsewhere, as that of a file does."""
+    save(state, 1)
+    loaded = state.load()
+    tensors = [*loaded.weights.values(), *loaded.moments.values()]
+    assert tensors
+    assert {tensor.data_ptr() % 64 for tensor in tensors} == {0}
+
+
 FILES = ["facts.json", "weights.safetensors", "moments.safetensors", "best.safetensors"]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -97,6 +98,32 @@ def test_continued_training_ends_with_the_same_weights(data, tmp_path, monkeypat
     continued = train(data, tmp_path / "cut")
     assert len(continued.history) == 4
     assert same(whole, weights(continued))
+
+
+def test_d25_a_continued_training_keeps_its_threads(data, tmp_path, monkeypatch, caplog):
+    """Begun with two and continued where there is one: the weights that two give."""
+    import torch
+
+    before = torch.get_num_threads()
+    keep, kept = StateFolder.save, []
+
+    def keep_all(self, snapshot):
+        keep(self, snapshot)
+        kept.append(shutil.copytree(self.folder, tmp_path / f"after {len(kept) + 1}"))
+
+    monkeypatch.setattr(StateFolder, "save", keep_all)
+    try:
+        torch.set_num_threads(2)
+        whole = weights(train(data, tmp_path / "two"))
+        torch.set_num_threads(1)
+        assert not same(whole, weights(train(data, tmp_path / "one")))
+        kept[1].rename(tmp_path / "state")
+        with caplog.at_level("INFO"):
+            continued = weights(train(data, tmp_path))
+    finally:
+        torch.set_num_threads(before)
+    assert same(whole, continued)
+    assert "with 2 threads, as it began" in caplog.text
 
 
 def test_stale_state_is_discarded(data, tmp_path, caplog):

@@ -36,20 +36,20 @@ def resolve_device(name: str) -> torch.device:
     return device
 
 
-def make_repeatable(threads: int | None = None) -> None:
+def make_repeatable(threads: int) -> None:
     """Set torch up so that equal inputs give equal outputs, and memory so that it is kept.
 
     TF32 is off and deterministic kernels are used where torch has them.
 
     Args:
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation. Sums split over threads round differently, so that
+            torch's choice would differ with the cores and with what a process did before.
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch
 
     _keep_memory()
-    if threads is not None:
-        torch.set_num_threads(threads)
+    torch.set_num_threads(threads)
     if torch.cuda.is_available():
         torch.backends.cuda.matmul.allow_tf32 = False
         torch.backends.cudnn.allow_tf32 = False

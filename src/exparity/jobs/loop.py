@@ -95,9 +95,7 @@ def run(
         return table
 
 
-def load(
-    checkpoint: Any, precision: str, device: str, threads: int | None, **machine: Any
-) -> Classifier:
+def load(checkpoint: Any, precision: str, device: str, threads: int, **machine: Any) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
     from exparity.engine.classifier import load_classifier
 

@@ -94,7 +94,12 @@ class StateFolder:
                 log.info("%s: made from other data, parameters or code; starting afresh", latest)
                 self.clear()
                 return None
-            tensors = {name: load_file(latest / f"{name}.safetensors") for name in _TENSORS}
+            # Copies: a file in memory begins at any multiple of 8 bytes, for which MKL has other
+            # kernels, and it would stay open after the folder is removed.
+            tensors = {
+                name: {k: v.clone() for k, v in load_file(latest / f"{name}.safetensors").items()}
+                for name in _TENSORS
+            }
             epochs = facts.get("history", ())
             self.earlier_seconds = sum(epoch.get("seconds", 0.0) for epoch in epochs)
             return Snapshot(**tensors, facts=facts)

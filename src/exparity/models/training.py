@@ -299,6 +299,8 @@ class TrainingLoop:
 
     def _keep(self, history: list[EpochRecord]) -> None:
         """Snapshot a finished epoch, on the main process."""
+        import torch
+
         weights = self._bare().state_dict()
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
@@ -309,6 +311,7 @@ class TrainingLoop:
                 "epoch": len(history),
                 "history": [asdict(record) for record in history],
                 "scaler": scaler.state_dict() if scaler is not None else None,
+                "threads": torch.get_num_threads(),
             }
             moments = {
                 f"{i}/{key}": v for i, entries in state.items() for key, v in entries.items()
@@ -318,6 +321,8 @@ class TrainingLoop:
 
     def _resume(self) -> list[EpochRecord]:
         """Load the latest snapshot; returns the history so far."""
+        import torch
+
         snapshot = self.state.load()
         if snapshot is None:
             return []
@@ -333,6 +338,10 @@ class TrainingLoop:
         self.best = snapshot.best
         history = [EpochRecord(**record) for record in snapshot.facts["history"]]
         log.info("continuing after epoch %d of %d", len(history), self.training.epochs)
+        threads = snapshot.facts.get("threads", torch.get_num_threads())
+        if threads != torch.get_num_threads():
+            log.info("with %d threads, as it began: weights depend on their number", threads)
+            torch.set_num_threads(threads)
         return history
 
     def finished_model(self) -> Any:

@@ -48,7 +48,7 @@ def explain_cell(
     max_examples: int | None = None,
     precision: flags.Precision = "fp32",
     device: flags.Device = "auto",
-    threads: int | None = None,
+    threads: flags.Threads = 1,
     token_budget: flags.TokenBudget = None,
     shortcuts: flags.Shortcuts = False,
     shard: flags.Portion = "1/1",
@@ -75,7 +75,7 @@ def explain_cell(
         precision: arithmetic of methods that only ask for probabilities; gradients are taken in
             fp32.
         device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
         shard: share of the examples to explain, such as ``2/4`` for the second of four.

@@ -26,7 +26,7 @@ from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
 from exparity.core.device import make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError
-from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, TokenBudget
+from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, Threads, TokenBudget
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
@@ -59,7 +59,7 @@ def finetune_cell(
     counterfactuals: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
     digest: Digest = "",
     device: Device = "auto",
-    threads: int | None = None,
+    threads: Threads = 1,
     token_budget: TokenBudget = None,
 ) -> None:
     """Fine-tune a classifier, save it, and predict the test split with it.
@@ -80,7 +80,7 @@ def finetune_cell(
         counterfactuals: ``use`` and ``params`` of the generator that interventions may ask.
         digest: digest of the code that trains.
         device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch of the predictions; by device if None.
 
     Raises:

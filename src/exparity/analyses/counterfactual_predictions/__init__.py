@@ -63,7 +63,7 @@ def counterfactual_predictions_cell(
     output: flags.Output,
     *,
     device: flags.Device = "auto",
-    threads: int | None = None,
+    threads: flags.Threads = 1,
     token_budget: flags.TokenBudget = None,
 ) -> None:
     """Predict the counterfactuals of the test split with a classifier.
@@ -77,7 +77,7 @@ def counterfactual_predictions_cell(
         predictions: its predictions artefact.
         output: the counterfactual_predictions artefact to write.
         device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
 
     Raises:

@@ -18,7 +18,7 @@ from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_mas
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, TokenBudget
+from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, Threads, TokenBudget
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.interface import Example, Range
 from exparity.jobs.loop import run
@@ -117,7 +117,7 @@ def mlm_score_cell(
     seed: Seed = 0,
     max_examples: SampleSize | None = None,
     device: Device = "auto",
-    threads: int | None = None,
+    threads: Threads = 1,
     token_budget: TokenBudget = None,
 ) -> None:
     """Ask a tuned encoder, through the original head, for the words outside the rationale.
@@ -132,7 +132,7 @@ def mlm_score_cell(
         seed: seed of the training run.
         max_examples: size of a deterministic sample of the test split; all if None.
         device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
 
     Raises:

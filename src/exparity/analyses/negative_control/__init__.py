@@ -92,7 +92,7 @@ def negative_control_cell(
     max_examples: int | None = None,
     precision: flags.Precision = "fp32",
     device: flags.Device = "auto",
-    threads: int | None = None,
+    threads: flags.Threads = 1,
     token_budget: flags.TokenBudget = None,
     shortcuts: flags.Shortcuts = False,
 ) -> None:
@@ -117,7 +117,7 @@ def negative_control_cell(
         max_examples: size of a deterministic sample; all if None.
         precision: arithmetic of metrics that only ask for probabilities.
         device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; torch's choice if None.
+        threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
 

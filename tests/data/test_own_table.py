@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from codecs import BOM_UTF8
 from dataclasses import replace
 from pathlib import Path
 
@@ -134,6 +135,13 @@ class TestCsv:
             (f"{path}:2", {"text": 'one,\n"two"', "group": "a"}),
             (f"{path}:5", {"text": "three", "group": "b"}),
         ]
+
+    @pytest.mark.parametrize("suffix", ["csv", "tsv", "jsonl"])
+    def test_d19_a_byte_order_mark_is_skipped(self, suffix, tmp_path):
+        path = write(tmp_path / f"a.{suffix}", table())
+        before = load(path)
+        path.write_bytes(BOM_UTF8 + path.read_bytes())
+        assert load(path) == before
 
     @pytest.mark.parametrize(
         ("line", "message"),
@@ -385,6 +393,29 @@ class TestRefusals:
         rows = [{**row, column: "same"} for row in table()]
         message = refused(write(tmp_path / "a.csv", rows))
         assert f"dataset table: the only {kind} is 'same'; " in message
+
+    @pytest.mark.parametrize(
+        ("one", "other"),
+        [
+            ("caf\u00e9", "cafe\u0301"),
+            ("m", "m\u200b"),
+            ("m", "\uff4d"),
+            ("\u00e9", "e\u200d\u0301"),
+        ],
+    )
+    @pytest.mark.parametrize(("column", "kind"), [("group", "group"), ("label", "class")])
+    def test_d9_names_that_look_the_same(self, column, kind, one, other, tmp_path):
+        first = table()[0][column]
+        rows = [{**row, column: one if row[column] == first else other} for row in table()]
+        message = refused(write(tmp_path / "a.csv", rows))
+        assert "look the same, and are not: " in message
+        assert ascii(one) in message
+        assert ascii(other) in message
+        assert f"write them alike if they are one {kind}, or rename one" in message
+
+    def test_d9_names_that_look_different(self, tmp_path):
+        rows = [{**row, "group": ("Male", "male")[i // 2 % 2]} for i, row in enumerate(table())]
+        assert load(write(tmp_path / "a.csv", rows))[1].groups == ("Male", "male")
 
     def test_a_number_to_predict_is_no_class(self, tmp_path):
         rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]

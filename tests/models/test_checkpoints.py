@@ -9,6 +9,7 @@ import os
 import shutil
 import subprocess
 import sys
+from codecs import BOM_UTF8
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,12 @@ def test_an_encoder_without_a_head_is_refused(folder):
     config["architectures"] = ["BertModel"]
     (folder / "config.json").write_text(json.dumps(config))
     refuse(folder, r"is not a sequence classifier \(it holds BertModel\); fine-tune it first")
+
+
+@pytest.mark.parametrize("name", ["config.json", "tokenizer.json", "tokenizer_config.json"])
+def test_d19_a_byte_order_mark_is_named(folder, name):
+    (folder / name).write_bytes(BOM_UTF8 + (folder / name).read_bytes())
+    refuse(folder, rf": {name} begins with a byte order mark, .*; save it as UTF-8 without one")
 
 
 def test_missing_weights_are_named(folder):

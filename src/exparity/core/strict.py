@@ -28,7 +28,7 @@ def read_yaml(path: Path) -> Any:
         InputError: it cannot be read, is not UTF-8, or as :func:`parse_yaml`; names the line.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror})") from None
     except UnicodeDecodeError as error:

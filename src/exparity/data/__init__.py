@@ -7,6 +7,7 @@ options decide on attribute, groups or labels, it returns a :class:`~exparity.in
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -119,6 +120,12 @@ def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) ->
             )
 
 
+def _as_it_looks(name: str) -> str:
+    """Return a name without what readers do not see: how it is composed, and format characters."""
+    shown = (character for character in name if unicodedata.category(character) != "Cf")
+    return unicodedata.normalize("NFKC", "".join(shown))
+
+
 def _check_facts(id: str, facts: DatasetFacts) -> None:
     for kind, values, remedy in (
         ("group", facts.groups, "comparing takes two"),
@@ -126,6 +133,14 @@ def _check_facts(id: str, facts: DatasetFacts) -> None:
     ):
         if len(set(values)) < len(values):
             raise InputError(f"dataset {id}: a {kind} is named twice in {', '.join(values)}")
+        first_of: dict[str, str] = {}
+        for name in values:
+            first = first_of.setdefault(_as_it_looks(name), name)
+            if first != name:
+                raise InputError(
+                    f"dataset {id}: '{first}' and '{name}' look the same, and are not: {first!a} "
+                    f"and {name!a}; write them alike if they are one {kind}, or rename one"
+                )
         if len(values) == 1 or not (values or kind == "group"):
             complaint = f"the only {kind} is '{values[0]}'" if values else f"there is no {kind}"
             raise InputError(f"dataset {id}: {complaint}; {remedy}")

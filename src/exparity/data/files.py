@@ -147,7 +147,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
-                line = raw.decode("utf-8")
+                line = raw.decode("utf-8-sig")
             except UnicodeDecodeError as error:
                 raise InputError(f"{path}:{number}: not UTF-8 text ({error.reason})") from None
             if not line.strip():

@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import re
+from codecs import BOM_UTF8
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
@@ -97,6 +98,13 @@ def check_checkpoint(name: str) -> None:
                 f"checkpoint {path}: holds the shards of a distributed training; put them together "
                 "with save_pretrained"
             )
+        for file in filter(Path.is_file, sorted(path.glob("*.json"))):
+            with file.open("rb") as opened:
+                if opened.read(len(BOM_UTF8)) == BOM_UTF8:
+                    raise InputError(
+                        f"checkpoint {path}: {file.name} begins with a byte order mark, with which "
+                        "transformers cannot read it; save it as UTF-8 without one"
+                    )
         _check_settings(name, None, [path / file for file in _SETTINGS])
     elif name.startswith((".", "/", "~")) or path.is_file() or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")

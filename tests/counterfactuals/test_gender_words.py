@@ -6,6 +6,7 @@ import importlib.util
 import os
 import re
 import sys
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -14,7 +15,7 @@ from hypothesis import strategies as st
 from support import need
 
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
-from exparity.counterfactuals.gender_words import _PARTNERS
+from exparity.counterfactuals.gender_words import _CONDITIONS, _PARTNERS
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData
@@ -73,6 +74,7 @@ EITHER_WAY = [
     ("his one and only chance", "her one and only chance"),
     ("I judge his cooking .", "I judge her cooking ."),
     ('his " lucky " coin', 'her " lucky " coin'),
+    ("The hunter waits", "The huntress waits"),
 ]
 FROM_MALE = [
     ("boy-meets-girl", "girl-meets-boy"),
@@ -91,6 +93,7 @@ FROM_FEMALE = [
     ("a lady", "a gentleman"),
     ("the hostess", "the host"),
     ("Yes, ma'am", "Yes, sir"),
+    ("The Huntress waits", "The Hunter waits"),
 ]
 UNCHANGED = [
     "Stephen King , Dr. King and B. King",
@@ -101,6 +104,7 @@ UNCHANGED = [
     "a man-made lake on the Isle of Man",
     "the Lord of the Rings",
     "Warner Brothers met Guy Hall",
+    "Hunter waits",
     "from King Street to Queen Square",
     "I count on a master plan",
     "The governor hosts the servant",
@@ -159,8 +163,9 @@ def spelled(core, letters, before, after):
     return before + case(core) + after
 
 
-# What only some contexts tell the gender of, or which partner.
+# What only some contexts or spellings tell the gender of, or which partner.
 UNCERTAIN = {
+    *_CONDITIONS,
     *("mr", "ms", "mister", "miss", "sir", "madam", "guy", "gal", "lady", "gentleman"),
     *("master", "mistress", "bachelor", "bachelorette", "bachelors", "bachelorettes"),
     *("count", "countess", "king", "queen", "kings", "queens", "prince", "princess"),
@@ -173,13 +178,24 @@ CERTAIN = [
     for she, he in _PARTNERS["male"].items()
     if _PARTNERS["female"].get(he) == she and not {he, she} & UNCERTAIN
 ]
+SPELLINGS = (
+    ["lower", "title", "upper"],
+    ["", "(", '"', "“", "great-"],
+    ["", ",", ".", "'s", "’s", "!", ")", "'d", "-like", ";"],
+)
 WORDS = st.builds(
     spelled,
     st.sampled_from([*CERTAIN, "table", "green", "émigré", "42"]),
-    st.sampled_from(["lower", "title", "upper"]),
-    st.sampled_from(["", "(", '"', "“", "great-"]),
-    st.sampled_from(["", ",", ".", "'s", "’s", "!", ")", "'d", "-like", ";"]),
+    *map(st.sampled_from, SPELLINGS),
 )
+
+
+def test_d26_every_word_of_the_property_below_comes_back_in_every_spelling():
+    """None is left to be drawn by chance, as "Huntress" was: "Hunter" may be a name, and stays."""
+    assert len(CERTAIN) > 250
+    for spelling in product(*SPELLINGS):
+        text = " table ".join(spelled(word, *spelling) for word in CERTAIN)
+        assert made(made(text, "female"), "male") == text
 
 
 @pytest.mark.property

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 import shutil
 import subprocess
 import sys
 import tomllib
+from collections.abc import Iterator
 from email import message_from_string
+from email.message import Message
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+from packaging.requirements import Requirement
 
 PACKAGE = Path("src", "exparity")
 
@@ -51,9 +56,9 @@ def test_the_wheel_holds_every_file_of_the_package_and_no_other(repository, whee
 
 def test_its_metadata_is_what_the_project_says(repository, wheel):
     project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    metadata = _metadata(wheel)
     folder = f"exparity-{project['version']}.dist-info"
     with ZipFile(wheel) as archive:
-        metadata = message_from_string(archive.read(f"{folder}/METADATA").decode())
         commands = archive.read(f"{folder}/entry_points.txt").decode()
         licence = archive.read(f"{folder}/licenses/LICENSE").decode()
     assert (metadata["Name"], metadata["Version"]) == ("exparity", project["version"])
@@ -64,27 +69,84 @@ def test_its_metadata_is_what_the_project_says(repository, wheel):
     assert licence == (repository / "LICENSE").read_text()
 
 
-@pytest.mark.exhaustive
-def test_it_runs_where_there_is_no_checkout(wheel, tmp_path):
-    """With the packages of this environment; `make dist` installs those of the lock anew."""
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(tmp_path / "env")], check=True
-    )
-    python = tmp_path / "env" / "bin" / "python"
+@pytest.fixture(scope="module")
+def installed(wheel, tmp_path_factory) -> Path:
+    """Python of an environment of the wheel and what it declares, linked from this one."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    python = folder / "bin" / "python"
     pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
     subprocess.run([*pip, "--no-deps", "--no-index", "--ignore-installed", str(wheel)], check=True)
-    (packages,) = (tmp_path / "env" / "lib").glob("python*/site-packages")
-    # Links, and not a .pth file, so that no hook of an editable install comes along.
-    for path in Path(pytest.__file__).parents[1].iterdir():
-        if "exparity" not in path.name and path.suffix != ".pth":
-            place = packages / path.name
-            if not place.exists():
-                place.symlink_to(path)
+    (packages,) = (folder / "lib").glob("python*/site-packages")
+    for package in _required(_metadata(wheel).get_all("Requires-Dist")):
+        # Commands lie elsewhere; modules that are one file share the folder of compiled ones.
+        for name in {path.parts[0] for path in package.files} - {"..", "__pycache__"}:
+            if not (packages / name).exists():
+                (packages / name).symlink_to(package.locate_file(name))
+    return python
+
+
+def _metadata(wheel: Path) -> Message:
+    with ZipFile(wheel) as archive:
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        return message_from_string(archive.read(name).decode())
+
+
+def _required(lines: list[str]) -> list[Distribution]:
+    """What is installed here of some requirements, and all that these require in turn."""
+    seen: dict[tuple[str, str], Distribution] = {}
+    left = [(line, "") for line in lines]
+    while left:
+        line, extra = left.pop()
+        requirement = Requirement(line)
+        if requirement.marker is None or requirement.marker.evaluate({"extra": extra}):
+            for wanted in {"", *requirement.extras}:
+                if (requirement.name, wanted) not in seen:
+                    package = seen[requirement.name, wanted] = distribution(requirement.name)
+                    left += [(line, wanted) for line in package.requires or []]
+    return list(seen.values())
+
+
+def test_all_that_it_imports_comes_with_it(wheel, installed, tmp_path):
+    """captum came with the development group alone: imports inside functions run here as well."""
+    statements = set()
+    with ZipFile(wheel) as archive:
+        for name in archive.namelist():
+            if name.endswith(".py"):
+                statements.add(f"import {name[:-3].removesuffix('/__init__').replace('/', '.')}")
+                statements |= set(_imports_of(ast.parse(archive.read(name))))
+    assert {"import captum.attr", "import exparity.methods.captum"} < statements
+    script = tmp_path / "imports.py"
+    script.write_text("\n".join(sorted(statements)))
+    run = subprocess.run(
+        [str(installed), str(script)],
+        cwd=tmp_path,
+        env={"PATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+
+
+def _imports_of(tree: ast.Module) -> Iterator[str]:
+    """Every import of a module, but those for type checkers alone."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.If) and getattr(node.test, "id", "") == "TYPE_CHECKING":
+            node.body = []
+        elif isinstance(node, ast.Import) or (
+            isinstance(node, ast.ImportFrom) and node.module != "__future__"
+        ):
+            yield ast.unparse(node)
+
+
+@pytest.mark.exhaustive
+def test_it_runs_where_there_is_no_checkout(wheel, installed, tmp_path):
+    """With the packages of this environment; `make dist` installs those of the lock anew."""
     show = "import exparity; print(exparity.__file__, exparity.__version__)"
-    command = [str(python), "-c", show]
+    command = [str(installed), "-c", show]
     shown = subprocess.check_output(command, cwd=tmp_path, env={"PATH": ""}, text=True)
     place, version = shown.split()
-    assert Path(place).is_relative_to(packages)
+    assert Path(place).is_relative_to(installed.parents[1])
     assert version in wheel.name
-    list_all = [str(tmp_path / "env" / "bin" / "exparity"), "list"]
+    list_all = [str(installed.parent / "exparity"), "list"]
     subprocess.run(list_all, cwd=tmp_path, env={"PATH": ""}, check=True, stdout=subprocess.DEVNULL)

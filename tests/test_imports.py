@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import re
 import subprocess
 import sys
+import tomllib
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 pytestmark = pytest.mark.contract
 
@@ -85,6 +89,39 @@ def graph(modules):
         }
         for name, path in modules.items()
     }
+
+
+def test_every_package_that_is_imported_is_declared(repository, modules):
+    """And not only there because another package wants it."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    declared = {_normal(Requirement(line).name) for line in project["dependencies"]}
+    named = {
+        name.partition(".")[0]
+        for path in modules.values()
+        for node in ast.walk(ast.parse(path.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    rules = (repository / "workflow").rglob("*.smk")
+    for path in (repository / "workflow" / "Snakefile", *rules):
+        named |= set(re.findall(r"^ *(?:from|import) (\w+)", path.read_text(), re.M))
+    providers = packages_distributions()
+    missing = {
+        name
+        for name in named - sys.stdlib_module_names - {"exparity"}
+        if not declared & set(map(_normal, providers[name]))
+    }
+    assert not missing
+    assert {"captum", "snakemake"} <= named
+
+
+def _normal(distribution):
+    return re.sub(r"[-_.]+", "-", distribution).lower()
 
 
 def part_of(module):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import pytest
 
 from exparity.config.command_line import read_experiment
@@ -30,7 +32,7 @@ BAD = {
     LAUGHS: f": more than {MAX_VALUES:,} values",
     LAUGHS.replace("[", "{a: ").replace(", ", ", b: ", 1): ":5: ",
     f"title: {'[' * 51}{']' * 51}\n": ":5: nested more than 50 levels deep",
-    f"title: {'[' * 500}{']' * 500}\n": ": nested too deeply",
+    f"title: {'[' * 500}{']' * 500}\n": ":5: nested more than 50 levels deep",
     "title: !!python/object/apply:os.system [ls]\n": ":5: not valid YAML (could not determine",
     "title: !!int x\n": ":5: 'x' cannot be read",
     "title: 2024-13-01\n": ":5: '2024-13-01' cannot be read",
@@ -59,6 +61,17 @@ class TestYaml:
             check_or_exit([path])
         assert stop.value.code == 2
         assert capsys.readouterr().err == f"exparity: {refused.value}\n"
+
+    @pytest.mark.parametrize("limit", [1_000, 10_000])
+    def test_d24_the_words_do_not_depend_on_the_stack_that_is_left(self, limit):
+        before = sys.getrecursionlimit()
+        sys.setrecursionlimit(limit)
+        try:
+            with pytest.raises(InputError) as refused:
+                parse_yaml(f"a:\n  b: {'[' * 600}{']' * 600}", "here")
+        finally:
+            sys.setrecursionlimit(before)
+        assert str(refused.value) == "here:2: nested more than 50 levels deep"
 
     def test_what_is_meant_is_read(self, tmp_path):
         text = (

@@ -17,6 +17,7 @@ MAX_VALUES = 100_000
 """Values of a YAML file, those that an alias stands for counted wherever it stands."""
 
 _MAX_DEPTH = 50
+_TOO_DEEP = f"nested more than {_MAX_DEPTH} levels deep"
 _SHOWN = 80
 _MERGE = "tag:yaml.org,2002:merge"
 
@@ -48,7 +49,7 @@ def parse_yaml(text: str, where: str) -> Any:
 
     Raises:
         InputError: not YAML, a key twice, a date or another kind that JSON lacks, a value that
-            holds itself, or aliases that stand for too much; names the line.
+            holds itself, nested too deeply, or aliases that stand for too much; names the line.
     """
     import yaml
 
@@ -58,8 +59,8 @@ def parse_yaml(text: str, where: str) -> Any:
         if root is not None:
             _Check(loader, where).visit(root, ())
         return None if root is None else loader.construct_document(root)
-    except RecursionError:
-        raise InputError(f"{where}: nested too deeply") from None
+    except RecursionError:  # where the stack ends before the check starts
+        raise InputError(f"{where}:{loader.line + 1}: {_TOO_DEEP}") from None
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f"{where}:{mark.line + 1}" if mark else where
@@ -82,7 +83,7 @@ class _Check:
         if self._left < 0:
             raise self._error(node, f"more than {MAX_VALUES:,} values, with what aliases stand for")
         if len(above) > _MAX_DEPTH:
-            raise self._error(node, f"nested more than {_MAX_DEPTH} levels deep")
+            raise self._error(node, _TOO_DEEP)
         if node.id == "mapping":
             self._check_keys(node)
             for _, value in node.value:

@@ -24,7 +24,7 @@ OPTIONS = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95}
 
 
 def scores_file(folder, *, groups=("male", "female"), n=12, matched=True, leave_out=(), flags=(),
-                order=1, undefined=(), **ids):  # fmt: skip
+                order=1, undefined=(), value=None, **ids):  # fmt: skip
     """One value of each group in n sets; the gap varies from seed to seed."""
     ids = {**CELL, **ids}
     rng = np.random.default_rng(derive_seed(1, *map(str, ids.values())))
@@ -33,6 +33,7 @@ def scores_file(folder, *, groups=("male", "female"), n=12, matched=True, leave_
     for i in range(n):
         for group in groups:
             score = rng.normal() + (of_seed if group == groups[0] else 0)
+            score = score if value is None else float(value)
             example = f"{i:03d}-{group}"
             if example in leave_out:
                 continue
@@ -186,13 +187,13 @@ class TestExcess:
     def test_is_tested_as_the_scores_are(self, tmp_path):
         paths = grid(tmp_path, methods=("lime",))
         random, over = zip(*(random_file(tmp_path, path) for path in paths), strict=True)
-        (row,), _ = made(paths, tmp_path, random)
+        (excess, row), _ = made(paths, tmp_path, random)
         assert_same(row, expected(paths)[0])
+        assert (excess["quantity"], row["quantity"]) == ("excess", "score")
         rows = read_artefact(paths[0], "scores")[0].to_pylist()
         groups, sets = ([r[k] for r in rows] for k in ("group", "match_id"))
         (test,) = crossed_tests(list(over), groups, ("male", "female"), sets, **OPTIONS)
-        excess = {name.removeprefix("excess_"): v for name, v in row.items() if "excess_" in name}
-        assert_same(excess | {"group_a": "male", "group_b": "female"}, test)
+        assert_same(excess, test)
         assert excess["p"] != row["p"]
 
     def test_there_is_none_of_a_metric_with_other_options(self, tmp_path):
@@ -200,8 +201,19 @@ class TestExcess:
         random = [random_file(tmp_path, path, params={"k": 1})[0] for path in paths]
         (row,), _ = made(paths, tmp_path, random)
         assert row["p"] == row["p"]
-        assert math.isnan(row["excess_p"])
-        assert row["excess_n_seeds"] == 0
+        assert row["quantity"] == "score"
+
+
+def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
+    """All scores of each training are the same, whatever the next one's are."""
+    paths = [scores_file(tmp_path, seed=seed, value=seed) for seed in (0, 1, 2)]
+    random = [random_file(tmp_path, path)[0] for path in paths]
+    rows, _ = made(paths, tmp_path, random)
+    assert [(row["quantity"], row["n_seeds"]) for row in rows] == [("excess", 3), ("score", 3)]
+    assert all("constant" in row["flags"] for row in rows)
+    # One training whose scores differ is enough.
+    rows, _ = made([*paths, scores_file(tmp_path, seed=3)], tmp_path)
+    assert "constant" not in rows[0]["flags"]
 
 
 def predictions_file(folder, seed, *, collapsed=False):

@@ -118,6 +118,11 @@ class Made:
         return table.to_pylist(), metadata
 
 
+def of_scores(rows):
+    """The rows that are not of the excess."""
+    return [row for row in rows if row["quantity"] == "score"]
+
+
 def values_of(path):
     return read_artefact(path, "scores")[0].column("score").to_numpy()
 
@@ -125,7 +130,9 @@ def values_of(path):
 class TestArtefact:
     def test_one_row_per_training_and_one_over_all(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1, "os": 0.9})
-        rows, metadata = made.run(["cda", "os"])
+        every, metadata = made.run(["cda", "os"])
+        rows = of_scores(every)
+        assert len(every) == 2 * len(rows)
         assert [(r["model"], r["seed"]) for r in rows] == [
             (model, seed) for model in ("cda", "os") for seed in (0, 1, 2, None)
         ]
@@ -138,7 +145,7 @@ class TestArtefact:
     @pytest.mark.parametrize("matched", [True, False])
     def test_the_numbers_are_those_of_the_function(self, matched, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, matched=matched)
-        rows, _ = made.run(threshold=0.3)
+        rows = of_scores(made.run(threshold=0.3)[0])
         values = [values_of(path) for path in made.scores]
         keys = sorted(examples(matched=matched), key=lambda key: key["example_id"])
         groups, sets = [k["group"] for k in keys], [k["match_id"] for k in keys]
@@ -150,6 +157,8 @@ class TestArtefact:
     def test_the_excess_is_over_the_mean_of_the_draws(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
         rows, _ = made.run()
+        (of_excess,) = [r for r in rows if r["quantity"] == "excess" and r["seed"] is None]
+        rows = of_scores(rows)
         values, over = [], []
         for path, random in zip(made.scores, made.random, strict=True):
             drawn = values_of_random(random)
@@ -158,8 +167,8 @@ class TestArtefact:
         keys = sorted(examples(), key=lambda key: key["example_id"])
         groups, sets = [key["group"] for key in keys], [key["match_id"] for key in keys]
         (excess,) = gap_changes(over[3:], over[:3], groups, GROUPS, sets)
-        assert rows[3]["excess_change"] == pytest.approx(excess.over_seeds.change)
-        assert rows[3]["excess_p"] == pytest.approx(excess.over_seeds.p)
+        assert of_excess["change"] == pytest.approx(excess.over_seeds.change)
+        assert of_excess["p"] == pytest.approx(excess.over_seeds.p)
         of_draws = [
             gap_changes(values[3 + s], values[s], groups, GROUPS, sets)[0].over_seeds.change
             for s in range(3)
@@ -168,28 +177,28 @@ class TestArtefact:
         assert rows[3]["random_change"] == pytest.approx(np.mean(of_draws))
 
     def test_the_classifiers_stand_beside(self, tmp_path):
-        rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run()
+        rows = of_scores(Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run()[0])
         assert [row["accuracy"] for row in rows] == pytest.approx([0.9, 0.89, 0.88, 0.89])
         over = rows[3]
         named = ("statistical_gap", "base_statistical_gap", "causal_gap", "base_causal_gap")
         assert [over[name] for name in named] == pytest.approx([0.01, 0.1, 0.005, 0.05])
-        fpr, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run(gap="fpr")
+        fpr = of_scores(Made(tmp_path, {"plain": 1.0, "cda": 0.1}).run(gap="fpr")[0])
         assert math.isnan(fpr[3]["statistical_gap"] + fpr[3]["causal_gap"])
 
     def test_without_random_explanations_there_is_no_excess(self, tmp_path):
         rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, draws=0).run()
-        assert all(math.isnan(row["excess_change"]) for row in rows)
+        assert {row["quantity"] for row in rows} == {"score"}
         assert all(math.isnan(row["random_change"]) for row in rows)
-        assert {row["excess_n_seeds"] for row in rows} == {0}
 
     def test_a_seed_that_one_model_lacks_is_left_out(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1})
         made.scores = [path for path in made.scores if "cda-1" not in path.name]
-        rows, _ = made.run()
+        rows = of_scores(made.run()[0])
         assert [(row["seed"], row["n_seeds"]) for row in rows] == [(0, 1), (2, 1), (None, 2)]
 
     def test_one_seed(self, tmp_path):
-        rows, _ = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, seeds=(4,)).run()
+        made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, seeds=(4,))
+        rows = of_scores(made.run()[0])
         assert [row["seed"] for row in rows] == [4, None]
         assert rows[1]["flags"] == ["one_training"]
         assert math.isnan(rows[1]["p"])
@@ -197,7 +206,7 @@ class TestArtefact:
 
     def test_collapsed_trainings_are_flagged_and_left_out(self, tmp_path):
         made = Made(tmp_path, {"plain": 1.0, "cda": 0.1}, collapsed=[("plain", 1), ("cda", 2)])
-        rows, _ = made.run()
+        rows = of_scores(made.run()[0])
         assert ["collapsed" in row["flags"] for row in rows] == [False, True, True, False]
         assert math.isnan(rows[1]["change"])
         assert rows[3]["change"] == pytest.approx(rows[0]["change"])
@@ -261,7 +270,7 @@ class TestSection:
         (table,) = change_tables(rows, study(tmp_path))
         cell = table.cells["cda", "lime", "gini"]
         assert (cell.verdict, cell.outcome) == ("different", outcome)
-        assert cell.excess_verdict == "different"
+        assert table.excess["cda", "lime", "gini"].verdict == "different"
         assert table.shade(cell) == 8
 
     def test_page_tables_and_figure(self, tmp_path):

@@ -59,12 +59,17 @@ _CONTROL = {
     "n_permutations": 20, "n_significant": 1, "rate": 0.05, "flags": [],
 }  # fmt: skip
 _ACROSS = {
-    "group_a": "male", "group_b": "female", "n_seeds": 5, "n_sets": 9, "n_a": 9, "n_b": 9,
-    "seeds_above": 3, "seeds_below": 2, "estimate": 0.5, "standard_error": 0.25, "dof": 6.5,
-    "statistic": 2.0, "p": 0.125, "ci_low": -0.25, "ci_high": 1.25, "pooled_sd": 2.0, "d": 0.25,
-    "equivalence_p": 0.5, "minimal_detectable_effect": 0.75, "flags": ["missing_cells"],
+    "quantity": "score", "group_a": "male", "group_b": "female", "n_seeds": 5, "n_sets": 9,
+    "n_a": 9, "n_b": 9, "seeds_above": 3, "seeds_below": 2, "estimate": 0.5, "standard_error": 0.25,
+    "dof": 6.5, "statistic": 2.0, "p": 0.125, "ci_low": -0.25, "ci_high": 1.25, "pooled_sd": 2.0,
+    "d": 0.25, "equivalence_p": 0.5, "minimal_detectable_effect": 0.75, "flags": ["missing_cells"],
 }  # fmt: skip
-_ACROSS |= {f"excess_{name}": v for name, v in _ACROSS.items() if not name.startswith("group_")}
+_OF_CELL = {id: CELL[id] for id in ("dataset", "model", "method", "metric")}
+_JUDGED = {
+    "p_holm": 0.25, "p_bh": 0.25, "equivalence_p_holm": 1.0, "equivalence_p_bh": 0.5,
+    "minimal_detectable_effect_corrected": 1.5, "verdict": "undecided", "verdict_bh": "equivalent",
+    "verdict_uncorrected": "different",
+}  # fmt: skip
 _BIAS = {
     "quantity": "accuracy_gap", "group": "male", "group_b": "female", "class_name": "",
     "value": 0.5, "n": 12, "ci_low": -0.25, "ci_high": 0.75, "flags": ["collapsed"],
@@ -96,8 +101,8 @@ _CHANGE = {
     "minimal_detectable_effect": 0.75, "flags": ["missing_cells"],
 }  # fmt: skip
 _DEBIASING = {
-    "base": "plain", "seed": None, "group_a": "male", "group_b": "female", **_CHANGE,
-    **{f"excess_{name}": value for name, value in _CHANGE.items()}, "random_change": 0.0,
+    "base": "plain", "quantity": "score", "seed": None, "group_a": "male", "group_b": "female",
+    **_CHANGE, "random_change": 0.0,
     **{f"{prefix}{name}": 0.5 for prefix in ("", "base_")
        for name in ("accuracy", "statistical_gap", "causal_gap")},
 }  # fmt: skip
@@ -152,7 +157,15 @@ ROWS = {
         {**_CONTROL, "group_a": "", "group_b": "", "test": "friedman"},
         _CONTROL,
     ],
-    "across_trainings": [{**_ACROSS, "group_b": "a"}, _ACROSS, {**_ACROSS, "group_a": "zz"}],
+    "across_trainings": [
+        {**_ACROSS, "group_b": "a"}, {**_ACROSS, "quantity": "excess"}, _ACROSS,
+        {**_ACROSS, "group_a": "zz"},
+    ],
+    "verdicts": [
+        {**_OF_CELL, **_ACROSS, **_JUDGED, "dataset": "a"},
+        {**_OF_CELL, **_ACROSS, **_JUDGED, "quantity": "excess"},
+        {**_OF_CELL, **_ACROSS, **_JUDGED, "verdict": None},
+    ],
     "term_weight_probe": [
         {"debias": "none", "terms": terms, "weight": weight, "quantity": "tpr_gap",
          "group": "male", "group_b": "female", "class_name": "b", "value": -0.5, "n": 7}
@@ -181,8 +194,6 @@ ROWS = {
          "significant_bh": True, "wilcoxon_p_holm": 0.5, "wilcoxon_p_bh": 0.25,
          "excess_p_holm": 0.5, "excess_p_bh": 0.25, "excess_wilcoxon_p_holm": 0.5,
          "excess_wilcoxon_p_bh": 0.25, "random_significant": 0.75,
-         "verdict": "different", "minimal_detectable_effect": 0.5,
-         "excess_verdict": better and "equivalent", "excess_minimal_detectable_effect": None,
          **{f"{by}_adjusted_{what}": 0.25 for by in ("class", "length", "confidence")
             for what in ("difference", "p")}}
         for seed, better in ((2, "male"), (10, None))

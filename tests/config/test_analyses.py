@@ -66,6 +66,7 @@ def test_none_unless_named(experiment):
         "control",
         "counterfactual_predictions",
         "counterfactuals",
+        "judge",
         "negative_control",
         "random_tests",
         "reliance",

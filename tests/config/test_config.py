@@ -736,6 +736,7 @@ def all_options(found: Experiment) -> dict[tuple, str]:
         jobs["negative_control", d, m, s, y] = random
         ids = {"dataset": d, "model": m}
         jobs["across_trainings", d, m] = found.analyses.options("across_trainings", ids)
+        jobs[("judge",)] = found.analyses.options("judge", {})
         jobs["explain", d, m, s, x] = found.explain_options(d, m, s, x)
         jobs["evaluate", d, m, s, x, y] = found.evaluate_options(d, m, s, x, y)
         jobs["test", d, m, s, x, y] = found.test_options(d, m, s, x, y)
@@ -870,10 +871,10 @@ class TestWhatAChangeTouches:
     @pytest.mark.parametrize(
         ("setting", "touched"),
         [
-            ({"alpha": 0.1}, {"test", "control", "across_trainings", "report"}),
+            ({"alpha": 0.1}, {"test", "control", "across_trainings", "judge", "report"}),
             ({"ddof": 0}, {"test", "random_tests", "report"}),
             ({"resamples": 9}, {"test", "bias", "report"}),
-            ({"family": ["dataset", "model"]}, {"report"}),
+            ({"family": ["dataset", "model"]}, {"judge", "report"}),
             ({"confidence": 0.9}, {"test", "bias", "across_trainings", "adjusted_gaps", "report"}),
         ],
     )

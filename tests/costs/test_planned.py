@@ -39,7 +39,7 @@ class TestJobs:
         assert counts_of(experiment(seeds=[0, 1])) == {
             "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
             "evaluate": 2 * CELLS, "test": 2 * CELLS, "control": 2, "across_trainings": 1,
-            "adjusted_gaps": 2,
+            "judge": 1, "adjusted_gaps": 2,
             "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
         }  # fmt: skip
 
@@ -64,7 +64,7 @@ class TestJobs:
         assert found == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
             "test": 16, "control": 16, "across_trainings": 16,
-            "adjusted_gaps": 16, "report": CELLS,
+            "judge": CELLS, "adjusted_gaps": 16, "report": CELLS,
             "negative_control": 5 * 16, "random_tests": 16,
         }  # fmt: skip
 

@@ -18,6 +18,7 @@ import numpy as np
 
 from exparity import compare_groups
 from exparity.analyses.across_trainings import across_trainings_cell
+from exparity.analyses.judge import judge_cells
 from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
@@ -39,6 +40,7 @@ STAGES = {"data": "prepare", "predictions": "finetune", "bias": "bias", "scores"
           "explanations": "explain", "tests": "test", "controls": "control",
           "random_scores": "negative_control", "adjusted_gaps": "adjusted_gaps"}  # fmt: skip
 DRAWS = 2
+VERDICTS = "verdicts.parquet"
 _BERT = {"init": "scratch", "architecture": "bert"}
 
 
@@ -82,6 +84,7 @@ def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
                 ids = {"dataset": dataset, "model": model, "seed": seed}
                 _classifier(results, settings, ids, examples, rng)
             _over_all(results, dataset, model)
+    judge_cells(sorted((results / "across_trainings").rglob("*.parquet")), results / VERDICTS)
 
 
 def _over_all(results: Path, dataset: str, model: str) -> None:

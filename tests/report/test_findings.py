@@ -23,13 +23,16 @@ def row(d, p, **more):
     }  # fmt: skip
 
 
-def study_of(tests, *, across=None, seeds=(0,), accuracy=0.9, v=0.0):
+def study_of(tests, *, verdicts=None, seeds=(0,), accuracy=0.9, v=0.0):
     """A study of one dataset and model: ``tests`` by method and metric."""
     cells = {("bert", *key): rows for key, rows in tests.items()}
-    judged = {("bert", *key): verdict for key, verdict in (across or {}).items()}
+    judged = {
+        ("bert", *key): {"excess": {"quantity": "excess", "n_seeds": len(seeds), **row}}
+        for key, row in (verdicts or {}).items()
+    }
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women", tests=cells,
-        cells={key: SimpleNamespace(across=judged.get(key, {})) for key in cells},
+        cells={key: SimpleNamespace(verdicts=judged.get(key, {})) for key in cells},
     )  # fmt: skip
     one = SimpleNamespace(
         dataset="d", model="bert", seed=0, overall=accuracy, n=200, collapsed=False,
@@ -41,7 +44,7 @@ def study_of(tests, *, across=None, seeds=(0,), accuracy=0.9, v=0.0):
     ]
     study = SimpleNamespace(
         rows=[row for rows in cells.values() for row in rows],
-        across={key: {"n_seeds": len(seeds), **verdict} for key, verdict in judged.items()},
+        verdicts=judged,
         pairs=[("d", "bert")], seeds=list(seeds), statistics={"alpha": 0.05}, accuracies=[one],
         bias=SimpleNamespace(rows=sizes), dependence={"d": {"test": Dependence(200, v)}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
@@ -114,12 +117,12 @@ def test_nothing_found_does_not_say_that_there_is_nothing():
 
 def test_over_trainings_the_verdict_counts():
     verdicts = {
-        ("lime", "comprehensiveness"): {"excess_verdict": "different", "excess_d": -0.6},
-        ("shap", "comprehensiveness"): {"excess_verdict": "undecided", "excess_d": 0.9},
-        ("gradient", "comprehensiveness"): {"excess_verdict": None, "excess_d": NAN},
+        ("lime", "comprehensiveness"): {"verdict": "different", "d": -0.6},
+        ("shap", "comprehensiveness"): {"verdict": "undecided", "d": 0.9},
+        ("gradient", "comprehensiveness"): {"verdict": None, "d": NAN},
     }
     tests = {key: [row(0.9, 0.001), row(0.9, 0.001)] for key in verdicts}
-    study, tables = study_of(tests, across=verdicts, seeds=(0, 1))
+    study, tables = study_of(tests, verdicts=verdicts, seeds=(0, 1))
     (finding,) = findings_of(study, tables)
     assert [(gap.method, gap.better) for gap in finding.gaps] == [("LIME", "women")]
     assert finding.methods == 2

@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
+from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
@@ -96,9 +97,9 @@ def across_rows(dataset, model):
         "d": 0.5, "equivalence_p": 0.9, "minimal_detectable_effect": 0.05,
     }  # fmt: skip
     nothing = vars(CrossedTest("male", "female", n_seeds=3))
-    excess = {f"excess_{k}": v for k, v in nothing.items() if not k.startswith("group_")}
     return [
-        {"method": method, "metric": metric, **nothing, **excess, "flags": [],
+        {"method": method, "metric": metric, "quantity": "score", **nothing,
+         "flags": ["constant"] * (CASE_OF[dataset, model, method, metric] == "undefined"),
          **(tested if metric == "comprehensiveness" else {})}
         for method in METHODS
         for metric in METRICS
@@ -217,6 +218,8 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
                     row = test_row(*outcome, number)
                     write(path, "tests", [row], call, **ids, method=method, metric=metric)
                     number += 1
+    across = sorted((folder / "across_trainings").rglob("*.parquet"))
+    judge_cells(across, folder / "verdicts.parquet")
 
 
 @pytest.fixture(scope="module")
@@ -626,7 +629,7 @@ class TestTables:
         names = sorted(p.name for p in (study / "report" / "tables").iterdir())
         tables = [f"bias-{d}" for d in DATASETS]
         tables += [f"disparity-{d}-male-female" for d in DATASETS]
-        tables += ["accuracy", "controls", "cost", "rates", "rates_by_metric"]
+        tables += ["accuracy", "controls", "cost", "rates", "rates_by_metric", "verdicts"]
         assert names == sorted(f"{t}.{kind}" for t in tables for kind in ("csv", "tex", "parquet"))
 
     def test_parquet_holds_what_the_csv_rounds(self, study):
@@ -663,7 +666,7 @@ def analyses_of(pairs):
     """The cells of the analyses that a study of these datasets and models has."""
     without_control: dict[str, list] = {"negative_control": [], "random_tests": []}
     made = ("bias", "control", "across_trainings", "adjusted_gaps")
-    return {**without_control, **dict.fromkeys(made, pairs)}
+    return {**without_control, **dict.fromkeys(made, pairs), "judge": [[]]}
 
 
 def test_ids_from_outside_are_escaped_everywhere(tmp_path, options):

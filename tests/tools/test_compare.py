@@ -8,7 +8,7 @@ import shutil
 import pytest
 from report.synthetic import SCHEMA, config, make_study, options_of
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_tables, write_artefact
 from exparity.cli import main
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
@@ -40,18 +40,12 @@ def second(first, tmp_path_factory):
     folder = shutil.copytree(first, tmp_path_factory.mktemp("second") / "results")
     settings = {**SETTINGS, "models": {"model_0": SETTINGS["models"]["model_0"]}}
     settings["statistics"] = {**SETTINGS.get("statistics", {}), "threshold": 0.3}
-    path = folder / "across_trainings" / "data_0" / "model_0.parquet"
-    table, facts = read_artefact(path, "across_trainings")
-    rows = table.to_pylist()
+    path = folder / "verdicts.parquet"
+    rows = [r for r in read_tables([path], "verdicts").to_pylist() if r["model"] == "model_0"]
     for row in rows:
         if tuple(row[id] for id in ("method", "metric")) == CELL[2:4]:
-            for prefix in ("", "excess_"):
-                row[f"{prefix}d"] += 50
-    declared = {name: facts[name] for name in ("attribute", "groups", "labels") if name in facts}
-    write_artefact(
-        path, "across_trainings", rows, facts["wildcards"], stage="across_trainings",
-        parameters={}, extra=declared,
-    )  # fmt: skip
+            row["d"] += 50
+    write_artefact(path, "verdicts", rows, {}, stage="judge", parameters={})
     return finish(folder, settings)
 
 

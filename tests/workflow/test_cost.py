@@ -62,7 +62,7 @@ def test_a_plan_holds(checkout, record_property):
     )
     assert set(used["stage"]) == {
         "prepare", "finetune", "explain", "evaluate", "test", "bias", "control", "report",
-        "across_trainings", "adjusted_gaps", "negative_control", "random_tests",
+        "across_trainings", "judge", "adjusted_gaps", "negative_control", "random_tests",
     }  # fmt: skip
     assert used["seconds"].notna().all()
     telling = used[used["work_seconds"].notna()]

@@ -30,6 +30,7 @@ REMOVED = {
     "random_tests": f"random_tests/{CELL}.parquet",
     "adjusted_gaps": f"adjusted_gaps/{CELL}.parquet",
     "across_trainings": f"across_trainings/{CELL.rpartition('/')[0]}.parquet",
+    "verdicts": "verdicts.parquet",
     "disparity": "report/disparity.parquet",
 }
 OTHER = "made from other options or inputs"

@@ -79,6 +79,7 @@ def test_every_leaf_of_the_small_grid_exists(checkout):
         "random_scores",
         "random_tests",
         "across_trainings",
+        "verdicts",
         "adjusted_gaps",
     ):
         rows = exparity.read_results(checkout.results, artefact)

@@ -169,7 +169,8 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     random = {"negative_control": scores, "random_tests": 3}
     at_the_end = {"cost": 1, "report": 1}
     everything = {
-        **trained, "evaluate": scores, "test": scores, "across_trainings": 3, "adjusted_gaps": 3,
+        **trained, "evaluate": scores, "test": scores, "across_trainings": 3, "judge": 1,
+        "adjusted_gaps": 3,
         "control": 3, "counterfactuals": 1, "counterfactual_predictions": 2, "length": 2,
         "test_count": 1, **random, **at_the_end,
     }  # fmt: skip
@@ -228,7 +229,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     finished.configure(**{**config, "models": models})
     assert finished.plan() == {
         "finetune": 1, "bias": 1, "explain": 1, "evaluate": 2,
-        "test": 2, "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
+        "test": 2, "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1,
         "test_count": 1, "negative_control": 2, "random_tests": 1,
         "counterfactual_predictions": 1, **at_the_end,
     }  # fmt: skip

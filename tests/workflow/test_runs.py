@@ -50,7 +50,7 @@ def test_a_run_fills_every_artefact(baseline):
     assert (baseline.results / "report" / "index.html").stat().st_size > 2000
     for artefact in (
         "data", "predictions", "explanations", "scores", "history", "bias", "controls",
-        "random_scores", "random_tests", "across_trainings", "adjusted_gaps",
+        "random_scores", "random_tests", "across_trainings", "verdicts", "adjusted_gaps",
     ):  # fmt: skip
         assert len(exparity.read_results(baseline.results, artefact))
     logs = sorted(p.name for p in (baseline.results / "logs").rglob("*.log"))
@@ -83,7 +83,7 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     finished.configure(plugins=["mine/peak.py"], metrics=metrics)
     expected = {
         "evaluate": N_METHODS, "test": N_METHODS, "negative_control": 1, "random_tests": 1,
-        "across_trainings": 1, "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
+        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     assert finished.plan() == expected
     # Jobs are chosen when one has ended, and not otherwise: Snakemake's default limit of jobs a
@@ -111,7 +111,7 @@ def test_changing_a_method_redoes_its_column_only(finished):
     methods = {**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}}
     finished.configure(methods=methods)
     expected = {
-        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "across_trainings": 1,
+        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "across_trainings": 1, "judge": 1,
         "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     assert finished.plan() == expected
@@ -126,6 +126,7 @@ def test_editing_a_metric_redoes_that_metric_only(finished):
         "negative_control": 1,
         "random_tests": 1,
         "across_trainings": 1,
+        "judge": 1,
         "adjusted_gaps": 1,
         "control": 1,
         "cost": 1,
@@ -142,6 +143,7 @@ def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
         "negative_control": 1,
         "random_tests": 1,
         "across_trainings": 1,
+        "judge": 1,
         "adjusted_gaps": 1,
         "control": 1,
         "cost": 1,
@@ -156,7 +158,7 @@ def test_statistics_redo_tests_only(finished):
 
 def test_a_declared_family_redoes_the_report_only(finished):
     finished.configure(statistics={**TINY["statistics"], "family": ["dataset", "metric"]})
-    assert finished.plan() == {"report": 1}
+    assert finished.plan() == {"judge": 1, "cost": 1, "report": 1}
 
 
 def test_controls_are_a_part_that_can_be_left_out(finished):
@@ -165,7 +167,13 @@ def test_controls_are_a_part_that_can_be_left_out(finished):
     off = {"permutation": {"repeats": 0}, "random": {"draws": 0}}
     finished.configure(controls=off)
     tests = N_METHODS * N_METRICS
-    assert finished.plan() == {"test": tests, "across_trainings": 1, "cost": 1, "report": 1}
+    assert finished.plan() == {
+        "test": tests,
+        "across_trainings": 1,
+        "judge": 1,
+        "cost": 1,
+        "report": 1,
+    }
     finished.snakemake("--until", "test")
     assert exparity.read_results(finished.results, "tests")["excess_p"].isna().all()
 
@@ -174,7 +182,7 @@ def test_a_seed_adds_its_own_runs_only(finished):
     cells = N_METHODS * N_METRICS
     expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
-        "across_trainings": 1, "adjusted_gaps": 1, "control": 1,
+        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1,
         "negative_control": N_METRICS, "random_tests": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     # As Snakemake hands it on to a job of a cluster: all that is read from a command line.
@@ -195,6 +203,7 @@ def test_overrides_and_instances_run_their_cells_only(finished):
         "evaluate": N_METRICS + 1,
         "test": N_METRICS + 1,
         "across_trainings": 1,
+        "judge": 1,
         "adjusted_gaps": 1,
         "control": 1,
         "cost": 1,

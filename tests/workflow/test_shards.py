@@ -44,7 +44,7 @@ def test_shards_change_no_table(sharded, undivided_run):
     )
     assert copy.plan() == {
         "explain_shard": 3, "explain": 2, "evaluate_shard": 3, "evaluate": 4, "test": 4,
-        "across_trainings": 1, "adjusted_gaps": 1, "cost": 1, "report": 1,
+        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     copy.snakemake()
     assert tables(copy) == tables(undivided_run)

@@ -15,6 +15,7 @@ from exparity.artefacts.analyses import (
     arguments_of,
     config_options,
     inputs_of,
+    made_by,
 )
 from exparity.config import digests
 from exparity.config.instances import canonical
@@ -83,9 +84,10 @@ class Analyses:
 
     def _applies(self, facts: AnalysisFacts, ids: Ids) -> bool:
         """Return whether a dataset has what an analysis needs, and metrics that it reads."""
+        experiment = self._experiment
         if "dataset" not in ids:
-            return True
-        dataset, experiment = str(ids["dataset"]), self._experiment
+            return any(self._applies(facts, {"dataset": d}) for d, _ in experiment.pairs)
+        dataset = str(ids["dataset"])
         if any(need in experiment.lacks[dataset] for need in facts.needs):
             return False
         metrics = experiment.applying("metrics", dataset)
@@ -180,8 +182,12 @@ class Analyses:
         return settings if settle is None else settle(self._experiment, ids, **settings)
 
     def _reads_explanations(self, facts: AnalysisFacts) -> bool:
-        """Return whether an analysis reads what there is one of for each method or metric."""
-        return any({"method", "metric"} & set(layout.levels(name)) for name in facts.reads)
+        """Return whether what an analysis reads is made of what a method or metric makes."""
+        return any(
+            {"method", "metric"} & set(layout.levels(name))
+            or ((entry := made_by(name)) and self._reads_explanations(entry.facts))
+            for name in facts.reads
+        )
 
 
 def _of_cell(targets: Iterable[Sequence[str]], named: Sequence[str]) -> list[Sequence[str]]:

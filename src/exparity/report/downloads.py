@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.schemas import record_columns, type_named
+from exparity.artefacts.schemas import record_columns, schema_of, type_named
 from exparity.published.comparison import Comparison
 from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
@@ -26,11 +26,6 @@ from exparity.stats.significance import ControlRate
 
 _DIGITS = 6
 _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
-_ACROSS = [
-    prefix + name
-    for name in ("verdict", "d", "minimal_detectable_effect")
-    for prefix in ("", "excess_")
-]
 
 
 @cache
@@ -57,6 +52,7 @@ def table_exports(
     """
     exports = [
         *(_disparity(study, table) for table in tables),
+        *_verdicts(study),
         *(bias_export(study, table) for table in bias),
         *(_rates(study) if study.compares else []),
         Export("accuracy", "Test accuracy", _columns("accuracy"), _accuracy(study)),
@@ -76,6 +72,12 @@ def table_exports(
         schema = pa.schema({"metric": pa.string(), **record_columns(ControlRate)}.items())
         exports.append(Export("controls", "The permutation control", schema, rows))
     return exports + (comparison_tables(published) if published is not None else [])
+
+
+def _verdicts(study: Study) -> list[Export]:
+    """Return what may be concluded of every cell; nothing where nothing is compared."""
+    rows = [row for cell in study.verdicts.values() for row in cell.values()]
+    return [Export("verdicts", "Verdicts", schema_of("verdicts"), rows)] if rows else []
 
 
 def _rates(study: Study) -> list[Export]:
@@ -143,7 +145,6 @@ def _disparity(study: Study, table: Table) -> Export:
                     "sd_cohens_d_all": cell.summary.sd_d,
                     "share_same_sign": cell.summary.same_sign,
                     "combined_p": cell.summary.combined_p,
-                    **{name: cell.across.get(name) for name in _ACROSS},
                     "seeds_of_either_sign": cell.summary.both_signs,
                 }
             )

@@ -21,17 +21,14 @@ from exparity.metrics import METRICS
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.report.reading import read_analysis
 from exparity.stats.dependence import Dependence, dependence_by_split
-from exparity.stats.informative import flagged, informative
+from exparity.stats.informative import flagged
 from exparity.stats.multiplicity import CELL_IDS, adjust
 from exparity.stats.significance import ControlRate, control_rates
-from exparity.stats.verdicts import judge
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
+Verdicts = Mapping[tuple[str, ...], Mapping[str, Mapping[str, Any]]]
 _DRAWN = ("dataset", "model", "seed", "metric", "group_a", "group_b")
-_OF_CELL = [
-    prefix + name for prefix in ("", "excess_") for name in ("verdict", "minimal_detectable_effect")
-]
 REGISTRIES: Mapping[str, Registry[Any]] = {
     "dataset": DATASETS,
     "method": METHODS,
@@ -72,8 +69,8 @@ class Study:
         controls: how often permuted groups differ, overall ("") and by metric; empty if no control
             was run.
         control_rows: rows of the permutation control.
-        across: what all trainings of a cell say together, with verdicts: rows of the
-            across_trainings artefact by dataset, model, method, metric and the two groups.
+        verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
+            model, method, metric and the two groups, and then by quantity.
         random_rows: tests of the scores of random explanations, flagged as tests are.
         dependence: how far label and group go together, by dataset and split.
         unmarked: test examples without a rationale, by dataset, where others have one.
@@ -93,7 +90,7 @@ class Study:
     accuracies: Sequence[Accuracy]
     controls: Mapping[str, Sequence[ControlRate]]
     control_rows: Sequence[Mapping[str, Any]] = ()
-    across: Mapping[tuple[str, ...], Mapping[str, Any]] = field(default_factory=dict)
+    verdicts: Verdicts = field(default_factory=dict)
     random_rows: Sequence[Mapping[str, Any]] = ()
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
     unmarked: Mapping[str, int] = field(default_factory=dict)
@@ -169,8 +166,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     control_rows = read_tables(controls, "controls").to_pylist()
     statistics = options["statistics"]
     random_rows = _random_rows(results, options, bias)
-    across = _across(results, options, tests)
-    _complete_from_controls(tests, random_rows, across, statistics["alpha"])
+    _complete_from_controls(tests, random_rows, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     of_data = {dataset: _of_data(results, dataset) for dataset, _ in pairs}
     return Study(
@@ -188,7 +184,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         accuracies=accuracies,
         controls=_controls(control_rows, metrics),
         control_rows=control_rows,
-        across=across,
+        verdicts=by_cell_and_quantity(read_analysis(results, options, "judge")),
         random_rows=random_rows,
         dependence={
             dataset: dependence
@@ -206,29 +202,20 @@ def _random_rows(
     return flagged(read_analysis(results, options, "random_tests"), collapsed_cells(bias))
 
 
-def _across(
-    results: Path, options: Mapping[str, Any], tests: Sequence[Mapping[str, Any]]
-) -> dict[tuple[str, ...], dict[str, Any]]:
-    """Read what all trainings of a cell say together, and judge it over the cells of a family."""
-    statistics = options["statistics"]
-    rows = read_analysis(results, options, "across_trainings")
-    silent = {tuple(row[id] for id in CELL_IDS) for row in tests} - {
-        tuple(row[id] for id in CELL_IDS) for row in informative(tests)
-    }
-    for row in rows:  # where no training says anything, neither do all together
-        row["flags"] += ["constant"] * (tuple(row[id] for id in CELL_IDS) in silent)
-    settings = {"family": statistics["family"], "alpha": statistics["alpha"]}
-    judged = judge(judge(rows, **settings), **settings, prefix="excess_")
-    return {tuple(row[id] for id in CELL_IDS): row for row in judged}
+def by_cell_and_quantity(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
+    """Return rows of the verdicts artefact by cell and quantity; see :attr:`Study.verdicts`."""
+    verdicts: dict[tuple[str, ...], dict[str, Mapping[str, Any]]] = defaultdict(dict)
+    for row in rows:
+        verdicts[tuple(row[id] for id in CELL_IDS)][row["quantity"]] = row
+    return dict(verdicts)
 
 
 def _complete_from_controls(
     tests: Sequence[dict[str, Any]],
     random_rows: Iterable[Mapping[str, Any]],
-    across: Mapping[tuple[str, ...], Mapping[str, Any]],
     alpha: float,
 ) -> None:
-    """Add to each test its cell's verdicts, and how often random explanations differ there."""
+    """Add to each test how often random explanations of its training differ."""
     draws: dict[tuple[Any, ...], list[bool]] = defaultdict(list)
     for row in random_rows:
         p = row["wilcoxon_p"] if row["wilcoxon_p"] == row["wilcoxon_p"] else row["p"]
@@ -236,9 +223,6 @@ def _complete_from_controls(
     for row in tests:
         hits = draws[tuple(row[id] for id in _DRAWN)]
         row["random_significant"] = sum(hits) / len(hits) if hits else float("nan")
-        of_cell = across.get(tuple(row[id] for id in CELL_IDS), {})
-        for name in _OF_CELL:
-            row[name] = of_cell.get(name)
 
 
 def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[str, Any]]) -> None:

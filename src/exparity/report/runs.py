@@ -48,28 +48,26 @@ class ComparedCell:
 
     Attributes:
         ids: which cell.
-        first, second: its rows of the ``across_trainings`` artefact, judged.
+        quantity: what was compared: ``excess`` or ``score``.
+        first, second: its rows of the ``verdicts`` artefact.
         difference: gap of the second run minus that of the first.
-        prefix: of the columns that were compared: ``excess_`` or nothing.
     """
 
     ids: Cell
+    quantity: str
     first: Mapping[str, Any]
     second: Mapping[str, Any]
     difference: GapDifference
-    prefix: str
 
     @property
     def verdicts(self) -> tuple[str | None, str | None]:
         """That of the first run and that of the second."""
-        first, second = (row[f"{self.prefix}verdict"] for row in (self.first, self.second))
-        return first, second
+        return self.first["verdict"], self.second["verdict"]
 
     @property
     def gaps(self) -> tuple[float, float]:
         """Cohen's d in the first run and in the second."""
-        first, second = (row[f"{self.prefix}d"] for row in (self.first, self.second))
-        return first, second
+        return self.first["d"], self.second["d"]
 
     @property
     def differs(self) -> bool:
@@ -155,12 +153,13 @@ def compare_runs(first: Run, second: Run, *, confidence: float = 0.95) -> RunCom
         InputError: a confidence outside (0, 1).
     """
     cells = []
-    ours, theirs = second.study.across, first.study.across
+    ours, theirs = second.study.verdicts, first.study.verdicts
     for ids in (ids for ids in theirs if ids in ours):
-        rows = theirs[ids], ours[ids]
-        prefix = "excess_" if all(row["excess_n_seeds"] for row in rows) else ""
-        difference = gap_difference(rows[1], rows[0], prefix=prefix, confidence=confidence)
-        cells.append(ComparedCell(ids, *rows, difference, prefix))
+        both = theirs[ids], ours[ids]
+        quantity = "excess" if all("excess" in cell for cell in both) else "score"
+        rows = both[0][quantity], both[1][quantity]
+        difference = gap_difference(rows[1], rows[0], confidence=confidence)
+        cells.append(ComparedCell(ids, quantity, *rows, difference))
     cells.sort(key=lambda cell: (not cell.differs, -_size(cell.difference)))
     alone = [ids for ids in theirs if ids not in ours], [ids for ids in ours if ids not in theirs]
     return RunComparison(

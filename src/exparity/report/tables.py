@@ -7,19 +7,21 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
-from exparity.report.gather import Study
+from exparity.report.gather import Study, Verdicts
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 from exparity.stats.verdicts import VERDICTS
 
 Row = Mapping[str, Any]
+PREFIXES = {"excess": "excess_", "score": ""}
+"""What is compared, and the prefix of its columns in the tests of single trainings."""
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 
@@ -35,13 +37,13 @@ class Cell(SeedCounts):
         holm: seeds that are significant after Holm's correction.
         bh: seeds that are significant after that of Benjamini and Hochberg.
         summary: all seeds together.
-        across: its row of the across_trainings artefact with verdicts; empty if there is none.
+        verdicts: its rows of the verdicts artefact by quantity; empty if there is none.
     """
 
     holm: int
     bh: int
     summary: SeedSummary
-    across: Row
+    verdicts: Mapping[str, Row]
 
     @property
     def strength(self) -> float:
@@ -128,7 +130,7 @@ def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
 
 
 def tables_of(
-    rows: Sequence[Row], *, threshold: float, across: Mapping[tuple[str, ...], Row] | None = None
+    rows: Sequence[Row], *, threshold: float, verdicts: Verdicts | None = None
 ) -> list[Table]:
     """Make a table per dataset and pair of groups, everything in the order of the rows.
 
@@ -136,9 +138,9 @@ def tables_of(
         rows: rows of the disparity artefact, or what :func:`complete_rows` returned. Cells need not
             be complete.
         threshold: |mean d| from which an effect is considerable.
-        across: what all trainings of a cell say together; see :attr:`Cell.across`.
+        verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
     """
-    known = across or {}
+    known = verdicts or {}
     tables = []
     for (dataset, group_a, group_b), of_table in by_table(rows).items():
         tests = by_cell(of_table)
@@ -153,43 +155,43 @@ def tables_of(
     return tables
 
 
-def cell_of_seeds(rows: Sequence[Row], threshold: float, across: Row | None = None) -> Cell:
+def cell_of_seeds(
+    rows: Sequence[Row], threshold: float, verdicts: Mapping[str, Row] | None = None
+) -> Cell:
     """Return what the seeds of one cell found together.
 
     Args:
         rows: tests of one (dataset, model, method, metric) for two groups, one a seed.
         threshold: |mean d| from which the effect is considerable.
-        across: see :attr:`Cell.across`.
+        verdicts: see :attr:`Cell.verdicts`.
     """
     return Cell(
         **vars(count_seeds(rows, threshold)),
         holm=sum(row["significant_holm"] for row in rows),
         bh=sum(row["significant_bh"] for row in rows),
         summary=summarise_seeds(rows, threshold=threshold),
-        across=across or {},
+        verdicts=verdicts or {},
     )
 
 
-def verdict_counts(table: Table, prefix: str = "") -> dict[str, int]:
-    """Count the cells of a table by their verdict over all trainings.
+def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
+    """Count the cells by their verdict, of those that have one.
 
     Args:
-        table: the table.
-        prefix: ``excess_`` for the excess over random explanations.
+        rows: rows of the verdicts artefact, of one quantity.
 
     Returns:
-        How many are ``different``, ``equivalent`` and ``undecided``, and how many have no verdict,
-        under ``""``.
+        The number of cells with each verdict; empty if no cell has one.
     """
-    counts = Counter(cell.across.get(f"{prefix}verdict") or "" for cell in table.cells.values())
-    return {name: counts[name] for name in (*VERDICTS, "")}
+    counts = Counter(row["verdict"] for row in rows if row["verdict"])
+    return {name: counts[name] for name in VERDICTS} if counts else {}
 
 
 def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
     threshold = study.statistics["threshold"]
-    tables = tables_of(study.rows, threshold=threshold, across=study.across)
+    tables = tables_of(study.rows, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 
 

@@ -15,11 +15,9 @@ from exparity.core.formats import percent, signed
 from exparity.interface import ARROWS
 from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
-from exparity.report.tables import CellKey, by_cell, by_table
-from exparity.stats.multiplicity import CELL_IDS
+from exparity.report.tables import CellKey, by_cell, by_table, verdict_counts
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
-from exparity.stats.verdicts import VERDICTS
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -64,6 +62,7 @@ class Selection:
         order: ids by kind in the order of the config; others follow.
         notes: what to know about the tests.
         means: tables of the data without groups.
+        verdicts: rows of the verdicts artefact that belong to the tests.
     """
 
     title: str
@@ -77,6 +76,7 @@ class Selection:
     order: Mapping[str, Sequence[str]]
     notes: Sequence[str]
     means: Sequence[MeanTable] = ()
+    verdicts: Sequence[Mapping[str, Any]] = ()
 
     def ids(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the ids of a kind that rows have, in order."""
@@ -173,14 +173,11 @@ def _extent(selection: Selection) -> str:
 
 def _verdicts(selection: Selection) -> Iterator[RenderableType]:
     """Yield how many cells have each verdict over all trainings, by Holm."""
-    if not selection.rows or "verdict" not in selection.rows[0]:
-        return
-    cells = {tuple(row[id] for id in CELL_IDS): row for row in selection.rows}
-    for column, name in (("excess_verdict", "excess over random"), ("verdict", "scores")):
-        counts = Counter(row[column] for row in cells.values() if row[column])
+    for quantity, name in (("excess", "excess over random"), ("score", "scores")):
+        counts = verdict_counts(row for row in selection.verdicts if row["quantity"] == quantity)
         if counts:
-            verdicts = ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS)
-            yield _text(f"over all trainings, {name}: {verdicts} of {counts.total()} cells")
+            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
+            yield _text(f"over all trainings, {name}: {verdicts} of {sum(counts.values())} cells")
 
 
 def _headline(selection: Selection, width: int | None) -> Table:

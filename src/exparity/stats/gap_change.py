@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, NamedTuple
 
@@ -72,8 +72,6 @@ class GapChange:
     flags: list[str] = field(default_factory=list)
 
 
-MEASURES = tuple(one.name for one in fields(GapChange))[2:]
-"""What is measured of a pair of groups: all but their names."""
 _MEANS = ("d", "base_d", "absolute_d", "base_absolute_d")
 
 

@@ -35,7 +35,6 @@ def gap_difference(
     second: Mapping[str, Any],
     first: Mapping[str, Any],
     *,
-    prefix: str = "",
     confidence: float = 0.95,
 ) -> GapDifference:
     """Compare what all trainings of a cell say in two runs.
@@ -44,9 +43,8 @@ def gap_difference(
     texts their gaps rise and fall together, and the interval is longer than need be.
 
     Args:
-        second: a row of the ``across_trainings`` artefact, whose gap is looked at.
+        second: a row of the ``verdicts`` artefact, whose gap is looked at.
         first: the row of the same cell in the run that it is compared with.
-        prefix: of the columns, such as ``excess_``.
         confidence: coverage of the interval.
 
     Raises:
@@ -55,7 +53,7 @@ def gap_difference(
     check_options(confidence=confidence)
     names = ("d", "standard_error", "pooled_sd", "dof")
     (d, error, sd, dof), (base_d, base_error, base_sd, base_dof) = (
-        [float(row[prefix + name]) for name in names] for row in (second, first)
+        [float(row[name]) for name in names] for row in (second, first)
     )
     estimate = d - base_d
     variances = [(one / of) ** 2 if of else NAN for one, of in ((error, sd), (base_error, base_sd))]

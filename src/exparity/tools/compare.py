@@ -87,7 +87,7 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
     table = _table(*heads)
     for cell in cells:
         (first, second), (d, other_d), difference = cell.verdicts, cell.gaps, cell.difference
-        groups = f"{'excess, ' if cell.prefix else ''}{cell.ids[4]} − {cell.ids[5]}"
+        groups = f"{'excess, ' if cell.quantity == 'excess' else ''}{cell.ids[4]} − {cell.ids[5]}"
         interval = "one training"
         if difference.ci_low == difference.ci_low:
             interval = f"{signed(difference.ci_low)} to {signed(difference.ci_high)}"

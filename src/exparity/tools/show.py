@@ -21,6 +21,7 @@ from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean
 from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render, write
 from exparity.stats.informative import flagged
+from exparity.stats.multiplicity import CELL_IDS
 from exparity.tools.configured import results_of
 
 CORRECTIONS = {"none": "significant", "holm": "significant_holm", "bh": "significant_bh"}
@@ -33,7 +34,6 @@ _OF_REPORT = (
     *("metric_direction", "significant_holm", "significant_bh"),
     *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh", "excess_p", "excess_wilcoxon_p"),
     *("excess_p_holm", "excess_p_bh", "excess_wilcoxon_p_holm", "excess_wilcoxon_p_bh"),
-    *("verdict", "excess_verdict"),
 )
 _IDS_OF_RANDOM = ("dataset", "model", "seed", "metric")
 _OF_RANDOM = ("p", "wilcoxon_p", "flags")
@@ -89,6 +89,7 @@ def show(
         scores = [(one, path) for one, path in scores if one[kind] in ids]
     statistics = facts.get("statistics", {})
     rows = table.to_pylist()
+    cells = {tuple(row[id] for id in CELL_IDS) for row in rows}
     collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
     of_random = {kind: ids for kind, ids in wanted.items() if kind != "method"}
     selection = Selection(
@@ -108,6 +109,7 @@ def show(
         },
         notes=notes,
         means=_means(scores, statistics.get("confidence", 0.95)),
+        verdicts=[row for row in _verdicts(results) if tuple(row[id] for id in CELL_IDS) in cells],
     )
     _print(selection)
 
@@ -175,6 +177,13 @@ def _read(results: Path, *, needed: bool) -> tuple[pa.Table, dict[str, Any], lis
     statistics = read_artefact(files[0], "tests")[1].get("parameters", {})
     note = f"there is no report yet: these are the {len(files)} tests made so far"
     return table, {"statistics": statistics}, [note]
+
+
+def _verdicts(results: Path) -> list[dict[str, Any]]:
+    """Return what may be concluded of the cells, as far as they have been judged."""
+    of_report = (results / Path(layout.path_of("disparity", {})).name).is_file()
+    path = (results.parent if of_report else results) / layout.path_of("verdicts", {})
+    return list(read_artefact(path, "verdicts")[0].to_pylist()) if path.is_file() else []
 
 
 def _columns(path: Path) -> pa.Table:

@@ -24,6 +24,7 @@ from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 
 _OPTIONS = ("alpha", "threshold", "confidence")
+_CONSTANT = ("constant",)
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -35,18 +36,13 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     return {name: statistics[name] for name in _OPTIONS}
 
 
-_TESTED = record_columns(CrossedTest)
-_GROUPS = ("group_a", "group_b")
-
-
 @analysis(
     "across_trainings",
     level="model",
     reads=("scores", "random_scores", "predictions"),
     artefact="across_trainings",
-    columns=fields(*_TESTED.items())
-    + fields(*((f"excess_{name}", kind) for name, kind in _TESTED.items() if name not in _GROUPS)),
-    keys=("method", "metric", "group_a", "group_b"),
+    columns=fields(("quantity", pa.string()), *record_columns(CrossedTest).items()),
+    keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
     display="Gaps over all trainings",
     block="statistics",
@@ -64,8 +60,9 @@ def across_trainings_cell(
 ) -> None:
     """Test the gaps between groups over all trainings of a model.
 
-    So is the excess over random explanations, where there are any. Trainings whose classifier
-    predicts one class are left out.
+    A row is of the ``score``, or of the ``excess`` over random explanations, where there are any.
+    Trainings whose classifier predicts one class are left out. A cell in which no training has two
+    scores that differ is ``constant``.
 
     Args:
         scores: scores artefacts of one dataset and model; one per seed, method and metric.
@@ -176,9 +173,19 @@ class _Scores:
             for row, of_seed in enumerate(by_seed.values()):
                 at = np.searchsorted(used, of_seed.places)
                 scores[row, at], over[row, at] = of_seed.scores, of_seed.excess
-            tests = crossed_tests(list(scores), groups, order, sets, **options)
-            of_excess = crossed_tests(list(over), groups, order, sets, **options)
-            for test, beside in zip(tests, of_excess, strict=True):
-                test.flags.extend(sorted(self._flags[cell]))
-                excess = {f"excess_{k}": v for k, v in asdict(beside).items() if k not in _GROUPS}
-                yield {"method": cell[0], "metric": cell[1], **asdict(test), **excess}
+            quantities = {"score": scores, "excess": over}
+            for quantity, values in quantities.items():
+                for test in crossed_tests(list(values), groups, order, sets, **options):
+                    if quantity == "excess" and not test.n_seeds:
+                        continue  # there are no random explanations
+                    pair = np.isin(groups, (test.group_a, test.group_b))
+                    flags = {*self._flags[cell], *([] if _differ(scores[:, pair]) else _CONSTANT)}
+                    test.flags.extend(sorted(flags.difference(test.flags)))
+                    ids = {"method": cell[0], "metric": cell[1], "quantity": quantity}
+                    yield {**ids, **asdict(test)}
+
+
+def _differ(scores: FloatArray) -> bool:
+    """Return whether in some training two of (s, n) scores differ."""
+    defined = scores[~np.isnan(scores).all(axis=1)]
+    return bool((np.nanmax(defined, axis=1) > np.nanmin(defined, axis=1)).any())

@@ -23,9 +23,8 @@ from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
-from exparity.stats.gap_change import MEASURES, GapChange
+from exparity.stats.gap_change import GapChange
 
-_MEASURED = record_columns(GapChange)
 _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap",
                   "base_statistical_gap", "causal_gap", "base_causal_gap")  # fmt: skip
 
@@ -37,12 +36,12 @@ _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap
     artefact="debiasing",
     columns=fields(
         ("base", pa.string()),
+        ("quantity", pa.string()),
         ("seed", pa.int64(), True),
-        *_MEASURED.items(),
-        *((f"excess_{name}", _MEASURED[name]) for name in MEASURES),
+        *record_columns(GapChange).items(),
         *((name, pa.float64()) for name in _OF_CLASSIFIER),
     ),
-    keys=("model", "method", "metric", "group_a", "group_b"),
+    keys=("model", "method", "metric", "group_a", "group_b", "quantity"),
     ids=("model", "method", "metric"),
     display="Debiasing and explanations",
     memory_mb=4000,

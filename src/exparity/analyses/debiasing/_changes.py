@@ -12,7 +12,7 @@ from exparity.analyses.debiasing._scored import NAN, Scored, ScoredCell
 from exparity.core.errors import InputError
 from exparity.interface import FloatArray, IntArray
 from exparity.stages.excess import SCORED_ALIKE
-from exparity.stats.gap_change import MEASURES, Changes, GapChange, gap_changes
+from exparity.stats.gap_change import Changes, GapChange, gap_changes
 
 
 class Comparison:
@@ -71,18 +71,18 @@ class Comparison:
             ]
             counted = [one for one, gone in zip(of_seeds, collapsed, strict=True) if not gone]
             over_seeds = {name: _mean([one[name] for one in counted]) for name in of_seeds[0]}
-            for seed, own, over, facts, gone in zip(
-                [*seeds, None],
-                [*change.of_seeds, change.over_seeds],
-                [*excess.of_seeds, excess.over_seeds],
-                [*of_seeds, over_seeds],
-                [*collapsed, collapsed.all()],
-                strict=True,
-            ):
-                row = {"seed": seed, **asdict(own), **facts}
-                row |= {f"excess_{name}": getattr(over, name) for name in MEASURES}
-                row["flags"] = [*own.flags, *["collapsed"] * bool(gone), *flags]
-                yield row
+            for quantity, measured in (("score", change), ("excess", excess)):
+                for seed, own, facts, gone in zip(
+                    [*seeds, None],
+                    [*measured.of_seeds, measured.over_seeds],
+                    [*of_seeds, over_seeds],
+                    [*collapsed, collapsed.all()],
+                    strict=True,
+                ):
+                    if quantity == "score" or own.n_seeds:  # else there are no random explanations
+                        row = {"quantity": quantity, "seed": seed, **asdict(own), **facts}
+                        row["flags"] = [*own.flags, *["collapsed"] * bool(gone), *flags]
+                        yield row
 
     def _is_collapsed(self, recipe: str, seed: int) -> bool:
         of = (self._scored.classifiers.get((model, seed)) for model in (recipe, self._base))

@@ -26,6 +26,7 @@ class Change:
     """The change of |d| by a recipe over all trainings; see the debiasing artefact.
 
     Attributes:
+        quantity: ``score`` or ``excess``.
         p_holm, equivalence_p_holm: corrected over the cells of a family.
         verdict: ``different``, ``equivalent`` or ``undecided``; None where nothing is tested.
     """
@@ -37,6 +38,7 @@ class Change:
     base: str
     method: str
     metric: str
+    quantity: str
     n_seeds: int
     absolute_d: float
     base_absolute_d: float
@@ -47,13 +49,6 @@ class Change:
     equivalence_p_holm: float
     verdict: str | None
     minimal_detectable_effect: float
-    excess_absolute_d: float
-    excess_base_absolute_d: float
-    excess_change: float
-    excess_ci_low: float
-    excess_ci_high: float
-    excess_p_holm: float
-    excess_verdict: str | None
     random_change: float
 
     @property
@@ -109,7 +104,8 @@ class ChangeTable:
     Attributes:
         lines: (method, metric) of the rows.
         recipes: models, in the order of the config.
-        cells: by (model, method, metric).
+        cells: changes of |d| of the scores by (model, method, metric).
+        excess: those of the excess over random explanations, where there are any.
         strongest: largest change, without its sign.
         reach: end of the axis of changes; intervals far longer than any change are cut there.
     """
@@ -121,6 +117,7 @@ class ChangeTable:
     recipes: Sequence[str]
     lines: Sequence[tuple[str, str]]
     cells: Mapping[tuple[str, str, str], Change]
+    excess: Mapping[tuple[str, str, str], Change]
     classifiers: Sequence[Classifier]
     correlations: Mapping[tuple[str, str, str], Correlation]
     strongest: float
@@ -149,11 +146,13 @@ def change_tables(rows: Rows, study: Study) -> list[ChangeTable]:
     statistics = study.statistics
     settings = {"family": statistics["family"], "alpha": statistics["alpha"]}
     # A change of d is in units of the standard deviation already.
-    over = [
-        {**row, "pooled_sd": 1.0, "excess_pooled_sd": 1.0} for row in rows if row["seed"] is None
+    over = [{**row, "pooled_sd": 1.0} for row in rows if row["seed"] is None]
+    judged = [
+        row
+        for quantity in ("score", "excess")
+        for row in judge([one for one in over if one["quantity"] == quantity], **settings)
     ]
-    judged = judge(judge(over, **settings), **settings, prefix="excess_")
-    of_seeds = [row for row in rows if row["seed"] is not None]
+    of_seeds = [row for row in rows if row["seed"] is not None and row["quantity"] == "score"]
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in judged:
         grouped[_key(row)].append(row)
@@ -168,8 +167,12 @@ def _key(row: Mapping[str, Any]) -> tuple[str, str, str]:
 
 
 def _table(key: tuple[str, str, str], judged: Rows, of_seeds: Rows, study: Study) -> ChangeTable:
-    changes = [_record(Change, row) for row in judged]
-    cells = {(one.model, one.method, one.metric): one for one in changes}
+    cells, excess = (
+        {(row["model"], row["method"], row["metric"]): _record(Change, row)
+         for row in judged if row["quantity"] == quantity}
+        for quantity in ("score", "excess")
+    )  # fmt: skip
+    changes = cells.values()
     models = [m for d, m in study.pairs if d == key[0]]
     recipes = [model for model in models if any(cell[0] == model for cell in cells)]
     known = {cell[1:] for cell in cells}
@@ -183,6 +186,7 @@ def _table(key: tuple[str, str, str], judged: Rows, of_seeds: Rows, study: Study
         recipes=recipes,
         lines=lines,
         cells=cells,
+        excess=excess,
         classifiers=[_record(Classifier, of_classifier[model]) for model in recipes],
         correlations={
             (*line, kind): _correlation(key, line, kind, of_seeds, study.statistics["confidence"])
@@ -214,7 +218,9 @@ def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
     """Return what the report says: changes, verdicts, classifiers and correlations."""
     tables = change_tables(rows, study)
     title = "Change of gaps under debiasing"
-    changes = [change for table in tables for change in table.cells.values()]
+    changes = [
+        change for table in tables for of in (table.cells, table.excess) for change in of.values()
+    ]
     classifiers = [one for table in tables for one in table.classifiers]
     correlations = [one for table in tables for one in table.correlations.values()]
     return Findings(

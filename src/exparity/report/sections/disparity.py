@@ -12,20 +12,18 @@ from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.sections.findings import compared_quantity, over_trainings
-from exparity.report.tables import Cell, Row, Table
+from exparity.report.tables import PREFIXES, Cell, Row, Table
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 NAN = float("nan")
 MARGINS_ABOVE = 1000
 """More cells than these are folded below a heat map of their margins."""
-QUANTITIES = {"score": "", "excess": "excess_"}
-"""What is compared, and the prefix of its columns."""
 TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
 """Tests of single trainings, and their columns."""
 CORRECTIONS = {"raw": "", "holm": "_holm", "bh": "_bh"}
 """Corrections, and what they add to the names of columns."""
 _VERDICTS = {"raw": "verdict_uncorrected", "holm": "verdict", "bh": "verdict_bh"}
-_ACROSS: tuple[str, ...] = (
+_JUDGED: tuple[str, ...] = (
     *("d", "p", "p_holm", "p_bh", "ci_low", "ci_high", "pooled_sd", "n_seeds", "n_sets"),
     *("equivalence_p", "minimal_detectable_effect", "minimal_detectable_effect_corrected"),
 )
@@ -46,7 +44,7 @@ class View:
     """What the table shows where no script changes it.
 
     Attributes:
-        quantity: of :data:`QUANTITIES`.
+        quantity: of :data:`~exparity.report.tables.PREFIXES`.
         test: ``crossed``, or of :data:`TESTS`.
         correction: of :data:`CORRECTIONS`.
     """
@@ -67,7 +65,7 @@ class Shown:
 
 def view_of(study: Study) -> View:
     """Return the view that says most: verdicts over trainings, of the excess, where there are."""
-    quantity = "excess" if compared_quantity(study) else "score"
+    quantity = compared_quantity(study)
     if over_trainings(study):
         return View(quantity, "crossed")
     paired = any(row["n_pairs"] for row in study.rows)
@@ -83,11 +81,12 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
         view: what is shown.
         statistics: settings of the tests.
     """
-    prefix = QUANTITIES[view.quantity]
+    prefix = PREFIXES[view.quantity]
     below = ""
     if view.test == "crossed":
-        verdict = cell.across.get(prefix + _VERDICTS[view.correction])
-        below, d = (verdict, cell.across[f"{prefix}d"]) if verdict else ("not tested", NAN)
+        row = cell.verdicts.get(view.quantity, {})
+        verdict = row.get(_VERDICTS[view.correction])
+        below, d = (verdict, row["d"]) if verdict else ("not tested", NAN)
         strength = min(8, max(2, round(8 * abs(d)))) if verdict == "different" else 0
         text = signed(d) if d == d else "–"
         equal = " eq" if verdict == "equivalent" else ""
@@ -106,7 +105,7 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
 
 def _counts(rows: Sequence[Row], quantity: str, test: str, correction: str, alpha: float) -> int:
     """Return how many seeds are significant."""
-    column = QUANTITIES[quantity] + TESTS[test] + CORRECTIONS[correction]
+    column = PREFIXES[quantity] + TESTS[test] + CORRECTIONS[correction]
     return sum(bool(row[column] <= alpha) for row in rows)
 
 
@@ -123,22 +122,21 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
             rows, cell = table.tests.get(key, ()), table.cells.get(key)
-            across = cell.across if cell else {}
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
-            for quantity, prefix in QUANTITIES.items():
+            for quantity, prefix in PREFIXES.items():
+                judged = cell.verdicts.get(quantity, {}) if cell else {}
                 cells[f"{quantity}.mean_d"].append(mean_effect(rows, prefix))
                 cells[f"{quantity}.both_signs"].append(has_both_signs(rows, prefix))
                 for test, correction in product(TESTS, CORRECTIONS):
                     count = _counts(rows, quantity, test, correction, alpha)
                     cells[f"{quantity}.{test}.{correction}"].append(count)
                 for correction, name in _VERDICTS.items():
-                    verdict = across.get(prefix + name)
-                    cells[f"{quantity}.verdict.{correction}"].append(verdict)
-                for name in _ACROSS:
-                    cells[f"{quantity}.{name}"].append(across.get(prefix + name))
+                    cells[f"{quantity}.verdict.{correction}"].append(judged.get(name))
+                for name in _JUDGED:
+                    cells[f"{quantity}.{name}"].append(judged.get(name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
     cells["start"].append(len(tests["seed"]))

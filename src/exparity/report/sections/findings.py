@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.report.gather import Accuracy, Study
-from exparity.report.tables import Table
+from exparity.report.tables import PREFIXES, Table
 from exparity.stats.dependence import Dependence
 from exparity.stats.informative import informative
 from exparity.stats.power import minimal_detectable_effect
@@ -76,13 +76,13 @@ class Finding:
 
 
 def compared_quantity(study: Study) -> str:
-    """Return the prefix of what is compared: the excess over random explanations, if there is."""
-    return "excess_" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else ""
+    """Return what is compared: the ``excess`` over random explanations, if there is, or scores."""
+    return "excess" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else "score"
 
 
 def over_trainings(study: Study) -> bool:
     """Return whether any gap was tested over several trainings."""
-    return any(across["n_seeds"] > 1 for across in study.across.values())
+    return any(row["n_seeds"] > 1 for cell in study.verdicts.values() for row in cell.values())
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
@@ -92,19 +92,20 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
         study: the study.
         tables: its disparity tables.
     """
-    prefix, crossed = compared_quantity(study), over_trainings(study)
+    quantity, crossed = compared_quantity(study), over_trainings(study)
     findings = []
     for table in tables:
         gaps: dict[tuple[str, str], list[Standing]] = defaultdict(list)
         methods = Counter[tuple[str, str]]()
         for (model, method, metric), tests in table.tests.items():
-            across = table.cells[model, method, metric].across
             rows = informative(tests)
-            stands = _stands(rows, across, prefix, crossed, study.statistics["alpha"])
+            if crossed:
+                stands, d = _judged(table.cells[model, method, metric].verdicts.get(quantity))
+            else:
+                stands, d = _tested(rows, PREFIXES[quantity], study.statistics["alpha"])
             if stands is None:
                 continue
             methods[model, metric] += 1
-            d = across[f"{prefix}d"] if crossed else rows[0][f"{prefix}cohens_d"]
             if stands and d:
                 gaps[model, metric].append(_standing(study, table, method, metric, d))
         findings += [
@@ -121,21 +122,21 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     return sorted(findings, key=lambda finding: -finding.size)
 
 
-def _stands(
-    rows: Sequence[Mapping[str, Any]],
-    across: Mapping[str, Any],
-    prefix: str,
-    crossed: bool,
-    alpha: float,
-) -> bool | None:
-    """Return whether a cell's gap stands; None where it was not tested."""
-    if crossed:
-        verdict = across.get(f"{prefix}verdict")
-        return None if not verdict else verdict == "different"
+def _judged(row: Mapping[str, Any] | None) -> tuple[bool | None, float]:
+    """Return whether a cell's gap stands over trainings, None where it has no verdict, and d."""
+    if row is None or not row["verdict"]:
+        return None, math.nan
+    return row["verdict"] == "different", row["d"]
+
+
+def _tested(
+    rows: Sequence[Mapping[str, Any]], prefix: str, alpha: float
+) -> tuple[bool | None, float]:
+    """Return whether the gap of a single training stands, None where it was not tested, and d."""
     if len(rows) != 1:
-        return None
-    p: float = rows[0][f"{prefix}{'wilcoxon_p' if rows[0]['n_pairs'] else 'p'}_holm"]
-    return None if p != p else p <= alpha
+        return None, math.nan
+    p = rows[0][f"{prefix}{'wilcoxon_p' if rows[0]['n_pairs'] else 'p'}_holm"]
+    return None if p != p else p <= alpha, rows[0][f"{prefix}cohens_d"]
 
 
 def _standing(study: Study, table: Table, method: str, metric: str, d: float) -> Standing:
@@ -279,5 +280,5 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "one_training": one_training,
         "audited": list(_audited(study)) if one_training else [],
         "detectable": max(least, default=None),
-        "excess": bool(compared_quantity(study)),
+        "excess": compared_quantity(study) == "excess",
     }

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
 from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
+from exparity.report.gather import Study
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import numbers_of, words_of
-from exparity.report.tables import Table, headlines, rates_by_metric, verdict_counts
+from exparity.report.tables import PREFIXES, Table, headlines, rates_by_metric, verdict_counts
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
@@ -58,24 +59,19 @@ def _warnings(context: Context, commits: int) -> list[str]:
     return warnings
 
 
-def _totals(verdicts: Sequence[tuple[Table, str, Mapping[str, int]]]) -> tuple[str, Counter[str]]:
-    """Return the prefix of what the headline judges, and its cells by verdict."""
-    totals = {"excess_": Counter[str](), "": Counter[str]()}
-    for _, prefix, counts in verdicts:
-        totals[prefix].update({verdict: n for verdict, n in counts.items() if verdict})
-    prefix = "excess_" if totals["excess_"].total() else ""
-    return prefix, totals[prefix]
+def _counts(study: Study, table: Table | None = None) -> Iterator[tuple[str, Mapping[str, int]]]:
+    """Yield each quantity that has verdicts, and the cells of a table, or all, by verdict."""
+    cells = study.verdicts.values() if table is None else [c.verdicts for c in table.cells.values()]
+    for quantity in PREFIXES:
+        counts = verdict_counts(cell[quantity] for cell in cells if quantity in cell)
+        if counts:
+            yield quantity, counts
 
 
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
     of_tests = headlines(study)
-    verdicts = [
-        (table, prefix, verdict_counts(table, prefix))
-        for table in context.tables
-        for prefix in ("excess_", "")
-    ]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -89,10 +85,10 @@ def build(context: Context) -> Content:
             "headlines": of_tests,
             # Of matched sets the signed rank, which comes second.
             "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
-            "verdicts": verdicts,
+            "verdicts": [(t, *counted) for t in context.tables for counted in _counts(study, t)],
             **words_of(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
-            "totals": _totals(verdicts),
+            "totals": next(_counts(study), ("", {})),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
             **{f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED},

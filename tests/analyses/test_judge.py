@@ -1,0 +1,88 @@
+"""The analysis that judges: which cells are corrected together, and what says nothing."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from exparity import InputError
+from exparity.analyses.judge import judge_cells
+from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.cli import main
+from exparity.stats import benjamini_hochberg, holm
+from exparity.stats.crossed import CrossedTest
+
+pytestmark = pytest.mark.contract
+
+P = {"a": [0.001, 0.02, 0.5], "b": [0.011, 0.9]}
+"""p-values of the metrics of two models; those of the excess are twice as large."""
+
+
+def across(folder, dataset="d", models=P, **more):
+    """across_trainings artefacts of some models, with a row per quantity and p-value."""
+    paths = []
+    for model, p_values in models.items():
+        rows = [
+            {
+                **vars(CrossedTest("male", "female", n_seeds=3, standard_error=0.1, dof=2.0)),
+                **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
+                **{"p": p * factor, "equivalence_p": 0.9, "pooled_sd": 1.0, "d": 1.0, **more},
+            }
+            for i, p in enumerate(p_values)
+            for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))
+        ]
+        path = folder / f"{dataset}-{model}.parquet"
+        ids = {"dataset": dataset, "model": model}
+        write_artefact(path, "across_trainings", rows, ids, stage="x", parameters={})
+        paths.append(path)
+    return paths
+
+
+def judged(paths, tmp_path, **options):
+    output = tmp_path / "verdicts.parquet"
+    judge_cells(paths, output, **options)
+    table, facts = read_artefact(output, "verdicts")
+    return table.to_pylist(), facts
+
+
+def test_a_dataset_is_a_family_and_each_quantity_one_of_its_own(tmp_path):
+    rows, facts = judged([*across(tmp_path), *across(tmp_path, "other")], tmp_path)
+    assert len(rows) == 2 * 2 * 5
+    assert facts["wildcards"] == {}
+    assert facts["parameters"] == {"family": ["dataset"], "alpha": 0.05}
+    for dataset in ("d", "other"):
+        for quantity in ("score", "excess"):
+            own = [r for r in rows if (r["dataset"], r["quantity"]) == (dataset, quantity)]
+            p = [row["p"] for row in own]
+            assert [row["p_holm"] for row in own] == pytest.approx(holm(p))
+            assert [row["p_bh"] for row in own] == pytest.approx(benjamini_hochberg(p))
+
+
+def test_a_family_may_be_smaller(tmp_path):
+    rows, _ = judged(across(tmp_path), tmp_path, family=["dataset", "model"])
+    own = [row for row in rows if (row["model"], row["quantity"]) == ("b", "score")]
+    assert [row["p_holm"] for row in own] == pytest.approx([0.022, 0.9])
+
+
+def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
+    silent = across(tmp_path, models={"silent": [1e-6]}, flags=["constant"])
+    rows, _ = judged([*across(tmp_path), *silent], tmp_path)
+    assert {row["verdict"] for row in rows if row["model"] == "silent"} == {None}
+    alone, _ = judged(across(tmp_path), tmp_path)
+    kept = [row for row in rows if row["model"] != "silent"]
+    assert [row["p_holm"] for row in kept] == [row["p_holm"] for row in alone]
+
+
+def test_on_the_command_line(tmp_path):
+    paths, output = across(tmp_path), tmp_path / "out.parquet"
+    options = json.dumps({"settings": {"family": ["model"], "alpha": 0.01}, "digest": "x"})
+    call = ["judge", "--options", options, "--across-trainings", *map(str, paths)]
+    assert main([*call, "--output", str(output)]) == 0
+    facts = read_artefact(output, "verdicts")[1]
+    assert facts["parameters"] == {"family": ["model"], "alpha": 0.01}
+
+
+def test_an_unknown_family(tmp_path):
+    with pytest.raises(InputError, match="'modell' is no id of a test"):
+        judged(across(tmp_path), tmp_path, family=["modell"])

@@ -105,6 +105,19 @@ def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path
     assert f"process {os.getpid()}" in refused(path)
 
 
+@pytest.mark.parametrize(
+    "content", [b"[1]", b"5", b"null", b'"x"', b"{}", b"{", b"\xff", b"[" * 9999]
+)
+def test_d16_an_owner_who_wrote_something_else_is_another_run(path, content, capsys):
+    with holder(path):
+        path.write_bytes(content)
+        with pytest.raises(SystemExit) as stop:
+            runlock.hold(path, "this folder")
+    assert stop.value.code == 2
+    error = "exparity: another run is using this folder; wait for it or stop it\n"
+    assert capsys.readouterr().err == error
+
+
 def test_an_owner_who_has_not_written_yet_is_another_run(path):
     path.parent.mkdir(parents=True)
     with path.open("w") as file:

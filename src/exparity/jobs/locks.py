@@ -47,8 +47,7 @@ def hold(path: Path, what: str) -> None:
         file.write(json.dumps(owner))
         file.flush()
     except BlockingIOError:
-        file.seek(0)
-        _give_up(f"another run is using {what}{_owner(file.read())}; wait for it or stop it")
+        _give_up(f"another run is using {what}{_owner(file)}; wait for it or stop it")
     except OSError as error:
         _give_up(f"{path}: cannot be locked: {error.strerror}")
 
@@ -65,12 +64,13 @@ def _user() -> str:
         return str(os.getuid())
 
 
-def _owner(text: str) -> str:
+def _owner(file: IO[str]) -> str:
     try:
-        owner = json.loads(text)
-    except json.JSONDecodeError:  # it has not written yet
+        file.seek(0)
+        owner = json.load(file)
+        return f" (process {owner['pid']} of {owner['user']} on {owner['host']})"
+    except (ValueError, LookupError, TypeError, RecursionError):  # not yet written, or by others
         return ""
-    return f" (process {owner['pid']} of {owner['user']} on {owner['host']})"
 
 
 @contextmanager

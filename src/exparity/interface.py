@@ -455,6 +455,11 @@ class Facts:
     display: str | None = None
 
 
+def _check_passes(passes: int) -> None:
+    if passes < 1:
+        raise InputError(f"passes must be 1 or more, found {passes}")
+
+
 @dataclass(frozen=True, kw_only=True)
 class MetricFacts(Facts):
     """What is true of a metric whatever its inputs.
@@ -486,6 +491,12 @@ class MetricFacts(Facts):
     needs_gradient: bool = False
     bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     normalise_over: Literal["sequence", "content"] = "sequence"
+
+    def __post_init__(self) -> None:
+        for low, high in (self.bounds, *self.bounds_where.values()):
+            if not low < high:
+                raise InputError(f"bounds must rise, found ({low:g}, {high:g})")
+        _check_passes(self.passes)
 
     def bounds_with(self, options: Mapping[str, Any]) -> tuple[float, float]:
         """Return the smallest and largest possible value under some options."""
@@ -533,6 +544,9 @@ class MethodFacts(Facts):
     path_options: tuple[str, ...] = ()
     repeatable: bool = True
     caution: Callable[[Mapping[str, Any], str], str | None] | None = None
+
+    def __post_init__(self) -> None:
+        _check_passes(self.passes)
 
     @property
     def model_free(self) -> bool:

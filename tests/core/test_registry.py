@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import os
 import sys
 from types import SimpleNamespace
 from typing import get_args, get_type_hints
 
 import pytest
 
+from exparity.artefacts.analyses import ANALYSES, analysis
 from exparity.core import registry as registry_module
-from exparity.core.errors import InputError
+from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import SLUG, Registry, load_plugin
 from exparity.data import DATASETS
@@ -244,6 +246,123 @@ class TestPlugins:
     def test_missing_module(self):
         with pytest.raises(InputError, match="plugins: cannot import module 'not_there_at_all'"):
             load_plugin("not_there_at_all")
+
+
+METHOD_FACTS = {
+    "signed": True,
+    "needs_gradient": False,
+    "target": "none",
+    "baseline": None,
+    "stochastic": False,
+    "reference": "made up",
+}
+OF_AN_OPTION = "an option is a keyword-only argument with a default and a type: bool, int, float"
+
+
+@pytest.mark.contract
+class TestD15:
+    """D15: what a plug-in cannot mean is refused when it is loaded, by file and remedy."""
+
+    @pytest.mark.parametrize(
+        ("facts", "reason"),
+        [
+            ({"bounds": "x"}, "bounds must be of type tuple.float, float., not 'x'"),
+            ({"bounds": (5, -1)}, r"bounds must rise, found \(5, -1\)"),
+            ({"bounds": (0.0, math.nan)}, r"bounds must rise, found \(0, nan\)"),
+            ({"bounds": (0, 1, 2)}, "bounds must be of type tuple"),
+            ({"bounds_where": {"power": (1, 0)}}, r"bounds must rise, found \(1, 0\)"),
+            ({"stochastic": "no"}, "stochastic must be of type bool, not 'no'"),
+            ({"passes": 0}, "passes must be 1 or more, found 0"),
+            ({"unit": None}, "unit must be of type str, not None"),
+        ],
+    )
+    def test_facts_of_a_metric(self, fresh, facts, reason):
+        with pytest.raises(InputError, match=rf"metric 'a' in .*test_registry.py: {reason}"):
+            fresh.register("a", **{**FACTS, **facts})(example_metric)
+        assert "a" not in fresh.ids()
+
+    @pytest.mark.parametrize(
+        ("facts", "reason"),
+        [
+            ({"path_options": ("pth",)}, "there is no option 'pth'; did you mean 'path'"),
+            ({"path_options": "path"}, "path_options must be of type tuple.str, ...., not 'path'"),
+            ({"caution": "careful"}, "caution must be of type Callable"),
+            ({"passes": -1}, "passes must be 1 or more, found -1"),
+        ],
+    )
+    def test_facts_of_a_method(self, facts, reason):
+        def explains(batch, *, path: str = ""):
+            """Explain."""
+
+        registry = Registry("method", "exparity.methods", MethodFacts)
+        with pytest.raises(InputError, match=rf"method 'a' in .*test_registry.py: .*{reason}"):
+            registry.register("a", **{**METHOD_FACTS, **facts})(explains)
+
+    @pytest.mark.parametrize(
+        ("option", "reason"),
+        [
+            ("power: float", "option 'power' of a needs a default and a type; "),
+            ("power=2.0", "option 'power' of a needs a default and a type; "),
+            ("power: dict = None", "an option cannot be annotated <class 'dict'>; "),
+            ("power: 'Unknown' = 2.0", "name 'Unknown' is not defined; "),
+            ("power: float = {1}", "Object of type set is not JSON serializable; "),
+        ],
+    )
+    def test_options(self, option, reason, metrics, tmp_path):
+        path = tmp_path / "bad_plugin.py"
+        path.write_text(PLUGIN.format(id="a", summary="x").replace("power: float = 2.0", option))
+        with pytest.raises(InputError, match=rf"'a' in {path}: {reason}{OF_AN_OPTION}"):
+            load_plugin(str(path))
+
+    def test_an_analysis_needs_types_as_well(self):
+        def analyses(tests, output, *, share=0.5):
+            """Analyse."""
+
+        facts = {"level": "experiment", "reads": ("tests",), "artefact": "a", "columns": ()}
+        with pytest.raises(InputError, match=r"'a' in .*: option 'share' of analyses needs a"):
+            analysis("a", **facts, keys=())(analyses)
+        assert "a" not in ANALYSES.ids()
+
+    def test_a_decorator_without_brackets(self, metrics, tmp_path):
+        path = tmp_path / "bare_plugin.py"
+        path.write_text("from exparity.metrics import metric\n@metric\ndef a(scores): ...")
+        with pytest.raises(
+            InputError, match=rf"plugins: {path}: metric <function.*: an id is text"
+        ):
+            load_plugin(str(path))
+
+    @pytest.mark.parametrize("end", ["sys.exit(0)", "os._exit(0)", "raise SystemExit"])
+    def test_one_that_ends_the_process(self, end, tmp_path, monkeypatch):
+        leaves = os._exit
+        path = tmp_path / "ending_plugin.py"
+        path.write_text(f"import os, sys\n{end}")
+        for name in (str(path), "ending_plugin"):
+            monkeypatch.syspath_prepend(tmp_path)
+            message = f"plugins: {name}: ends the process when it is imported"
+            with pytest.raises(InputError, match=message):
+                load_plugin(name)
+        assert os._exit is leaves
+
+    def test_what_it_forks_may_end(self, tmp_path):
+        path = tmp_path / "forking_plugin.py"
+        path.write_text("import os\nif not os.fork():\n    os._exit(7)\nSTATUS = os.wait()[1]")
+        load_plugin(str(path))
+        (name,) = (name for name in sys.modules if "forking_plugin" in name)
+        assert os.waitstatus_to_exitcode(sys.modules.pop(name).STATUS) == 7
+
+    def test_one_that_ends_the_process_when_it_is_used(self, fresh):
+        def leaves(scores, content_mask):
+            """End."""
+            sys.exit(0)
+
+        fresh.register("a", **FACTS)(leaves)
+        with (
+            pytest.raises(
+                ExparityError, match=r"'a' in .*test_registry.py, line \d+: SystemExit: 0"
+            ),
+            fresh.get("a").running(),
+        ):
+            fresh.get("a").function(None, None)
 
 
 @pytest.mark.contract

@@ -183,7 +183,9 @@ class AnalysisFacts:
         return "/".join([self.artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
 
 
-ANALYSES: Registry[AnalysisFacts] = Registry("analysis", "exparity.analyses", AnalysisFacts)
+ANALYSES: Registry[AnalysisFacts] = Registry(
+    "analysis", "exparity.analyses", AnalysisFacts, lambda entry: config_options(entry)
+)
 
 
 def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:

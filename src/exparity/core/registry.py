@@ -9,19 +9,23 @@ from __future__ import annotations
 import hashlib
 import importlib
 import importlib.util
+import json
+import os
 import pkgutil
 import re
 import sys
 import traceback
+import types
 import typing
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NoReturn, TypeVar
 
+from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.options import Option, options_of
 
@@ -93,7 +97,7 @@ class Entry(Generic[Facts]):
             yield
         except ExparityError:
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             frames = traceback.extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in frames if frame.filename == str(self.source)]
             where = f"'{self.id}' in {self.source}" + (f", line {lines[-1]}" if lines else "")
@@ -110,21 +114,39 @@ class Registry(Generic[Facts]):
         kind: singular name for messages, such as ``metric``.
         package: package whose public modules are imported on first use.
         facts_type: class of the facts that every registration must give in full.
+        options: returns the options that a config may set of an entry.
     """
 
-    def __init__(self, kind: str, package: str, facts_type: type[Facts]) -> None:
+    def __init__(
+        self,
+        kind: str,
+        package: str,
+        facts_type: type[Facts],
+        options: Callable[[Entry[Facts]], Mapping[str, Option]] = lambda entry: entry.options,
+    ) -> None:
         self.kind = kind
         self.package = package
         self.facts_type = facts_type
+        self._options = options
         self._entries: dict[str, Entry[Facts]] = {}
         self._discovered = False
+
+    @cached_property
+    def _hints(self) -> dict[str, Any]:
+        return typing.get_type_hints(self.facts_type)
 
     def register(self, id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
         """Return a decorator that registers a function under ``id``.
 
         Raises:
-            InputError: a bad or taken id, a missing or unknown fact, or no docstring.
+            InputError: a bad or taken id, a missing, unknown or impossible fact, no docstring, or
+                an option that no config could set.
         """
+        if not isinstance(id, str):
+            raise InputError(
+                f"{self.kind} {shown(id)}: an id is text; write it and the facts in brackets after "
+                "the decorator"
+            )
 
         def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
             module = sys.modules.get(function.__module__)
@@ -132,24 +154,47 @@ class Registry(Generic[Facts]):
             where = f"{self.kind} '{id}' in {source}"
             if not SLUG.fullmatch(id):
                 raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
+            hints = self._hints
+            for name in facts.keys() & hints.keys():
+                if not _is_of(facts[name], hints[name]):
+                    kinds = _kinds(hints[name])
+                    raise InputError(f"{where}: {name} must be {kinds}, not {shown(facts[name])}")
             try:
                 settled = self.facts_type(**facts)
             except TypeError as error:
                 reason = str(error).replace(f"{self.facts_type.__name__}.__init__() ", "")
                 raise InputError(f"{where}: {reason}") from None
-            for name, allowed in _closed_facts(self.facts_type).items():
-                if getattr(settled, name) not in allowed:
-                    raise InputError(f"{where}: {name} must be one of {', '.join(allowed)}")
+            except InputError as error:
+                raise InputError(f"{where}: {error}") from None
             if not (function.__doc__ or "").strip():
                 raise InputError(f"{where}: needs a docstring; its first line is shown to users")
             known = self._entries.get(id)
             again = known is not None and known.function.__qualname__ == function.__qualname__
             if known is not None and not (again and known.source == source):
                 raise InputError(f"{where}: the id is taken by {known.source}; choose another")
-            self._entries[id] = Entry(id, function, settled, source)
+            entry = Entry(id, function, settled, source)
+            self._check_options(entry, where)
+            self._entries[id] = entry
             return function
 
         return decorate
+
+    def _check_options(self, entry: Entry[Facts], where: str) -> None:
+        """Refuse options that no config could set, and facts that name options there are not."""
+        try:
+            options = self._options(entry)
+            for option in options.values():
+                json.dumps(option.default)
+        except Exception as error:  # annotations are code of their author's
+            reason = " ".join(str(error).split()) or type(error).__name__
+            raise InputError(
+                f"{where}: {reason}; an option is a keyword-only argument with a default and a "
+                "type: bool, int, float, str, a Literal, or a tuple or Mapping of these"
+            ) from None
+        for name in getattr(entry.facts, "path_options", ()):
+            if name not in options:
+                hint = did_you_mean(name, options)
+                raise InputError(f"{where}: path_options: there is no option '{name}'; {hint}")
 
     def _discover(self) -> None:
         if self._discovered:
@@ -182,36 +227,89 @@ class Registry(Generic[Facts]):
         return self._entries[id]
 
 
-def _closed_facts(facts_type: type[Any]) -> dict[str, tuple[str, ...]]:
-    """Return the facts that take one of few values, with these."""
-    hints = typing.get_type_hints(facts_type)
-    return {
-        name: typing.get_args(hint)
-        for name, hint in hints.items()
-        if typing.get_origin(hint) is typing.Literal
-    }
+def _is_of(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type; lists count as tuples, whole numbers as numbers."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin is typing.Literal:
+        return isinstance(value, str) and value in inner
+    if origin in (typing.Union, types.UnionType):
+        return any(_is_of(value, one) for one in inner)
+    if origin in (tuple, Sequence):
+        if not isinstance(value, tuple | list):
+            return False
+        if origin is tuple and inner[-1] is not Ellipsis and len(value) != len(inner):
+            return False
+        each = inner if origin is tuple and inner[-1] is not Ellipsis else [inner[0]] * len(value)
+        return all(map(_is_of, value, each))
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(
+            _is_of(k, inner[0]) and _is_of(v, inner[1]) for k, v in value.items()
+        )
+    if origin is Callable:
+        return callable(value)
+    if hint in (int, float):
+        number = isinstance(value, int) or (hint is float and isinstance(value, float))
+        return number and not isinstance(value, bool)
+    return isinstance(value, hint)
+
+
+def _kinds(hint: Any) -> str:
+    """Return what a fact may be, in words where there are any."""
+    if typing.get_origin(hint) is typing.Literal:
+        return f"one of {', '.join(typing.get_args(hint))}"
+    if isinstance(hint, type) and typing.get_origin(hint) is None:
+        return f"of type {hint.__name__}"
+    return f"of type {hint}".replace("typing.", "").replace("collections.abc.", "")
 
 
 def load_plugin(name: str) -> None:
     """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name.
 
     Raises:
-        InputError: the file or module does not exist or fails to import.
+        InputError: the file or module does not exist, fails to import or ends the process.
     """
     path = Path(name)
     is_file = name.endswith(".py")
     if is_file and not path.is_file():
         raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")
     try:
-        if is_file:
-            _load_file(path.resolve())
-        else:
-            importlib.import_module(name)
-    except InputError:
-        raise
+        with _held_in_process():
+            if is_file:
+                _load_file(path.resolve())
+            else:
+                importlib.import_module(name)
+    except InputError as error:
+        message = str(error)
+        raise InputError(
+            message if str(path) in message else f"plugins: {path}: {message}"
+        ) from None
+    except SystemExit:
+        raise InputError(
+            f"plugins: {name}: ends the process when it is imported (sys.exit); put what is no "
+            "declaration below `if __name__ == '__main__':`"
+        ) from None
     except Exception as error:
         what = f"{path}: {type(error).__name__}" if is_file else f"cannot import module '{name}'"
         raise InputError(f"plugins: {what}: {error}") from error
+
+
+@contextmanager
+def _held_in_process() -> Iterator[None]:
+    """Turn ``os._exit``, after which nobody learns that nothing was done, into ``sys.exit``."""
+    process, end = os.getpid(), os._exit
+
+    def exit_in_order(status: int) -> NoReturn:
+        if os.getpid() != process or os._exit is end:  # a fork, or somebody kept it for later
+            end(status)
+        raise SystemExit(status)
+
+    os._exit = exit_in_order
+    try:
+        yield
+    finally:
+        os._exit = end
 
 
 def _load_file(path: Path) -> None:

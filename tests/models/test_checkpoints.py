@@ -9,8 +9,11 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 from codecs import BOM_UTF8
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -41,6 +44,62 @@ def refuse(folder, message):
 
 def test_a_missing_folder_is_named(tmp_path):
     refuse(tmp_path / "nowhere", "nowhere: no such folder")
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Has no model ``gone``, no revision ``old``, and breaks off otherwise."""
+
+    asked: ClassVar[list[str]] = []
+
+    def do_HEAD(self):
+        self.asked.append(self.path)
+        missing = {"/gone/": "RepoNotFound", "/results/": "RevisionNotFound"}
+        for start, code in missing.items():
+            if self.path.startswith(start):
+                self.send_response(404)
+                self.send_header("X-Error-Code", code)
+                self.end_headers()
+        self.close_connection = True
+
+    def log_message(self, *_):
+        pass
+
+
+def test_m8_the_hub_is_asked_once_for_what_is_no_folder(tmp_path):
+    """A mistyped path took two minutes of retries, and nothing said that there is no folder."""
+    code = """
+import exparity
+for name, revision in [("gone", None), ("results/nope", "old"), ("nomodel", None)]:
+    try:
+        exparity.load_classifier(name, revision=revision)
+    except exparity.InputError as error:
+        print(error)
+"""
+    with HTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        hub = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_OFFLINE": "0"}
+        run = subprocess.run(
+            [sys.executable, "-c", code],
+            env={**os.environ, **hub, "HF_HOME": str(tmp_path), "NO_PROXY": "*"},
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+        )
+        server.shutdown()
+    gone, old, broken = run.stdout.splitlines()
+    assert gone.startswith("checkpoint gone: there is no folder gone here, and the Hub has no such")
+    assert "results/nope at revision old: there is no folder results/nope here, and the " in old
+    assert "the Hub has no revision old" in old
+    assert "there is no folder nomodel here, and the Hub could not be reached (" in broken
+    assert "exparity data fetch --models" in broken
+    assert [path.split("/resolve/")[0] for path in Hub.asked] == [
+        "/gone", "/results/nope", "/nomodel"
+    ]  # fmt: skip
+
+
+def test_m8_a_file_is_no_folder(tmp_path):
+    (tmp_path / "tweets.parquet").touch()
+    refuse(tmp_path / "tweets.parquet", r"tweets\.parquet: is a file; name the folder of a model")
 
 
 def test_a_folder_without_a_model_is_named(tmp_path):

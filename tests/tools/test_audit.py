@@ -192,6 +192,9 @@ def test_shortcuts_are_taken_where_they_are_known(
         ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
         ({"table": Path("gone.csv")}, "gone.csv: no such file"),
         ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),
+        # M8: a path that could be the id of a model.
+        ({"checkpoint": "gone"}, "there is no folder gone here, and the Hub could not be reached"),
+        ({"checkpoint": "Reviews 2026.csv"}, "Reviews 2026.csv: is a file; name the folder of a"),
         ({"label": "town"}, "its classes are female, male and those of the data north, south; "),
         ({"labels": ["Male", "Female"]}, "its classes are female, male, in this order, and those"),
         ({"methods": ["lyme"]}, "lyme"),

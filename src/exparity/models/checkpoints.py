@@ -106,7 +106,9 @@ def check_checkpoint(name: str) -> None:
                         "transformers cannot read it; save it as UTF-8 without one"
                     )
         _check_settings(name, None, [path / file for file in _SETTINGS])
-    elif name.startswith((".", "/", "~")) or path.is_file() or name.count("/") > 1:
+    elif path.is_file():
+        raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
+    elif name.startswith((".", "/", "~")) or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")
 
 
@@ -143,6 +145,7 @@ def _check_at_load(name: str, revision: str | None) -> None:
     check_checkpoint(name)
     if folder:
         return
+    _require_on_hub(name, revision)
     from transformers.utils.hub import cached_file
 
     # What cannot be had at all is for the loading itself to say.
@@ -151,6 +154,31 @@ def _check_at_load(name: str, revision: str | None) -> None:
     with _clear_errors(name, revision):
         files = [cached_file(name, file, revision=revision, **options) for file in _SETTINGS]
     _check_settings(name, revision, [Path(file) for file in files if file])
+
+
+def _require_on_hub(name: str, revision: str | None) -> None:
+    """Ask the Hub once for a model that its cache does not have; loading would ask for minutes."""
+    from huggingface_hub import errors, get_hf_file_metadata, hf_hub_url, try_to_load_from_cache
+
+    try:
+        if try_to_load_from_cache(name, "config.json", revision=revision) is None:
+            get_hf_file_metadata(hf_hub_url(name, "config.json", revision=revision))
+        return
+    except (errors.EntryNotFoundError, errors.GatedRepoError):
+        return  # for the loading itself to say
+    except errors.RevisionNotFoundError:
+        problem = f"the Hub has no revision {revision} of such a model; correct one of them"
+    except errors.RepositoryNotFoundError:
+        problem = "the Hub has no such model, or a private one; correct the name, or set HF_TOKEN"
+    except errors.HFValidationError:
+        problem = "the Hub has no models of such a name; correct it"
+    except Exception as error:  # those of its HTTP client, which changes
+        reason = f"{type(error).__name__}: {error}".splitlines()[0]
+        if isinstance(error, errors.OfflineModeIsEnabled):
+            reason = "HF_HUB_OFFLINE is set"
+        problem = f"the Hub could not be reached ({reason}); correct the name, or {_NO_NETWORK}"
+    at = f" at revision {revision}" if revision else ""
+    raise InputError(f"checkpoint {name}{at}: there is no folder {name} here, and {problem}")
 
 
 def load_config(name: str, revision: str | None = None) -> Any:

@@ -1,11 +1,14 @@
 """A job's own process, as the command exparity is one."""
 
 import os
+import sys
 
-from exparity.warm.client import hand_over
+from exparity.warm import client
 
+if sys.argv[1].startswith("patience="):
+    client._PATIENCE = float(sys.argv.pop(1).partition("=")[2])
 if os.environ["EXPARITY_WARM"] != "0":
-    hand_over(os.environ["EXPARITY_WARM"])
+    client.hand_over(os.environ["EXPARITY_WARM"])
     print("cold", flush=True)
 
 import jobs

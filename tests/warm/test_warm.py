@@ -12,85 +12,17 @@ import stat
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import psutil
 import pytest
 from snakemake.benchmark import BenchmarkRecord, BenchmarkTimer
 from support import is_gone
+from warm.conftest import PATHS, begin, result, worker_of
 
-import exparity
 from exparity.warm import start
 
-HERE = Path(__file__).parent
-PATHS = os.pathsep.join([str(HERE), str(Path(exparity.__file__).parents[1])])
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="workers are forked on Linux only")
-
-
-@contextmanager
-def standard_error(path):
-    """Have processes that start meanwhile write their errors to a file."""
-    before = os.dup(2)
-    with path.open("w") as file:
-        os.dup2(file.fileno(), 2)
-    yield
-    os.dup2(before, 2)
-    os.close(before)
-
-
-@pytest.fixture(autouse=True)
-def _interrupts_arrive():
-    """A shell that starts the tests in the background has them ignored, in children too."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.fixture
-def server(request, tmp_path, monkeypatch):
-    """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""
-    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(start.atexit, "register", lambda *_: None)
-    monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
-    monkeypatch.setenv("PYTHONPATH", PATHS)
-    monkeypatch.setenv("EXPARITY_WARM", "")
-    for name in start.THREAD_VARIABLES:
-        monkeypatch.setenv(name, "1")
-    os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
-    with standard_error(tmp_path / "server.txt"):
-        process = start.start_server("jobs:run", getattr(request, "param", ()))
-    yield process
-    start.end_server(process, Path(os.environ["EXPARITY_WARM"]).parent)
-    assert process.poll() is not None
-    assert list(tmp_path.glob("exparity-*")) == []
-
-
-def begin(*arguments, warm=True, **how):
-    environment = {**os.environ, **how.pop("env", {})}
-    environment.pop("PYTEST_CURRENT_TEST", None)
-    return subprocess.Popen(
-        [sys.executable, str(HERE / "client.py"), *arguments],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        env=environment if warm else {**environment, "EXPARITY_WARM": "0"},
-        **how,
-    )
-
-
-def result(*arguments, stdin="", **how):
-    job = begin(*arguments, **how)
-    output, errors = job.communicate(stdin, timeout=60)
-    return job.returncode, output, errors
-
-
-def worker_of(job):
-    """The process that a job says to run in, once it does."""
-    word, number = job.stdout.readline().split()
-    assert word == "ready"
-    return psutil.Process(int(number))
 
 
 def narrow():
@@ -251,6 +183,166 @@ class TestServer:
         assert result("imports")[1] == "True\n"
 
 
+def send(content, files=()):
+    """Connect to the server as anything but a job might, and send bytes."""
+    connection = socket.socket(socket.AF_UNIX)
+    connection.connect(os.environ["EXPARITY_WARM"])
+    if files:
+        socket.send_fds(connection, [content], files)
+    elif content:
+        connection.sendall(content)
+    return connection
+
+
+def with_length(content):
+    return len(content).to_bytes(4, "big") + content
+
+
+ODD_CLIENT = """
+import os, select, socket, sys
+from exparity.warm import messages
+from exparity.warm.process import identity, settings
+
+request = {"identity": identity(), "settings": settings()}
+connection = socket.socket(socket.AF_UNIX)
+connection.connect(os.environ["EXPARITY_WARM"])
+messages.receive(connection)
+"""
+
+
+def odd_client(code, *arguments):
+    """What a process prints that has a request like that of a job, and does something else."""
+    environment = {**os.environ}
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    return subprocess.run(
+        [sys.executable, "-c", ODD_CLIENT + code, *arguments],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    ).stdout
+
+
+class TestBadClients:
+    """D11: no client ends the server or keeps it from others."""
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            b"",
+            b"\0\0",
+            b"\xff\xff\xff\xff",
+            with_length(b"not JSON"),
+            with_length(b"\xff"),
+            with_length(b"[" * 100_000),
+            with_length(b"[]"),
+            with_length(b"{}"),
+            with_length(b'{"identity": []}'),
+        ],
+        ids=lambda content: repr(content[:12]),
+    )
+    def test_bytes_that_are_no_request(self, content, server):
+        connections = [send(content) for _ in range(20)]
+        assert result("leave", "4")[:2] == (4, "")
+        assert server.poll() is None
+        for connection in connections:
+            connection.close()
+
+    @pytest.mark.parametrize(
+        ("change", "reason"),
+        [
+            ("request['identity'] = {}", "another Python"),
+            ("del request['identity']['user']", "another user"),
+            ("request['identity']['more'] = None; del request['identity']['cgroup']", "another"),
+            ("request['identity']['more'] = 1", "another more"),
+            ("del request['settings']['limits']", "a request that fails (KeyError"),
+            ("del request['settings']['folder']", "a request that fails (KeyError"),
+            ("del request['settings']", "a request that fails (KeyError"),
+            ("request = [request]", "a request that fails (TypeError"),
+        ],
+    )
+    def test_a_request_that_is_not_whole_gets_no_worker(self, change, reason, server, tmp_path):
+        code = f"{change}\nmessages.send(connection, request, (0, 1, 2))\n"
+        assert odd_client(code + "print(len(messages.receive(connection, 1)[1]))", "fail") == "0\n"
+        assert result("leave", "4")[:2] == (4, "")
+        assert f"run as without: {reason}" in (tmp_path / "server.txt").read_text()
+
+    def test_clients_that_die_leave_no_files_open(self, server):
+        files = Path("/proc", str(server.pid), "fd")
+        assert result("leave", "4")[:2] == (4, "")
+        before = len(list(files.iterdir()))
+        for number in range(40):
+            content = with_length(b"{}") if number % 2 else b"\0\0\1\0{"
+            send(content, [0, 1, 2]).close()
+        assert result("leave", "4")[:2] == (4, "")
+        deadline = time.monotonic() + 120
+        while len(list(files.iterdir())) > before:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def test_a_worker_begins_when_its_client_says_so(self, server, tmp_path):
+        """One that gave up meanwhile does the job itself."""
+        marks = tmp_path / "marks.txt"
+        code = """
+messages.send(connection, request, (0, 1, 2))
+_, (worker,) = messages.receive(connection, 1)
+if sys.argv.pop() == "begin":
+    messages.send(connection, {})
+else:
+    connection.close()
+poll = select.poll()
+poll.register(worker, select.POLLIN)
+poll.poll()
+"""
+        odd_client(code, "mark", str(marks), "leave")
+        assert not marks.exists()
+        odd_client(code, "mark", str(marks), "begin")
+        assert marks.read_text() == "done\n"
+
+
+class TestStopped:
+    """D11: a server that is stopped keeps one job waiting, once."""
+
+    @pytest.fixture
+    def server(self, server):
+        yield server
+        server.send_signal(signal.SIGCONT)
+
+    def test_before_a_job_the_next_ones_do_not_wait(self, server):
+        server.send_signal(signal.SIGSTOP)
+        code, output, errors = result("patience=1", "leave", "4")
+        assert (code, output) == (4, "cold\n")
+        assert errors == (
+            "exparity: the server of warm workers has not answered for 1 s; "
+            "this job and later ones of the run do without it\n"
+        )
+        assert result("leave", "4") == (4, "cold\n", "")
+
+    def test_a_signal_that_arrives_meanwhile_is_for_the_worker(self, server):
+        server.send_signal(signal.SIGSTOP)
+        job = begin("leave", "4")
+        state = Path("/proc", str(job.pid), "status")
+        deadline = time.monotonic() + 120
+        while not int(state.read_text().split("SigCgt:")[1].split()[0], 16) & 1 << 14:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        job.send_signal(signal.SIGTERM)
+        server.send_signal(signal.SIGCONT)
+        assert job.communicate(timeout=60) == ("", "")
+        assert job.returncode == -signal.SIGTERM
+
+    def test_while_a_job_is_at_work(self, server):
+        job = begin("patience=1", "sleep")
+        worker = worker_of(job)
+        server.send_signal(signal.SIGSTOP)
+        worker.kill()
+        assert job.stdout.readline() == "cold\n"
+        assert worker_of(job).pid == job.pid
+        job.kill()
+        job.communicate()
+
+
 def test_it_can_be_switched_off(monkeypatch):
     monkeypatch.setenv("EXPARITY_WARM", "0")
     assert start.start_server() is None
@@ -275,21 +367,6 @@ def test_a_folder_without_room_for_a_socket_is_told(monkeypatch, capsys, tmp_pat
     assert start.start_server() is None
     assert "no warm workers, every job starts anew" in capsys.readouterr().err
     assert list(deep.iterdir()) == []
-
-
-def test_sockets_of_killed_runs_are_removed(tmp_path, monkeypatch):
-    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
-    gone = subprocess.Popen(["true"])
-    gone.wait()
-    for name in (f"exparity-{gone.pid}-x", f"exparity-{os.getpid()}-x", "exparity-else"):
-        (tmp_path / name).mkdir()
-        with socket.socket(socket.AF_UNIX) as listener:
-            listener.bind(str(tmp_path / name / "warm"))
-    start._remove_leftovers()
-    assert {path.name for path in tmp_path.iterdir()} == {
-        f"exparity-{os.getpid()}-x",
-        "exparity-else",
-    }
 
 
 def test_killing_the_run_ends_its_server(tmp_path):

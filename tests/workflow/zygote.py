@@ -34,7 +34,7 @@ _MODULES = (
     "transformers.models.gpt2.modeling_gpt2",
     "transformers.models.roberta.modeling_roberta",
 )
-_SERVER = ["-m", "exparity.warm.server"]
+_SERVER = "/exparity/warm/server.py"
 _DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
@@ -70,7 +70,8 @@ def fork_servers(environment: Mapping[str, str]) -> None:
 
     class Popen(subprocess.Popen):
         def __new__(cls, command, *_, **how):
-            is_server = isinstance(command, list) and command[1:3] == _SERVER
+            script = command[1:2] if isinstance(command, list) else []
+            is_server = any(str(path).endswith(_SERVER) for path in script)
             return _Server(command, **how) if is_server else super().__new__(cls)
 
     subprocess.Popen = Popen  # type: ignore[misc]
@@ -83,7 +84,7 @@ class _Server:
         assert (stdin, stdout) == (subprocess.PIPE, subprocess.DEVNULL)
         read, write = os.pipe()
         self.stdin = open(write, "wb")  # noqa: SIM115
-        call = {"arguments": command[3:], "environment": env, "folder": os.getcwd()}
+        call = {"arguments": command[1:], "environment": env, "folder": os.getcwd()}
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(env[ADDRESS])
             socket.send_fds(connection, [b"."], [read, 2, *pass_fds])
@@ -133,10 +134,10 @@ def _be_server(connection: socket.socket) -> None:
     sys.modules.pop("sitecustomize", None)
     with suppress(ImportError):
         importlib.import_module("sitecustomize")
-    _, *arguments = call["arguments"]
-    sys.argv = ["", str(served), *arguments]
+    script, _, *arguments = call["arguments"]
+    sys.argv = [script, str(served), *arguments]
     try:
-        runpy.run_module(_SERVER[1], run_name="__main__", alter_sys=True)
+        runpy.run_path(script, run_name="__main__")
     finally:
         sys.stderr.flush()
         os._exit(0)

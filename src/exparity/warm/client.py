@@ -7,15 +7,20 @@ import resource
 import select
 import signal
 import socket
+import sys
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from exparity.warm import messages
+from exparity.warm.folder import address_in, opened
 from exparity.warm.process import FORWARDED, identity, settings
 
-_PATIENCE = 300  # seconds until a server that does not answer is given up
+# Seconds until a server is given up: it does not answer while it imports torch, which takes longer
+# than this only where jobs that import it themselves are as slow.
+_PATIENCE = 60
 
 
 def hand_over(address: str) -> None:
@@ -28,35 +33,60 @@ def hand_over(address: str) -> None:
         address: path of the server's socket.
     """
     request = {"identity": identity(), "settings": settings()}
-    with socket.socket(socket.AF_UNIX) as connection, _signals_kept() as forward_to:
-        status = _served(connection, address, request, forward_to)
+    with _signals_kept() as forward_to:
+        status = _served(Path(address), request, forward_to)
     if status is not None:
         _end_as(status)
 
 
 def _served(
-    connection: socket.socket,
-    address: str,
-    request: dict[str, Any],
-    forward_to: Callable[[int], None],
+    address: Path, request: dict[str, Any], forward_to: Callable[[int], None]
 ) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
-    worker = None
+    workers: list[int] = []
     try:
-        connection.settimeout(_PATIENCE)
-        connection.connect(address)
-        messages.send(connection, request, (0, 1, 2))
-        _, workers = messages.receive(connection, 1)
-        if not workers:
-            return None
-        worker = workers[0]
-        forward_to(worker)
-        connection.settimeout(None)
-        return int(messages.receive(connection)[0]["status"])
+        with opened(address.parent) as folder, socket.socket(socket.AF_UNIX) as connection:
+            connection.settimeout(_PATIENCE)
+            connection.connect(address_in(folder, address.name))
+            if not messages.is_of_this_user(connection):
+                return None
+            try:
+                return _status(connection, request, workers, forward_to)
+            except TimeoutError:
+                os.unlink(address.name, dir_fd=folder)  # no other job has to wait as long
+                print(
+                    f"exparity: the server of warm workers has not answered for {_PATIENCE:g} s; "
+                    "this job and later ones of the run do without it",
+                    file=sys.stderr,
+                )
     except (OSError, EOFError):
-        if worker is not None:
-            _kill(worker)
+        pass
+    for worker in workers:
+        _kill(worker)
+    return None
+
+
+def _status(
+    connection: socket.socket,
+    request: dict[str, Any],
+    workers: list[int],
+    forward_to: Callable[[int], None],
+) -> int | None:
+    """Add the job's worker to the list, if it gets one, and return its wait status."""
+    messages.receive(connection)  # a server that is stopped must not hold this process's files
+    messages.send(connection, request, (0, 1, 2))
+    workers += messages.receive(connection, 1)[1]
+    if not workers:
         return None
+    forward_to(workers[0])
+    # Without this it does not begin: who gave up does the job itself. A signal may have ended it.
+    with suppress(BrokenPipeError):
+        messages.send(connection, {})
+    poll = select.poll()
+    for file in (connection.fileno(), workers[0]):
+        poll.register(file, select.POLLIN)
+    poll.poll()
+    return int(messages.receive(connection)[0]["status"])
 
 
 def _kill(process: int) -> None:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import json
+import os
 import socket
 import struct
 from collections.abc import Sequence
 from typing import Any
 
 _LENGTH = struct.Struct("!I")
+_LONGEST = 2**26  # bytes; an environment is written twice, and has 6 MB at most
+_PART = 2**16
+_CREDENTIALS = struct.Struct("iII")  # process, user and group
+
+
+def is_of_this_user(connection: socket.socket) -> bool:
+    """Whether the other side of a connection is a process of this user."""
+    facts = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return bool(_CREDENTIALS.unpack(facts)[1] == os.geteuid())
 
 
 def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
@@ -35,6 +45,8 @@ def receive(connection: socket.socket, files: int = 0) -> tuple[dict[str, Any], 
 
     Raises:
         EOFError: the other side is gone.
+        OSError: it takes longer than the connection's timeout.
+        ValueError: this is no message.
     """
     received: list[int] = []
     length = b""
@@ -44,9 +56,11 @@ def receive(connection: socket.socket, files: int = 0) -> tuple[dict[str, Any], 
         if not part:
             raise EOFError
         length += part
-    content = bytearray()
-    while len(content) < _LENGTH.unpack(length)[0]:
-        part = connection.recv(_LENGTH.unpack(length)[0] - len(content))
+    content, size = bytearray(), _LENGTH.unpack(length)[0]
+    if size > _LONGEST:
+        raise ValueError(f"a message of {size} bytes")
+    while len(content) < size:
+        part = connection.recv(min(size - len(content), _PART))
         if not part:
             raise EOFError
         content += part

@@ -8,14 +8,14 @@ import importlib
 import json
 import logging
 import os
-import selectors
-import shutil
+import select
 import signal
 import socket
 import sys
+import time
 import warnings
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NoReturn
@@ -23,11 +23,13 @@ from typing import Any, NoReturn
 import exparity
 from exparity.warm import messages
 from exparity.warm.accounting import name_of
+from exparity.warm.folder import remove
 from exparity.warm.process import READ_LATE, identity, out_of_reach, take_over
 
 _ROOT = str(Path(exparity.__file__).parent)
 log = logging.getLogger(__name__)
 _DIE_WITH_PARENT, _SET_NAME = 1, 15  # PR_SET_PDEATHSIG and PR_SET_NAME of Linux
+_PATIENCE = 10  # seconds until a client has sent what it wants; it has it ready when it connects
 # What makes the start of a job slow, and does nothing but define when it is imported. Plug-ins are
 # imported by each job, as they are then.
 _PACKAGES = frozenset(
@@ -63,18 +65,21 @@ class _Job:
         connection: to its client.
         worker: process id.
         exit: a file that is readable when the worker has ended.
-        imports: a file in which the worker writes what it has imported.
+        notes: a file in which the worker writes what it has imported, or why it did not begin.
     """
 
     connection: socket.socket
     worker: int
     exit: int
-    imports: int
+    notes: int
 
 
 @dataclass
 class Server:
     """Serves the jobs of a run, until the run closes the server's standard input.
+
+    It reads nothing that a client sends: each is given a worker at once, which does. What a client
+    does, or leaves undone, is therefore no matter of the server and of other clients.
 
     Attributes:
         listener: a socket that listens.
@@ -84,7 +89,8 @@ class Server:
     listener: socket.socket
     job: Callable[[Callable[[], object]], object]
     _jobs: list[_Job] = field(default_factory=list)
-    _events: selectors.BaseSelector = field(default_factory=selectors.DefaultSelector)
+    _events: select.epoll = field(default_factory=select.epoll)
+    _calls: dict[int, Callable[[], None]] = field(default_factory=dict)
     _sources: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
     _open: bool = True
@@ -97,71 +103,138 @@ class Server:
             ahead: modules to import before the first job.
         """
         gc.disable()
-        self._watch(self.listener, self._accept)
+        self._watch(self.listener.fileno(), self._accept)
         self._watch(sys.stdin.fileno(), self._close)
         self._learn(ahead)
         while self._open or self._jobs:
-            for key, _ in self._events.select():
-                key.data()
+            # A call may close files, and others get their numbers.
+            for call in [self._calls[file] for file, _ in self._events.poll()]:
+                call()
 
-    def _watch(self, file: Any, call: Any) -> None:
-        self._events.register(file, selectors.EVENT_READ, call)
+    def _watch(self, file: int, call: Callable[[], None], event: int = select.EPOLLIN) -> None:
+        self._events.register(file, event)
+        self._calls[file] = call
+
+    def _unwatch(self, file: int) -> None:
+        if self._calls.pop(file, None):
+            self._events.unregister(file)
 
     def _close(self) -> None:
         """The run has ended: take no more jobs."""
         self._open = False
-        for file in (self.listener, sys.stdin.fileno()):
-            self._events.unregister(file)
+        for file in (self.listener.fileno(), sys.stdin.fileno()):
+            self._unwatch(file)
         self.listener.close()
 
     def _accept(self) -> None:
-        connection, _ = self.listener.accept()
-        try:
-            request, files = messages.receive(connection, 3)
-        except (OSError, EOFError):
-            connection.close()
+        """Fork a worker for a client."""
+        if not self._open:  # since the run ended with this event
             return
-        refusal = self._refusal(request)
-        if refusal:
-            if refusal not in self._refused:
-                self._refused.add(refusal)
-                log.warning("jobs that cannot be served warm run as without: %s", refusal)
-            with suppress(OSError):
-                messages.send(connection, {"refused": refusal})
-            connection.close()
-        else:
-            self._fork(connection, request["settings"], files)
-        for file in files:
-            os.close(file)
+        try:
+            with ExitStack() as undo:
+                connection = undo.enter_context(self.listener.accept()[0])
+                if not messages.is_of_this_user(connection):
+                    return
+                if threads := _threads() - _HARMLESS_THREADS:
+                    self._tell(f"threads before the fork ({', '.join(sorted(threads))})")
+                    return
+                notes = os.memfd_create("notes")
+                undo.callback(os.close, notes)
+                server = os.getpid()
+                gc.freeze()
+                worker = os.fork()
+                if not worker:
+                    self._work(server, connection, notes)
+                undo.callback(os.waitpid, worker, 0)
+                undo.callback(os.kill, worker, signal.SIGKILL)
+                job = _Job(connection, worker, os.pidfd_open(worker), notes)
+                undo.pop_all()
+        except OSError as error:  # no process or file is left, until a job has ended
+            self._tell(str(error))
+            time.sleep(0.1)
+            return
+        self._jobs.append(job)
+        self._watch(job.exit, lambda: self._ended(job))
+        self._watch(connection.fileno(), lambda: self._left(job), select.EPOLLRDHUP)
 
-    def _refusal(self, request: dict[str, Any]) -> str:
-        """Return why a job cannot be served; empty if it can."""
-        for name, value in request["identity"].items():
-            if value != self._identity[name]:
-                return f"another {name}{_differing(value, self._identity[name])}"
-        if reach := out_of_reach(request["settings"]):
-            return f"another {reach}"
-        if any(_state(path) != state for path, state in self._sources.items()):
-            return "exparity's own files have changed"
-        threads = _threads() - _HARMLESS_THREADS
-        return f"threads before the fork ({', '.join(sorted(threads))})" if threads else ""
+    def _tell(self, refusal: str) -> None:
+        """Say once why jobs cannot be served."""
+        if refusal not in self._refused:
+            self._refused.add(refusal)
+            log.warning("jobs that cannot be served warm run as without: %s", refusal)
 
-    def _fork(self, connection: socket.socket, wanted: dict[str, Any], files: list[int]) -> None:
-        imports = os.memfd_create("imports")
-        server = os.getpid()
-        gc.freeze()
-        worker = os.fork()
-        if not worker:
+    def _work(self, server: int, connection: socket.socket, notes: int) -> NoReturn:
+        """Do the job of a client in this process, which was forked for it."""
+        code = 1
+        try:
             self._events.close()
             self.listener.close()
             for other in self._jobs:
                 other.connection.close()
+                os.close(other.exit)
+                os.close(other.notes)
+            before = set(sys.modules)
+            if refusal := self._prepare(server, connection):
+                _note(notes, refusal=refusal)
+            else:
+                gc.enable()
+                self.job(lambda: _note(notes, imports=_imported_since(before)))
+        except SystemExit as end:
+            if isinstance(end.code, str):
+                print(end.code, file=sys.stderr)
+            code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
+        except BaseException:
+            sys.excepthook(*sys.exc_info())
+        finally:
+            with suppress(Exception):
+                sys.stdout.flush()
+                sys.stderr.flush()
+            os._exit(code)
+
+    def _prepare(self, server: int, connection: socket.socket) -> str:
+        """Take over what the client hands over, until it says to begin.
+
+        Returns:
+            Why this cannot be; empty if all is done.
+        """
+        control = ctypes.CDLL(None).prctl
+        control(_DIE_WITH_PARENT, signal.SIGKILL)
+        if os.getppid() != server:
+            os._exit(1)
+        try:
+            connection.settimeout(_PATIENCE)
+            messages.send(connection, {})
+            request, files = messages.receive(connection, 3)
+            if refusal := self._refusal(request):
+                return refusal
+            wanted = request["settings"]
             wanted["environment"] = self._set_by_imports() | wanted["environment"]
-            _be_worker(server, connection, wanted, files, imports, self.job)
-        job = _Job(connection, worker, os.pidfd_open(worker), imports)
-        self._jobs.append(job)
-        self._watch(job.exit, lambda: self._ended(job))
-        self._watch(connection, lambda: self._left(job))
+            control(_SET_NAME, name_of(wanted["process"]).encode())
+            os.setpgid(0, 0)
+            take_over(wanted, files)
+            process = os.pidfd_open(os.getpid())
+            messages.send(connection, {}, [process])
+            os.close(process)
+            connection.settimeout(None)  # a client may be stopped
+            messages.receive(connection)
+            connection.close()
+        except (OSError, EOFError):  # the client is gone, or is about to meet the same
+            os._exit(1)
+        except Exception as error:
+            return f"a request that fails ({type(error).__name__}: {error})"
+        return ""
+
+    def _refusal(self, request: dict[str, Any]) -> str:
+        """Return why a job cannot be served; empty if it can."""
+        other, own = request["identity"], self._identity
+        for name in own | other:
+            if other.get(name) != own.get(name):
+                return f"another {name}{_differing(other.get(name), own.get(name))}"
+        if reach := out_of_reach(request["settings"]):
+            return f"another {reach}"
+        if any(_state(path) != state for path, state in self._sources.items()):
+            return "exparity's own files have changed"
+        return ""
 
     def _set_by_imports(self) -> dict[str, str]:
         """Return the variables that imports have set, as they would in the process of a job."""
@@ -172,25 +245,27 @@ class Server:
         """End the worker of a client that is gone."""
         if job not in self._jobs:
             return
-        self._events.unregister(job.connection)
+        self._unwatch(job.connection.fileno())
         with suppress(ProcessLookupError):
             os.killpg(job.worker, signal.SIGKILL)
 
     def _ended(self, job: _Job) -> None:
         self._jobs.remove(job)
         _, status = os.waitpid(job.worker, 0)
-        self._events.unregister(job.exit)
-        with suppress(KeyError):
-            self._events.unregister(job.connection)
+        self._unwatch(job.exit)
+        self._unwatch(job.connection.fileno())
         with suppress(OSError):
             messages.send(job.connection, {"status": status})
         job.connection.close()
         os.close(job.exit)
-        os.lseek(job.imports, 0, os.SEEK_SET)
-        with open(job.imports, encoding="utf-8") as file:
-            names = file.read().split()
+        notes = {}
+        os.lseek(job.notes, 0, os.SEEK_SET)
+        with open(job.notes, encoding="utf-8") as file, suppress(ValueError):  # it was killed
+            notes = json.load(file)
+        if "refusal" in notes:
+            self._tell(notes["refusal"])
         if self._open:
-            self._learn(names)
+            self._learn(notes.get("imports", ()))
 
     def _learn(self, names: Sequence[str]) -> None:
         """Import what a worker had to import."""
@@ -205,50 +280,16 @@ class Server:
                 self._sources[path] = _state(path)
 
 
-def _be_worker(
-    server: int,
-    connection: socket.socket,
-    wanted: dict[str, Any],
-    files: list[int],
-    imports: int,
-    job: Callable[[Callable[[], object]], object],
-) -> NoReturn:
-    """Do a job in this process, which was forked for it."""
-    code = 1
-    try:
-        control = ctypes.CDLL(None).prctl
-        control(_DIE_WITH_PARENT, signal.SIGKILL)
-        if os.getppid() != server:
-            os._exit(1)
-        control(_SET_NAME, name_of(wanted["process"]).encode())
-        os.setpgid(0, 0)
-        before = set(sys.modules)
-        take_over(wanted, files)
-        process = os.pidfd_open(os.getpid())
-        messages.send(connection, {}, [process])
-        connection.close()
-        os.close(process)
-        gc.enable()
-        job(lambda: _note_imports(imports, before))
-    except SystemExit as end:
-        if isinstance(end.code, str):
-            print(end.code, file=sys.stderr)
-        code = end.code if isinstance(end.code, int) else 0 if end.code is None else 1
-    except BaseException:
-        sys.excepthook(*sys.exc_info())
-    finally:
-        with suppress(Exception):
-            sys.stdout.flush()
-            sys.stderr.flush()
-        os._exit(code)
+def _note(file: int, **notes: object) -> None:
+    """Write what the server is to know of this worker."""
+    os.write(file, json.dumps(notes).encode())
 
 
-def _note_imports(file: int, before: set[str]) -> None:
-    """Write the names of the modules that this process has imported and the next may need."""
-    names = [
+def _imported_since(before: set[str]) -> list[str]:
+    """Return the modules that this process has imported and the next may need."""
+    return [
         name for name in sys.modules if name not in before and name.partition(".")[0] in _PACKAGES
     ]
-    os.write(file, "\n".join(names).encode())
 
 
 def _differing(first: object, second: object) -> str:
@@ -291,9 +332,10 @@ def main(listener: int, job: str, *ahead: str) -> None:
         try:
             Server(opened, getattr(importlib.import_module(module), function)).run(ahead)
         finally:
-            shutil.rmtree(folder, ignore_errors=True)
+            remove(folder)
 
 
 if __name__ == "__main__":
-    sys.path[0] = str(Path(sys.executable).parent)  # as where the command exparity begins
+    if not sys.flags.safe_path:
+        sys.path[0] = str(Path(sys.executable).parent)  # as where the command exparity begins
     main(int(sys.argv[1]), *sys.argv[2:])

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 import atexit
+import errno
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import tempfile
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
-import psutil
-
 from exparity.warm.accounting import count_workers
+from exparity.warm.folder import SOCKET, address_in, holds_a_socket_alone, opened, remove
 
 _PREFIX = "exparity-"
+_SERVER = str(Path(__file__).with_name("server.py"))
+"""With ``-m``, Python would import from the working folder, which others may write to."""
 SWITCH = "EXPARITY_WARM"
 ENGINE = ("exparity.engine.classifier", "exparity.models.auto")
 """What every job imports that runs a model, torch and transformers above all."""
@@ -51,24 +53,26 @@ def start_server(
     if not hasattr(os, "pidfd_open"):
         print("exparity: warm workers need Linux 5.3; every job starts anew", file=sys.stderr)
         return None
-    _remove_leftovers()
-    # Only its owner may look into it.
-    folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
-    os.environ[SWITCH] = str(folder / "warm")
+    folder = None
     try:
-        with socket.socket(socket.AF_UNIX) as listener:
+        _remove_leftovers()
+        # Only its owner may look into it.
+        folder = Path(tempfile.mkdtemp(prefix=f"{_PREFIX}{os.getpid()}-"))
+        os.environ[SWITCH] = str(folder / SOCKET)
+        with opened(folder), socket.socket(socket.AF_UNIX) as listener:
             listener.bind(os.environ[SWITCH])
             listener.listen(128)
             server = subprocess.Popen(
-                [sys.executable, "-m", "exparity.warm.server", str(listener.fileno()), job, *ahead],
+                [sys.executable, _SERVER, str(listener.fileno()), job, *ahead],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.DEVNULL,
                 pass_fds=[listener.fileno()],
                 env={**os.environ, **dict.fromkeys(THREAD_VARIABLES, "1")},
             )
     except OSError as error:
-        del os.environ[SWITCH]
-        shutil.rmtree(folder, ignore_errors=True)
+        os.environ.pop(SWITCH, None)
+        if folder:
+            remove(folder)
         print(f"exparity: no warm workers, every job starts anew: {error}", file=sys.stderr)
         return None
     atexit.register(end_server, server, folder)
@@ -77,18 +81,24 @@ def start_server(
 
 
 def _remove_leftovers() -> None:
-    """Remove the sockets of runs that were killed together with their servers."""
+    """Remove the sockets of runs that were killed together with their servers.
+
+    Anybody may have put anything there: what is not surely such a socket of this user stays.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*-*"):
         run = folder.name.removeprefix(_PREFIX).partition("-")[0]
-        if not run.isdigit() or psutil.pid_exists(int(run)):
+        if not run.isdecimal() or os.path.exists(f"/proc/{run}"):
             continue
-        with socket.socket(socket.AF_UNIX) as connection:
-            try:
-                connection.connect(str(folder / "warm"))
-            except PermissionError:  # of another user
-                continue
-            except OSError:
-                shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError), opened(folder) as descriptor:
+            if holds_a_socket_alone(descriptor) and _is_dead(address_in(descriptor)):
+                remove(folder)
+
+
+def _is_dead(address: str) -> bool:
+    """Whether a socket has nobody who listens, such as a run that this one cannot see."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.setblocking(False)  # where many wait to be served, a connection would wait too
+        return connection.connect_ex(address) == errno.ECONNREFUSED
 
 
 def end_server(server: subprocess.Popen[bytes], folder: Path) -> None:
@@ -99,4 +109,4 @@ def end_server(server: subprocess.Popen[bytes], folder: Path) -> None:
         server.wait(5)
     except subprocess.TimeoutExpired:  # jobs of a killed run go on until their end
         return
-    shutil.rmtree(folder, ignore_errors=True)
+    remove(folder)

@@ -1,0 +1,54 @@
+"""The folder of a server's socket: only the user who owns it gets to what lies there."""
+
+from __future__ import annotations
+
+import errno
+import os
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+SOCKET = "warm"
+"""Name of the socket in its folder."""
+
+
+@contextmanager
+def opened(folder: Path) -> Iterator[int]:
+    """Open a folder that this user owns and nobody else may enter.
+
+    Yields:
+        Its descriptor. What lies in it is reached by this one alone, since another user may put
+        another folder at the path, where others may write to the one above.
+
+    Raises:
+        OSError: it is no folder, or a link, or not this user's alone.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        facts = os.fstat(descriptor)
+        if facts.st_uid != os.geteuid() or facts.st_mode & 0o777 != 0o700:
+            raise PermissionError(errno.EACCES, "not this user's alone", str(folder))
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+def address_in(descriptor: int, name: str = SOCKET) -> str:
+    """Return the address of a socket in an open folder."""
+    return f"/proc/self/fd/{descriptor}/{name}"
+
+
+def holds_a_socket_alone(descriptor: int) -> bool:
+    """Whether an open folder holds what a server leaves behind, and nothing else."""
+    if os.listdir(descriptor) != [SOCKET]:
+        return False
+    return stat.S_ISSOCK(os.stat(SOCKET, dir_fd=descriptor, follow_symlinks=False).st_mode)
+
+
+def remove(folder: Path) -> None:
+    """Remove the folder of a socket, unless it holds anything else or is another user's."""
+    with suppress(OSError), opened(folder) as descriptor:
+        if holds_a_socket_alone(descriptor):
+            os.unlink(SOCKET, dir_fd=descriptor)
+        folder.rmdir()  # of an empty one

@@ -1,0 +1,85 @@
+"""A server for the jobs beside this file, and what starts them."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+from snakemake.benchmark import BenchmarkTimer
+
+import exparity
+from exparity.warm import start
+
+HERE = Path(__file__).parent
+PATHS = os.pathsep.join([str(HERE), str(Path(exparity.__file__).parents[1])])
+
+
+@contextmanager
+def standard_error(path):
+    """Have processes that start meanwhile write their errors to a file."""
+    before = os.dup(2)
+    with path.open("w") as file:
+        os.dup2(file.fileno(), 2)
+    yield
+    os.dup2(before, 2)
+    os.close(before)
+
+
+@pytest.fixture(autouse=True)
+def _interrupts_arrive():
+    """A shell that starts the tests in the background has them ignored, in children too."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def server(request, tmp_path, monkeypatch):
+    """A server as a run starts it, for the jobs beside this file; its parameter: imports ahead."""
+    monkeypatch.setattr(start.tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(start.atexit, "register", lambda *_: None)
+    monkeypatch.setattr(BenchmarkTimer, "__init__", BenchmarkTimer.__init__)
+    monkeypatch.setenv("PYTHONPATH", PATHS)
+    monkeypatch.setenv("EXPARITY_WARM", "")
+    for name in start.THREAD_VARIABLES:
+        monkeypatch.setenv(name, "1")
+    os.environ.pop("PYTEST_CURRENT_TEST")  # it changes while the server runs
+    with standard_error(tmp_path / "server.txt"):
+        process = start.start_server("jobs:run", getattr(request, "param", ()))
+    yield process
+    start.end_server(process, Path(os.environ["EXPARITY_WARM"]).parent)
+    assert process.poll() is not None
+    assert list(tmp_path.glob("exparity-*")) == []
+
+
+def begin(*arguments, warm=True, **how):
+    environment = {**os.environ, **how.pop("env", {})}
+    environment.pop("PYTEST_CURRENT_TEST", None)
+    return subprocess.Popen(
+        [sys.executable, str(HERE / "client.py"), *arguments],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=environment if warm else {**environment, "EXPARITY_WARM": "0"},
+        **how,
+    )
+
+
+def result(*arguments, stdin="", **how):
+    job = begin(*arguments, **how)
+    output, errors = job.communicate(stdin, timeout=60)
+    return job.returncode, output, errors
+
+
+def worker_of(job):
+    """The process that a job says to run in, once it does."""
+    word, number = job.stdout.readline().split()
+    assert word == "ready"
+    return psutil.Process(int(number))

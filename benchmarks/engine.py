@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import torch
 from measurements import (
     Row,
     Setup,
@@ -59,7 +60,7 @@ def bench(
     Raises:
         InputError: a length that the model does not take.
     """
-    make_repeatable(threads)
+    make_repeatable(threads or torch.get_num_threads())
     for part in parts:
         rows: list[Row] = []
         for precision in precisions:

@@ -99,7 +99,7 @@ class Part:
 
 def main() -> None:
     arguments = parse_arguments()
-    make_repeatable()
+    make_repeatable(torch.get_num_threads())
     with tempfile.TemporaryDirectory() as folder:
         shortcuts = bool(GRID["engine"]["shortcuts"])
         models = Models(Path(folder), arguments.device, shortcuts=shortcuts, tiny=arguments.tiny)

@@ -1,5 +1,5 @@
 # exparity with what is locked, and nothing resolved: docker build --tag exparity:0.1.0 .
-# Where the package index has a CPU build of torch, that is taken, else the CUDA one (see Makefile).
+# Where the package index has a CPU build of torch, that is taken, else the CUDA one (see .ci/environment).
 FROM python:3.11 AS build
 WORKDIR /checkout
 COPY . .

@@ -1,5 +1,5 @@
-# Set-up, checks and the demo. Every target makes its own environment in .venv.
-PYTHON ?= python3
+# Set-up, checks and the demo. Every target makes its own environment in .venv, with the first Python here that
+# exparity is tested with (see .ci/environment), or with the one named: make demo PYTHON=python3.13 VENV=.venv-313
 VENV := .venv
 BIN := $(VENV)/bin
 LOCKED := $(VENV)/.locked
@@ -13,19 +13,13 @@ WORKERS ?= -n auto --dist loadfile --no-loadscope-reorder
 help:  ## show this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | expand -t 14
 
-# The locks name every package, so that nothing is resolved; `pip check` proves it. torch is a CPU build
-# where pip has one to offer; the torch of PyPI comes with CUDA libraries on Linux.
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps
 $(LOCKED): requirements.lock requirements-cpu.lock requirements-cuda.lock
-	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "exparity needs Python 3.11 or newer; set PYTHON=...")'
-	$(PYTHON) -m venv $(VENV)
-	$(PIP_INSTALL) --require-hashes -r requirements-cpu.lock 2> /dev/null \
-	  || $(PIP_INSTALL) --require-hashes -r requirements-cuda.lock
-	$(PIP_INSTALL) --require-hashes -r requirements.lock
+	.ci/environment $(VENV)
 	@touch $@
 
+# `pip check` proves that the locks lack nothing.
 $(STAMP): $(LOCKED) pyproject.toml
-	$(PIP_INSTALL) --no-build-isolation -e .
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	$(BIN)/python -m pip check
 	@touch $@
 
@@ -62,8 +56,7 @@ bench: $(STAMP)  ## measure the engine on the demo's first model
 # The site has an environment of its own, which those who run experiments need not have.
 DOCS := .venv-docs
 $(DOCS)/.installed: requirements-docs.lock
-	$(PYTHON) -m venv $(DOCS)
-	$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes -r $<
+	.ci/environment $(DOCS) $<
 	@touch $@
 
 docs: $(DOCS)/.installed  ## build the documentation as a site, in site/; a broken link is an error

@@ -9,6 +9,7 @@ what the site is built with. Run by `make lock`.
 from __future__ import annotations
 
 import json
+import platform
 import re
 import subprocess
 import sys
@@ -32,7 +33,9 @@ def main() -> None:
     _write("requirements-cuda.lock", cuda)
     _write("requirements-docs.lock", docs())
     if torch.endswith("+cpu"):
-        _write("requirements-cpu.lock", {torch: {_hash_of_local_file(torch)}})
+        _write(
+            "requirements-cpu.lock", {f"{torch} ; {_this_machine()}": {_hash_of_local_file(torch)}}
+        )
 
 
 def docs() -> Hashes:
@@ -54,6 +57,13 @@ def _hash_of_local_file(requirement: str) -> str:
     options = ("--dry-run", "--ignore-installed", "--no-deps", "--quiet", "--report", "-")
     report = json.loads(_run("pip", "install", *options, requirement))
     return report["install"][0]["download_info"]["archive_info"]["hashes"]["sha256"]
+
+
+def _this_machine() -> str:
+    """Return the marker of what that file is for; builds for others have other hashes."""
+    version = ".".join(map(str, sys.version_info[:2]))
+    machine = f"platform_machine == '{platform.machine()}' and sys_platform == '{sys.platform}'"
+    return f"python_version == '{version}' and {machine}"
 
 
 def _write(name: str, pins: Hashes) -> None:

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
+import os
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
 from importlib.metadata import distribution
 from pathlib import Path
+from zipfile import ZipFile
 
 import pytest
 import yaml
@@ -23,6 +29,14 @@ def _read(lock: Path) -> dict[str, list[str]]:
         else:
             entries[line] = []
     return entries
+
+
+def _tested(repository: Path) -> list[str]:
+    """The versions of Python that the project says it is tested with."""
+    project = tomllib.loads((repository / "pyproject.toml").read_text())["project"]
+    named = [line.rpartition(" :: ")[2] for line in project["classifiers"] if "Python ::" in line]
+    assert named[0] == project["requires-python"].removeprefix(">=")
+    return named
 
 
 def _name(requirement: str) -> str:
@@ -51,11 +65,14 @@ def test_what_the_project_and_its_packages_require_is_locked(repository):
         *project["dependency-groups"]["dev"],
         *(line for name in locked for line in distribution(name).requires or []),
     ]
-    environment = {"extra": ""}
     needed = {
         _name(requirement.name)
         for requirement in map(Requirement, required)
-        if requirement.marker is None or requirement.marker.evaluate(environment)
+        for version in _tested(repository)
+        if requirement.marker is None
+        or requirement.marker.evaluate(
+            {"extra": "", "python_version": version, "python_full_version": f"{version}.0"}
+        )
     }
     missing = needed - locked
     # A machine with the torch of the index has its CUDA libraries from the other file.
@@ -77,5 +94,132 @@ def test_conda_has_what_exparity_requires_as_it_is_locked(repository):
 def test_both_builds_of_torch_are_of_one_version(repository):
     # Nobody has to have the CPU build, and the version of the other satisfies all that need it.
     (cpu,) = _read(repository / "requirements-cpu.lock")
-    assert cpu.replace("+cpu", "") in _read(repository / "requirements.lock")
-    assert len(_read(repository / "requirements.lock")[cpu.replace("+cpu", "")]) > 10
+    version = cpu.partition("+cpu ")[0]
+    assert len(_read(repository / "requirements.lock")[f"{version} \\"]) > 10
+
+
+@pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
+def test_d24_the_pages_name_the_pythons_that_are_tested(repository, name):
+    *others, newest = _tested(repository)
+    assert f"Python {', '.join(others)} or {newest}" in (repository / name).read_text()
+
+
+@pytest.fixture
+def checkout(repository, tmp_path) -> Path:
+    """What makes an environment, and locks of three packages that hold nothing but a name."""
+    for name in ("Makefile", "pyproject.toml", ".ci/environment"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        shutil.copy(repository / name, tmp_path / name)
+    (tmp_path / "wheels").mkdir()
+    torch = _wheel(tmp_path / "wheels", "torch-1.0+cpu")
+    (tmp_path / "requirements-cpu.lock").write_text(f"torch==1.0+cpu \\\n    {torch}\n")
+    libraries = _wheel(tmp_path / "wheels", "cuda_libraries-1.0")
+    (tmp_path / "requirements-cuda.lock").write_text(f"cuda-libraries==1.0 \\\n    {libraries}\n")
+    rest = _wheel(tmp_path / "wheels", "rest-1.0")
+    (tmp_path / "requirements.lock").write_text(f"rest==1.0 \\\n    {rest}\n")
+    return tmp_path
+
+
+@pytest.fixture
+def python(checkout) -> str:
+    """This Python, whose environments have a link to its pip: unpacking one takes seconds."""
+    pip = distribution("pip").locate_file("pip")
+    script = checkout / "bin" / "python"
+    _script(
+        script,
+        f'[ "$2" = venv ] || exec {sys.executable} "$@"\n'
+        f"{sys.executable} -m venv --without-pip $3 && ln -s {pip} $3/lib/python*/site-packages/",
+    )
+    return str(script)
+
+
+def _wheel(folder: Path, name: str) -> str:
+    """Write an empty wheel and return the option that tells pip its hash."""
+    path = folder / f"{name}-py3-none-any.whl"
+    package, version = name.split("-")
+    with ZipFile(path, "w") as archive:
+        about = f"{package}-{version}.dist-info"
+        archive.writestr(f"{about}/METADATA", f"Name: {package}\nVersion: {version}\n")
+        archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nTag: py3-none-any\n")
+        archive.writestr(f"{about}/RECORD", "")
+    return f"--hash=sha256:{hashlib.sha256(path.read_bytes()).hexdigest()}"
+
+
+def _make(checkout: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Make the environment with pip offline."""
+    pip = {"PIP_NO_INDEX": "1", "PIP_FIND_LINKS": "wheels", "PIP_CONFIG_FILE": os.devnull}
+    return subprocess.run(
+        ["make", ".venv/.locked"], cwd=checkout, capture_output=True, text=True,
+        env={"PATH": os.environ["PATH"], **pip, **environment},
+    )  # fmt: skip
+
+
+class TestTorch:
+    """D20: the torch with CUDA is taken where there is no CPU build, and for no other reason."""
+
+    def test_the_cpu_build_is_taken(self, checkout, python):
+        run = _make(checkout, PYTHON=python)
+        assert run.returncode == 0, run.stderr
+        assert _installed(checkout) == {"torch==1.0+cpu", "rest==1.0"}
+
+    @pytest.mark.parametrize("reason", ["no file", "of another machine"])
+    def test_d20_without_a_cpu_build_the_other_is_taken(self, checkout, python, reason):
+        if reason == "no file":
+            (checkout / "wheels/torch-1.0+cpu-py3-none-any.whl").unlink()
+        else:
+            lock = checkout / "requirements-cpu.lock"
+            lock.write_text(lock.read_text().replace(" \\", " ; python_version == '3.0' \\"))
+        run = _make(checkout, PYTHON=python)
+        assert run.returncode == 0, run.stderr
+        assert "no torch==1.0+cpu for this machine" in run.stdout
+        assert _installed(checkout) == {"cuda-libraries==1.0", "rest==1.0"}
+
+    def test_d20_a_wrong_hash_ends_it(self, checkout, python):
+        lock = checkout / "requirements-cpu.lock"
+        lock.write_text(f"torch==1.0+cpu \\\n    --hash=sha256:{'0' * 64}\n")
+        run = _make(checkout, PYTHON=python)
+        assert run.returncode == 2
+        assert "THESE PACKAGES DO NOT MATCH THE HASHES" in run.stderr
+        assert _installed(checkout) == set()
+        assert not (checkout / ".venv/.locked").exists()
+
+
+def _installed(checkout: Path) -> set[str]:
+    """What an environment holds, pip aside."""
+    list_all = [str(checkout / ".venv/bin/python"), "-m", "pip", "freeze"]
+    return set(subprocess.check_output(list_all, text=True).replace("_", "-").splitlines())
+
+
+class TestPython:
+    """D24: fresh machines have other Pythons than the one that all was written with."""
+
+    def test_d24_the_first_that_is_tested_is_taken(self, checkout):
+        for name, version in (("3", "3.10"), ("3.11", ""), ("3.12", "3.12"), ("3.13", "3.13")):
+            _fake_python(checkout / "bin" / f"python{name}", version)
+        run = _make(checkout, PATH=f"{checkout / 'bin'}:/usr/bin:/bin")
+        assert "python3.12 makes an environment" in run.stderr
+
+    def test_d24_one_that_is_too_old_is_refused(self, checkout):
+        _fake_python(checkout / "bin/python", "3.9")
+        run = _make(checkout, PYTHON=str(checkout / "bin/python"))
+        assert run.returncode == 2
+        assert "exparity needs Python 3.11 or newer" in run.stderr
+        assert "is 3.9; name one: PYTHON=" in run.stderr
+
+    def test_d24_one_that_is_too_new_is_named(self, checkout):
+        _fake_python(checkout / "bin/python", "3.99")
+        run = _make(checkout, PYTHON=str(checkout / "bin/python"))
+        assert "exparity is tested with Python 3.11, 3.12, 3.13; this is 3.99" in run.stderr
+        assert "python makes an environment" in run.stderr
+
+
+def _fake_python(path: Path, version: str) -> None:
+    """Write an interpreter that tells its version; without one, as pyenv writes them, none."""
+    answer = f'[ "$1" = -c ] && echo {version} && exit' if version else "exit 127"
+    _script(path, f'{answer}\necho "$(basename "$0") makes an environment" >&2; exit 1')
+
+
+def _script(path: Path, text: str) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)

@@ -137,6 +137,28 @@ def test_finetune_makes_a_damaged_checkpoint_again(damaged, cell, caplog):
     assert require_intact(folder / "0")
 
 
+def test_finetune_replaces_no_folder_of_others(cell):
+    """As a run no folder that it did not make (D1): an output named by mistake."""
+    run, folder = cell
+    shutil.move(folder / "0", folder / "kept")
+    (folder / "0").mkdir()
+    (folder / "0" / "thesis.txt").write_text("years of work")
+    with pytest.raises(InputError, match=r"/0 holds thesis\.txt .*; name another folder$"):
+        run()
+    assert [path.name for path in (folder / "0").iterdir()] == ["thesis.txt"]
+    assert (folder / "0" / "thesis.txt").read_text() == "years of work"
+    shutil.rmtree(folder / "0")
+    (folder / "0").write_text("years of work")
+    with pytest.raises(InputError, match=r"/0 is a file; name a folder$"):
+        run()
+    assert (folder / "0").read_text() == "years of work"
+    (folder / "0").unlink()
+    (folder / "0").mkdir()
+    run()
+    made, kept = (require_intact(folder / name) for name in ("0", "kept"))
+    assert made["model.safetensors"] == kept["model.safetensors"]
+
+
 def test_a_full_disk_while_a_checkpoint_is_saved(cell, monkeypatch):
     from transformers import PreTrainedModel
 

@@ -25,7 +25,7 @@ from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
 from exparity.core.device import make_repeatable, resolve_device
 from exparity.core.digest import source_digest
-from exparity.core.errors import ExparityError
+from exparity.core.errors import ExparityError, InputError
 from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, Threads, TokenBudget
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
@@ -84,7 +84,7 @@ def finetune_cell(
         token_budget: padded tokens per batch of the predictions; by device if None.
 
     Raises:
-        InputError: bad data, model or training.
+        InputError: bad data, model or training, or the folder holds anything else.
     """
     from exparity.models.training import finetune
 
@@ -113,6 +113,7 @@ def finetune_cell(
         if _finished(output, predictions, fingerprint):
             log.info("%s: finished by another job meanwhile", output)
             return
+        _check_replaceable(output)
         trained = train()
         temporary = output.with_name(f".{output.name}.tmp")
         _save(trained, temporary, output)
@@ -220,6 +221,19 @@ def _finished(output: Path, predictions: Path, fingerprint: str) -> bool:
     except DamageError as error:
         log.warning("%s: %s; made again", output, error)
         return False
+
+
+def _check_replaceable(output: Path) -> None:
+    """Check that nothing but an earlier checkpoint of a training is at the place of the new one."""
+    if not output.exists() or (output / MANIFEST).is_file():
+        return
+    if not output.is_dir():
+        raise InputError(f"output: {output} is a file; name a folder")
+    if names := sorted(path.name for path in output.iterdir()):
+        raise InputError(
+            f"output: {output} holds {names[0]} and is no checkpoint that exparity wrote, which a "
+            "new one may replace; name another folder"
+        )
 
 
 def predict(

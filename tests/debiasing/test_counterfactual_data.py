@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from exparity import InputError
 from exparity.debiasing import apply
+from exparity.debiasing.recipes import calls_of
 
 TWO = ("male", "female")
 SIZES = {(0, "male"): 3, (0, "female"): 1, (1, "male"): 2, (1, "female"): 5}
@@ -101,12 +102,13 @@ def test_what_has_no_counterfactual_or_no_other_words_is_counted(caplog):
     def make(example):
         if example.label == 0:
             return []
-        return [replace(example, group=other) for other in TWO if other != example.group]
+        words = ("other",) if example.group == "male" else example.words
+        return [replace(example, words=words, group=o) for o in TWO if o != example.group]
 
     with caplog.at_level(logging.INFO):
         after = copied(replace(plain, counterfactuals=make))
     assert len(after.examples) == 11 + 7
-    line = "7 counterfactuals, 7 of them with the words of their original; 4 examples have none"
+    line = "7 counterfactuals, 5 of them with the words of their original; 4 examples have none"
     assert line in caplog.text
     # They are copies all the same: resampled apart, and of the group that they were made.
     assert sum(row["made_by"] == "counterfactual_data" for row in after.rows()) == 7
@@ -115,3 +117,22 @@ def test_what_has_no_counterfactual_or_no_other_words_is_counted(caplog):
     assert sorted(e.example_id for e in half.examples) == sorted(
         e.example_id for e in plain.examples
     )
+
+
+@pytest.mark.parametrize(
+    "recipe", ["cda", "us_cda", "us_cda_jigsaw", {"counterfactuals": "substitute"}]
+)
+@pytest.mark.parametrize("none", [False, True], ids=["same words", "no counterfactuals"])
+def test_d12_counterfactuals_that_change_nothing_are_refused(recipe, none):
+    """A model was trained on copies, as if they were of the other group."""
+    plain = training_set_of({cell: 4 for cell in SIZES}, groups=TWO)
+
+    def make(example):
+        return [] if none else [replace(example, group=o) for o in TWO if o != example.group]
+
+    message = (
+        r"debias counterfactual_data: of \d+ training examples of 'made_up', none has a "
+        r"counterfactual with other words, .*counterfactuals\.made_up, or leave out debias"
+    )
+    with pytest.raises(InputError, match=message):
+        apply(replace(plain, counterfactuals=make), calls_of(recipe, "models.m.debias"))

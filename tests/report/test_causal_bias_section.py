@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import statistics
+from dataclasses import replace
 
 import pytest
 from report.synthetic import GROUPS, config, make_study, options_of
@@ -15,6 +16,7 @@ from exparity.report.downloads import bias_export
 from exparity.report.figures import _causal_bias
 from exparity.report.flags import meanings
 from exparity.report.gather import gather
+from exparity.report.provenance import Origin
 from exparity.report.render import render_page
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
@@ -87,6 +89,41 @@ def values(study, quantity, model, class_name=""):
         if (row["dataset"], row["model"], row["quantity"], row["class_name"])
         == ("data_0", model, quantity, class_name)
     ]
+
+
+@pytest.mark.parametrize(
+    ("unchanged", "model", "sentence"),
+    [
+        (12, "model_1", None),
+        (
+            13,
+            "model_1",
+            "On data_0, 54 % of the counterfactuals have the words of their original: causal gaps "
+            "count them as predictions that do not change, and model_1 learnt nothing new from "
+            "them.",
+        ),
+        (
+            24,
+            None,
+            "On data_0, 100 % of the counterfactuals have the words of their original: causal gaps "
+            "count them as predictions that do not change.",
+        ),
+    ],
+)
+def test_d12_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care(
+    study, tmp_path, unchanged, model, sentence
+):
+    context = build_context(study, tmp_path)
+    facts = {"rows": 24, "notes": {"unchanged": unchanged, "missing": 0}}
+    origins = [*context.origins, Origin("counterfactuals", {"dataset": "data_0"}, facts)]
+    for dataset, name in [("data_0", model), ("data_1", "model_0")]:
+        ids = {"dataset": dataset, "model": name, "seed": 0}
+        made = {"parameters": {"counterfactuals": {}}}
+        origins += [Origin("predictions", ids, made)] if name else []
+    page = " ".join(render_page(replace(context, origins=origins)).split())
+    care = page.partition("<h3>Read with care</h3>")[2].partition("</div>")[0]
+    assert ("have the words of their original" in care) == (sentence is not None)
+    assert sentence is None or f"<li>{sentence}</li>" in care
 
 
 @pytest.mark.contract

@@ -40,7 +40,8 @@ def counterfactual_data(
             mean weight of its class and its own group (``own``).
 
     Raises:
-        InputError: ``own`` weights, where no example is of a counterfactual's class and group.
+        InputError: no counterfactual has other words than its original; or ``own`` weights, where
+            no example is of a counterfactual's class and group.
     """
     originals = range(len(training_set.examples))
     chosen = list(originals) if mode == "add" else _half(training_set)
@@ -58,6 +59,13 @@ def counterfactual_data(
         unchanged,
         sum(not made for made in counterfactuals),
     )
+    if chosen and unchanged == len(added):
+        dataset = training_set.dataset
+        raise InputError(
+            f"debias counterfactual_data: of {len(chosen)} training examples of '{dataset}', none "
+            "has a counterfactual with other words, so that nothing new is trained on; name a "
+            f"generator that changes these texts, counterfactuals.{dataset}, or leave out debias"
+        )
     added_weights = _weights(training_set, added, origins, weights)
     kept = list(originals) if mode == "add" else sorted(set(originals) - set(origins))
     remaining = training_set.take(kept)

@@ -17,6 +17,8 @@ from exparity.report.tables import PREFIXES, Table, headlines, rates_by_metric, 
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
+_MANY_UNCHANGED = 0.5
+"""Share of a dataset's counterfactuals with the words of their original, above which it is said."""
 
 
 def missing_results(results: Path, grid: Mapping[str, Any]) -> list[str]:
@@ -45,6 +47,7 @@ def _warnings(context: Context, commits: int) -> list[str]:
         f"{n} texts were longer than {name} can read and were cut."
         for name, n in sorted(cut.items())
     ]
+    warnings += _unchanged_counterfactuals(context)
     undefined = sum(row["n_undefined"] for row in study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in study.rows)
@@ -57,6 +60,33 @@ def _warnings(context: Context, commits: int) -> list[str]:
             f"The results were made with {commits} versions of the source code; see below."
         )
     return warnings
+
+
+def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
+    """Yield a sentence for each dataset most of whose counterfactuals are as their originals."""
+    for origin in context.origins:
+        if origin.artefact != "counterfactuals":
+            continue
+        dataset, n = origin.ids["dataset"], origin.facts["rows"]
+        unchanged = origin.facts.get("notes", {}).get("unchanged", 0)
+        if unchanged <= _MANY_UNCHANGED * n:
+            continue
+        trained = {
+            other.ids["model"]
+            for other in context.origins
+            if (other.artefact, other.ids.get("dataset")) == ("predictions", dataset)
+            and "counterfactuals" in other.facts["parameters"]
+        }
+        yield (
+            f"On {context.study.display('dataset', dataset)}, {100 * unchanged / n:.0f} % of the "
+            "counterfactuals have the words of their original: causal gaps count them as "
+            "predictions that do not change"
+            + (
+                f", and {', '.join(sorted(trained))} learnt nothing new from them."
+                if trained
+                else "."
+            )
+        )
 
 
 def _counts(study: Study, table: Table | None = None) -> Iterator[tuple[str, Mapping[str, int]]]:

@@ -420,6 +420,28 @@ class TestRefused:
     def test_a_good_config_is_loaded(self):
         assert load_or_exit(SMALL, SCHEMA_FILE).seeds == [0, 1]
 
+    @pytest.mark.parametrize("name", ["tables", "figures"])
+    def test_folders_that_no_report_has_made_are_not_replaced(
+        self, name, tmp_path, monkeypatch, capsys
+    ):
+        """As no folder of the temporary folder (D1): a paper may have such ones."""
+        monkeypatch.chdir(tmp_path)
+        folder = tmp_path / "report" / name
+        folder.mkdir(parents=True)
+        here = {**SMALL, "results": "."}
+        load_or_exit(here, SCHEMA_FILE)
+        (folder / "mine.pdf").touch()
+        with pytest.raises(SystemExit) as stop:
+            load_or_exit(here, SCHEMA_FILE)
+        assert stop.value.code == 2
+        assert capsys.readouterr().err == (
+            f"exparity: results: report/{name} holds files of no report, and the new one would "
+            "replace the folder; set results to another folder, or move these\n"
+        )
+        load_or_exit(SMALL, SCHEMA_FILE)
+        (tmp_path / "report" / "disparity.parquet").touch()  # of a report that was killed
+        load_or_exit(here, SCHEMA_FILE)
+
     def test_the_report_of_another_experiment_is_not_overwritten(
         self, tmp_path, monkeypatch, capsys
     ):

@@ -213,9 +213,10 @@ def check_results(experiment: Experiment) -> None:
     An experiment stays itself where it gains or loses datasets, as long as one of them stays.
 
     Raises:
-        InputError: it does, and the new report would take its place.
+        InputError: it does, and the new report would take its place, or that of other files.
     """
     results = Path(experiment.results)
+    _check_report_folders(results)
     if not (results / layout.path_of("page", {})).is_file():
         return
     try:
@@ -229,3 +230,17 @@ def check_results(experiment: Experiment) -> None:
             f"results: {results} holds the report of {title} on {', '.join(datasets)}, which that "
             f"of {', '.join(experiment.datasets)} would overwrite; set results to another folder"
         )
+
+
+def _check_report_folders(results: Path) -> None:
+    """Check that the folders that a report replaces as a whole are those of an earlier one."""
+    # A report writes its artefact first and its page last.
+    if any((results / layout.path_of(name, {})).is_file() for name in ("page", "disparity")):
+        return
+    for name in ("tables", "figures"):
+        folder = results / layout.path_of(name, {})
+        if folder.is_dir() and any(folder.iterdir()):
+            raise InputError(
+                f"results: {folder} holds files of no report, and the new one would replace the "
+                "folder; set results to another folder, or move these"
+            )

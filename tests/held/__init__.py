@@ -26,15 +26,18 @@ class Held:
     Attributes:
         place: how that path ends.
         folder: a folder that is there until then.
+        after: how many files with that end must lie in the same folder.
     """
 
     place: str
     folder: Path
+    after: int = 0
 
     @property
     def environment(self) -> dict[str, str]:
         """What such a process needs in its environment, beside ``HERE`` on its path."""
-        return {"HELD_AT": self.place, "HELD_WHILE": str(self.folder)}
+        after = {"HELD_AFTER": str(self.after)} if self.after else {}
+        return {"HELD_AT": self.place, "HELD_WHILE": str(self.folder), **after}
 
     def wait(self, run: forked.Run | subprocess.Popen, seconds: float = 900) -> None:
         """Wait until a process waits; the run that is to start it must not end before."""

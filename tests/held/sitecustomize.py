@@ -2,7 +2,7 @@
 
 Python imports this module when it starts. Before something is renamed to a path that ends with
 ``HELD_AT``, the process makes a file ``waits`` in the folder ``HELD_WHILE``, and goes on when that
-folder is gone.
+folder is gone. With ``HELD_AFTER`` it waits only where so many files with this end lie already.
 """
 
 import os
@@ -12,6 +12,10 @@ import time
 def _hold(event, arguments):
     place, folder = os.environ.get("HELD_AT"), os.environ.get("HELD_WHILE")
     if event != "os.rename" or not place or not os.fsdecode(arguments[1]).endswith(place):
+        return
+    beside = os.listdir(os.path.dirname(os.fsdecode(arguments[1])) or ".")
+    finished = sum(name.endswith(place) and name[0] != "." for name in beside)
+    if finished < int(os.environ.get("HELD_AFTER", "0")):
         return
     if os.path.isdir(folder):
         with open(os.path.join(folder, "waits"), "w"):

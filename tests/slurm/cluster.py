@@ -191,6 +191,14 @@ class Cluster:
 
     # What befalls it
 
+    def crash(self, daemon: str, seconds: float) -> None:
+        """Kill ``slurmctld`` or ``slurmd``, and start it again after a while."""
+        killed = self._daemons.pop(daemon)
+        killed.kill()
+        killed.wait()
+        time.sleep(seconds)
+        self._launch(daemon, "-D")
+
     def expire(self, job: QueuedJob) -> None:
         """Let a job's time limit end now; slurmctld acts on it within half a minute."""
         self.command("scontrol", "update", f"JobId={job.id}", "EndTime=now+1")

@@ -34,9 +34,10 @@ class ClusterCheckout(Checkout):
     slow_seconds: float = 0
     slow_memory: int = 0
     held_at: str = ""
+    held_after: int = 0
 
     def __post_init__(self) -> None:
-        self.held = Held(self.held_at, self.root / "held")
+        self.held = Held(self.held_at, self.root / "held", self.held_after)
         if self.held_at:
             self.held.folder.mkdir()
 

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.lineage import made_from
 from exparity.core.errors import InputError
 from exparity.stages.shards import gather_shards
 
@@ -87,6 +88,18 @@ def test_a_shard_of_another_job(shards, tmp_path, changes, part):
     clash = 3 if "examples" in changes else 2  # found where the example comes again
     shard(shards[1], 2, **changes)
     refused(shards, tmp_path / "out", f"{clash}.parquet: ", part)
+
+
+def test_d21_a_shard_of_another_config(tmp_path):
+    """It lies there where no attempt to make it anew could start."""
+    output = tmp_path / "out.parquet"
+    with made_from({"steps": 1}, []):
+        shards = [shard(tmp_path / f"{k}.parquet", k) for k in (1, 2, 3)]
+    with made_from({"steps": 2}, []):
+        refused(shards, output, "1.parquet: was made from other options or inputs; remove it")
+    with made_from({"steps": 1}, []):
+        gather_shards(shards, output)
+    assert output.exists()
 
 
 def test_other_files(shards, tmp_path):

@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 import warnings
+from pathlib import Path
 
 import pytest
 import yaml
 
 import exparity
 from exparity.config.experiment import Experiment
-from exparity.config.outdated import outdated
+from exparity.config.outdated import outdated, up_to_date
 from exparity.config.schema import read_schema
 
 pytestmark = pytest.mark.workflow
@@ -37,14 +38,24 @@ OTHER = "made from other options or inputs"
 
 
 @pytest.fixture
-def reasons(finished, monkeypatch):
-    """Return a function: what of the finished run is to be made again, by path in the results."""
+def experiment(finished, monkeypatch):
+    """Return a function: the experiment of the finished run, with other values of some keys."""
     monkeypatch.chdir(finished.root)
 
-    def ask(**changes):
+    def read(**changes):
         config = yaml.safe_load(finished.config_path.read_text()) | changes
         schema = read_schema(finished.root / "workflow" / "schemas" / "config.schema.yaml")
-        asked = outdated(Experiment.from_mapping(config, schema))
+        return Experiment.from_mapping(config, schema)
+
+    return read
+
+
+@pytest.fixture
+def reasons(experiment):
+    """Return a function: what of the finished run is to be made again, by path in the results."""
+
+    def ask(**changes):
+        asked = outdated(experiment(**changes))
         return {path.removeprefix("results/"): reason for path, reason in asked.items()}
 
     return ask
@@ -58,6 +69,16 @@ def test_a_finished_run_is_up_to_date(reasons):
 def test_what_is_gone_is_missed(reasons, finished, artefact):
     (finished.results / REMOVED[artefact]).unlink()
     assert reasons() == {REMOVED[artefact]: "missing"}
+
+
+def test_d21_an_attempt_knows_what_an_earlier_one_has_finished(experiment):
+    explained = f"results/explanations/{CELL}/integrated_gradients_x_input.parquet"
+    score = f"results/{REMOVED['scores']}"
+    everything = {f"results/models/{CELL}", f"results/{REMOVED['predictions']}", explained, score}
+    assert up_to_date(experiment(), everything) == everything
+    Path(score).unlink()
+    changed = experiment(methods={"gradient": {}, "integrated_gradients_x_input": {"n_steps": 4}})
+    assert up_to_date(changed, everything) == everything - {explained, score}
 
 
 def test_checkpoints_may_be_removed_to_save_room(reasons, finished):

@@ -3,6 +3,7 @@ import os
 import re
 import sys
 from functools import cache
+from itertools import filterfalse
 
 from snakemake.utils import update_config
 
@@ -10,10 +11,15 @@ try:
     from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import pattern_of, stem_of
     from exparity.config.applies import omissions
-    from exparity.jobs.at_start import at_start, cancel_leftovers
+    from exparity.jobs.at_start import (
+        at_start,
+        before_plan,
+        cancel_leftovers,
+        end_on_term,
+    )
     from exparity.config.command_line import as_in_a_file
     from exparity.config.experiment import check_or_exit, load_or_exit
-    from exparity.config.outdated import mark_outdated
+    from exparity.config.outdated import mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
     from exparity.jobs.outcome import explain_failures, name_report
@@ -48,6 +54,8 @@ else:
     # Jobs read this file as well.
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():
         logger.info(f"exparity: {omission}")
+
+    before_plan(workflow, EXPERIMENT.results, lambda executor: begin(executor))
 
 # A large grid makes millions of objects that live as long as the run; looking through them for
 # garbage again and again would take a fifth of the time of planning it.
@@ -94,13 +102,59 @@ wildcard_constraints:
     shards=r"\d+",
 
 
-onstart:
+def lock_folders():
     # Snakemake's own records lie in the one, and runs from elsewhere may share the other.
     hold(Path(".snakemake", "exparity.lock"), "this folder")
     hold(Path(RESULTS, ".exparity.lock"), f"the results folder {RESULTS}")
-    cancel_leftovers()
+
+
+def begin(executor):
+    """Settle what earlier jobs have left, before Snakemake looks at files."""
+    settings = workflow.dag_settings
+    if workflow.is_main_process:
+        if not executor.dryrun_exec and set(settings.targets) != {"fetch"}:
+            lock_folders()
+            cancel_leftovers()
+    elif workflow.remote_exec and is_repeated():
+        settings.target_jobs = [*filterfalse(is_finished, settings.target_jobs)]
+        if not settings.target_jobs:
+            raise SystemExit(0)
+
+
+def is_repeated():
+    """Whether a submission runs once more, sent by Snakemake or by SLURM itself."""
+    return (
+        workflow.execution_settings.attempt > 1 or "SLURM_RESTART_COUNT" in os.environ
+    )
+
+
+def is_finished(target):
+    """Whether an earlier attempt of a submission has finished a job of it."""
+    maker, wildcards = workflow.get_rule(target.rulename), target.wildcards_dict
+    output = {str(path.apply_wildcards(wildcards)) for path in maker.output}
+    # Snakemake misses it as it would an output.
+    benchmark = maker.benchmark.apply_wildcards(wildcards)
+    return Path(benchmark).exists() and up_to_date(EXPERIMENT, output) == output
+
+
+def drop_notes():
+    """Have Snakemake forget what it noted of results that are to be made anew.
+
+    If it is killed, jobs go on without it. Beside an old note, what they have finished would look
+    outdated. Results say themselves whether they are; a shard that is there needs its note for that.
+    """
+    for job in workflow.dag.needrun_jobs():
+        for path in job.output:
+            if not ("shard" in job.wildcards_dict and Path(path).exists()):
+                workflow.persistence.cleanup_metadata(path)
+
+
+onstart:
+    lock_folders()
     EXPERIMENT.write_grid()
+    drop_notes()
     if workflow.non_local_exec:
+        end_on_term(workflow.scheduler)
         # The plug-in for SLURM keeps groups to itself: a submission would start a Snakemake, and torch,
         # for each of its jobs.
         workflow.executor_plugin.common_settings.pass_group_args = True

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from functools import cache, partial
 from graphlib import TopologicalSorter
 from itertools import groupby
@@ -54,6 +54,21 @@ def outdated(experiment: Experiment) -> dict[str, str]:
             if recorded_lineage(Path(path)) != key:
                 reasons[path] = "made from other options or inputs"
     return reasons
+
+
+def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
+    """Return which of some results are there and made from the options and inputs of now.
+
+    Args:
+        experiment: the experiment.
+        paths: results, whose inputs are up to date.
+    """
+    current: set[str] = set()
+    for options, reads, writes, _ in _jobs(experiment):
+        if asked := paths & set(writes):
+            key = lineage(json.loads(options()), (identity(Path(path)) for path in reads))
+            current.update(path for path in asked if recorded_lineage(Path(path)) == key)
+    return current
 
 
 def _jobs(experiment: Experiment) -> Iterator[Job]:

@@ -4,19 +4,20 @@ When a run starts, Snakemake calls one function, that of the main file, which ma
 modules and may forget to. A lock that can be forgotten protects nobody.
 
 A killed run may have left jobs in a SLURM queue. Snakemake does not know them and submits their
-cells anew. A job that ends before its successor starts would be computed twice, because the
-successor begins by deleting the output. So they are ended first; they save what they have, and
-their successors go on with it.
+cells anew. They are ended before Snakemake looks at the files, since they may finish some until
+then: what they have saved is taken over, and the plan counts what they have finished.
 """
 
 from __future__ import annotations
 
 import getpass
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +49,31 @@ def at_start(workflow: Any, name: str, begin: Callable[[], object]) -> None:
     workflow.exparity_starts[name] = begin
 
 
+def before_plan(workflow: Any, name: str, begin: Callable[[Any], object]) -> None:
+    """Have Snakemake call a function before it looks at files, and plans what to run.
+
+    A Snakemake that waits in vain for its inputs says so and ends with 0, so that SLURM calls its
+    submission completed, and the run waits a minute for each of its outputs. Here it ends with 1.
+
+    Args:
+        workflow: Snakemake's workflow, while it reads the file.
+        name: what the function is for; the last one of a name is called.
+        begin: the function. It gets the executor's settings that are common to all.
+    """
+    if not hasattr(workflow, "exparity_plans"):
+        workflow.exparity_plans = {}
+        execute = workflow.execute
+
+        def prepared(executor_plugin: Any, **settings: Any) -> None:
+            for begin in workflow.exparity_plans.values():
+                begin(executor_plugin.common_settings)
+            if execute(executor_plugin=executor_plugin, **settings) is False:
+                raise SystemExit(1)
+
+        workflow.execute = prepared
+    workflow.exparity_plans[name] = begin
+
+
 def _go_first(workflow: Any) -> None:
     """Put the modules' functions before what the main file has set, or is going to set."""
     register = workflow.onstart
@@ -65,6 +91,21 @@ def _go_first(workflow: Any) -> None:
 
     workflow._onstart = after_modules(workflow._onstart)
     workflow.onstart = onstart
+
+
+def end_on_term(scheduler: Any) -> None:
+    """Have SIGTERM end a run on a cluster as Ctrl-C does: its jobs are cancelled, and it ends.
+
+    Snakemake's own answer takes a lock that the same thread holds while it waits for files, and
+    then waits for itself for ever; else it waits for all jobs in the queue, which takes hours.
+
+    Args:
+        scheduler: Snakemake's, which has set its own answer.
+    """
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # This thread sleeps up to three minutes between two looks at the queue, and has no more to say.
+    watcher = scheduler._executor.wait_thread
+    watcher.join = partial(watcher.join, timeout=1)
 
 
 def cancel_leftovers(folder: Path | None = None) -> None:

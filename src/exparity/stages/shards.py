@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from exparity.artefacts.files import join_tables, read_artefact, read_parquet, write_artefact
+from exparity.artefacts.lineage import current_lineage, recorded_lineage
 from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Output
 from exparity.jobs.loop import merged
@@ -98,6 +99,11 @@ def _check_one_job(parts: Sequence[Part]) -> None:
         for key, differs in _SAME.items():
             if facts.get(key) != expected.get(key):
                 raise InputError(f"{path}: {differs} {first}; make all shards of one job again")
+        # A shard of another config may lie where no attempt to make it anew could start.
+        if current_lineage() and recorded_lineage(path) != current_lineage():
+            raise InputError(
+                f"{path}: was made from other options or inputs; remove it, and run again"
+            )
 
 
 def _check_all_there(parts: Sequence[Part]) -> None:

@@ -1,0 +1,180 @@
+"""Submissions that end while some of their jobs are finished: these are not made again.
+
+Of a submission of four explanations two are finished, and the third job waits before it puts its
+result into place. The runs mostly wait, so they share the cluster.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+from concurrent.futures import ThreadPoolExecutor
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from slurm.conftest import SCORES, ClusterCheckout, kill
+from workflow.conftest import Checkout, copy_checkout
+from workflow.test_kills import tables
+
+pytestmark = [pytest.mark.slurm, pytest.mark.workflow, pytest.mark.timeout(1800)]
+METHODS = {f"gradient_{letter}": {"use": "gradient"} for letter in "abcd"}
+FINISHED = 2
+
+
+@pytest.fixture(scope="module")
+def undisturbed(repository, tmp_path_factory) -> Checkout:
+    """A finished local run of four methods and a metric."""
+    made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
+    none = {"permutation": {"repeats": 0}, "random": {"draws": 0}}
+    made.configure(methods=METHODS, metrics={"gini": {}}, controls=none)
+    made.snakemake(*SCORES)
+    return made
+
+
+def explanations(checkout: Checkout) -> dict[str, str]:
+    """Return the digest of each file; it differs for each job that has made one, by its time."""
+    paths = (checkout.results / "explanations").rglob("*.parquet")
+    return {path.name: sha256(path.read_bytes()).hexdigest() for path in paths}
+
+
+def spoil_notes(root: Path) -> None:
+    """Have Snakemake note of an earlier run that it explained with other parameters."""
+    for path in (root / ".snakemake" / "metadata").iterdir():
+        note = json.loads(path.read_text())
+        if note["rule"] == "explain":
+            path.write_text(json.dumps({**note, "params": ["others"]}))
+
+
+class Restart:
+    """A run whose submission has finished two of its four jobs, and what becomes of it."""
+
+    def __init__(self, checkout: ClusterCheckout) -> None:
+        self.checkout = checkout
+        self.run = checkout.start(*SCORES)
+        checkout.held.wait(self.run)
+        self.finished = explanations(checkout)
+        (self.job,) = checkout.cluster.running("explanations", checkout.root)
+        self.first_said = ""
+
+    def wait_for_end_of_job(self) -> None:
+        running = self.checkout.cluster.running
+        self.checkout.wait_until(
+            lambda: self.job not in running("explanations", self.checkout.root), "the job ends"
+        )
+        self.checkout.held.release()
+
+    def start_again(self) -> None:
+        self.first_said = self.checkout.said
+        (self.checkout.root / "run.log").unlink()
+        self.run = self.checkout.start(*SCORES)
+
+    def finish(self) -> Restart:
+        self.exit_code = self.run.wait(timeout=900)
+        return self
+
+
+def main_killed(restart: Restart) -> None:
+    """Its submission lives on, until the next run cancels it."""
+    kill(restart.run)
+    restart.start_again()
+    restart.wait_for_end_of_job()
+
+
+def main_gone(restart: Restart) -> None:
+    """Its submission ends before the next run, and nobody but the files says so."""
+    kill(restart.run)
+    restart.checkout.held.release()
+    jobs = restart.checkout.cluster.jobs
+    restart.checkout.wait_until(lambda: restart.job.id not in {j.id for j in jobs()}, "it ends")
+    restart.finished = explanations(restart.checkout)
+    restart.start_again()
+
+
+def main_terminated(restart: Restart) -> None:
+    """It cancels its submission and ends."""
+    os.kill(restart.run.pid, signal.SIGTERM)
+    restart.wait_for_end_of_job()
+    assert restart.run.wait(timeout=60) == 1
+    restart.start_again()
+
+
+def cancelled(restart: Restart) -> None:
+    restart.checkout.cluster.command("scancel", restart.job.id)
+    restart.wait_for_end_of_job()
+
+
+def killed_at_once(restart: Restart) -> None:
+    """No process of the submission can do anything more."""
+    restart.checkout.cluster.command("scancel", "--full", "--signal=KILL", restart.job.id)
+    restart.wait_for_end_of_job()
+
+
+def requeued(restart: Restart) -> None:
+    """As after a preemption: SLURM starts the same submission once more."""
+    restart.checkout.cluster.command("scontrol", "requeue", restart.job.id)
+    restart.wait_for_end_of_job()
+
+
+SCENARIOS = (main_killed, main_gone, main_terminated, cancelled, killed_at_once, requeued)
+
+
+@pytest.fixture(scope="module")
+def restarts(undisturbed, cluster, tmp_path_factory):
+    """Every scenario's restart by its name; they run side by side."""
+
+    def disturb(scenario) -> Restart:
+        root = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
+        shutil.copytree(undisturbed.root, root, symlinks=True)
+        for folder in ("explanations", "scores"):
+            shutil.rmtree(root / "results" / folder)
+        spoil_notes(root)
+        config = undisturbed.config_path.relative_to(undisturbed.root)
+        restart = Restart(
+            ClusterCheckout(root, cluster, config, held_at=".parquet", held_after=FINISHED)
+        )
+        scenario(restart)
+        return restart.finish()
+
+    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
+        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in SCENARIOS}
+    return {name: future.result() for name, future in begun.items()}
+
+
+@pytest.fixture(params=[scenario.__name__ for scenario in SCENARIOS])
+def restart(request, restarts) -> Restart:
+    return restarts[request.param]
+
+
+def test_d21_the_run_ends_with_the_undisturbed_tables(restart, undisturbed):
+    checkout = restart.checkout
+    assert restart.exit_code == 0, checkout.said
+    assert tables(checkout, "scores") == tables(undisturbed, "scores")
+    assert checkout.plan(*SCORES) == {}
+
+
+def test_d21_what_a_job_has_finished_is_not_made_again(restart):
+    assert len(restart.finished) >= FINISHED
+    assert restart.finished.items() <= explanations(restart.checkout).items()
+
+
+def test_d22_no_run_waits_for_files_that_nobody_makes(restart):
+    said = restart.first_said + restart.checkout.said
+    assert "Waiting at most" not in said
+    assert "some output files are missing" not in said
+
+
+def test_d21_leftovers_end_before_the_run_looks_at_files(restarts):
+    said = restarts["main_killed"].checkout.said
+    left = "cancelled 1 job that an earlier run had left in the queue"
+    assert said.index(left) < said.index("Building DAG of jobs"), said
+    (planned,) = re.findall(r"^explain +(\d+)", said, re.MULTILINE)
+    assert int(planned) <= len(METHODS) - FINISHED
+
+
+def test_d23_a_terminated_run_cancels_its_jobs(restarts):
+    """The job could not end otherwise: it was released after that."""
+    assert "Terminating processes on user request" in restarts["main_terminated"].first_said

@@ -35,7 +35,7 @@ def portrait():
 
 def sleep():
     print("ready", os.getpid(), flush=True)
-    time.sleep(60)
+    time.sleep(600)  # longer than tests wait for its end
 
 
 def trap():

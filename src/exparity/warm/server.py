@@ -142,7 +142,9 @@ class Server:
                 undo.callback(os.close, notes)
                 server = os.getpid()
                 gc.freeze()
-                worker = os.fork()
+                with warnings.catch_warnings():  # of threads, from Python 3.12 on, harmless or not
+                    warnings.simplefilter("ignore", DeprecationWarning)
+                    worker = os.fork()
                 if not worker:
                     self._work(server, connection, notes)
                 undo.callback(os.waitpid, worker, 0)

@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from exparity.artefacts.files import write_artefact
+from exparity.artefacts.grid import read_grid
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import NOT_OF_SPEC, Experiment, load_or_exit
 from exparity.config.instances import canonical
@@ -446,28 +448,50 @@ class TestRefused:
         self, tmp_path, monkeypatch, capsys
     ):
         monkeypatch.chdir(tmp_path)
-        experiment().write_grid()
         names = ", ".join(SMALL["datasets"])
         first = next(iter(SMALL["datasets"]))
         other = {**SMALL, "datasets": {"bios": {}}}
         load_or_exit(other, SCHEMA_FILE)  # there is no report yet
-        page = tmp_path / "results" / "report" / "index.html"
-        page.parent.mkdir()
-        page.touch()
+        report = tmp_path / "results" / "report"
+        parameters = json.loads(experiment().report_options())
+        write_artefact(
+            report / "disparity.parquet", "disparity", [], {}, stage="report", parameters=parameters
+        )
+        (report / "index.html").touch()
         load_or_exit(SMALL, SCHEMA_FILE)
         load_or_exit({**SMALL, "datasets": {first: {}, "bios": {}}}, SCHEMA_FILE)
         load_or_exit({**other, "results": "results/bios"}, SCHEMA_FILE)
-        with pytest.raises(SystemExit) as stop:
-            load_or_exit(other, SCHEMA_FILE)
-        assert stop.value.code == 2
-        assert capsys.readouterr().err == (
-            f"exparity: results: results holds the report of '{experiment().config['title']}' on "
-            f"{names}, which that of bios would overwrite; set results to another folder\n"
-        )
-        (
-            tmp_path / "results" / "grid.json"
-        ).unlink()  # of an earlier version: what it was is unknown
+        # D10: a grid that is gone or damaged changes nothing.
+        for content in (None, "[]", "{}", "null", '{"datasets": 5}', "{"):
+            if content is not None:
+                (tmp_path / "results" / "grid.json").write_text(content)
+            load_or_exit(SMALL, SCHEMA_FILE)
+            with pytest.raises(SystemExit) as stop:
+                load_or_exit(other, SCHEMA_FILE)
+            assert stop.value.code == 2
+            assert capsys.readouterr().err == (
+                f"exparity: results: results holds the report of '{experiment().config['title']}' "
+                f"on {names}, which that of bios would overwrite; set results to another folder\n"
+            )
+        (report / "disparity.parquet").write_bytes(b"damaged")  # whose it was is unknown
         load_or_exit(other, SCHEMA_FILE)
+
+    def test_d10_a_grid_that_is_gone_or_damaged_is_written_again(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        made = experiment()
+        made.mend_grid()
+        assert not list(tmp_path.iterdir())  # there is no report yet
+        grid = tmp_path / "results" / "grid.json"
+        (grid.parent / "report").mkdir(parents=True)
+        (grid.parent / "report" / "index.html").touch()
+        for content in (None, "[]", '{"datasets": 5}'):
+            if content is not None:
+                grid.write_text(content)
+            made.mend_grid()
+            assert read_grid(grid.parent) == json.loads(json.dumps(made.grid))
+        before = grid.stat().st_mtime_ns
+        made.mend_grid()
+        assert grid.stat().st_mtime_ns == before
 
 
 class TestGrid:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import math
 import re
 from pathlib import Path
@@ -15,6 +14,7 @@ import pytest
 import exparity.report
 from exparity import InputError, cli
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.grid import grid_text
 from exparity.artefacts.layout import path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
@@ -76,7 +76,7 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
             path, artefact, content, ids, stage="finetune", parameters=parameters, extra=extra
         )
     grid = {"datasets": [["bios", "bias_in_bios"], ["jigsaw", "jigsaw_gender"]]}
-    (results / "grid.json").write_text(json.dumps(grid))
+    (results / "grid.json").write_text(grid_text(grid))
 
 
 class TestTables:

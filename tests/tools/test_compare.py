@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 
 import pytest
 from report.synthetic import SCHEMA, config, make_study, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
+from exparity.artefacts.grid import grid_text, read_grid
 from exparity.cli import main
 from exparity.config.experiment import Experiment
 from exparity.config.schema import read_schema
@@ -19,11 +19,22 @@ from exparity.report.render import render_page
 from exparity.report.runs import compare_runs, read_run
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=2, metrics=2)
+DAMAGED = [
+    "",
+    "{",
+    "[]",
+    "{}",
+    "null",
+    '{"datasets": 5}',
+    "[" * 100_000,
+    '{"sha256": 5}',
+    '"\\ud800"',
+]
 CELL = ("data_0", "model_0", "gradient", "comprehensiveness", "male", "female")
 
 
 def finish(folder, settings):
-    (folder / "grid.json").write_text(json.dumps(options_of(settings)), encoding="utf-8")
+    (folder / "grid.json").write_text(grid_text(options_of(settings)), encoding="utf-8")
     return folder
 
 
@@ -84,7 +95,7 @@ def test_on_the_terminal(first, second, capsys):
 
 
 def test_on_the_page(first, second, tmp_path):
-    study = gather(second, json.loads((second / "grid.json").read_text(encoding="utf-8")))
+    study = gather(second, read_grid(second))
     assert build_context(study, tmp_path).other_run is None
     study.options["report"]["compare_with"] = str(first)
     page = render_page(build_context(study, tmp_path))
@@ -97,10 +108,10 @@ def test_on_the_page(first, second, tmp_path):
 def with_plugins(first, tmp_path_factory):
     """The same run, where the last metric and the last method are those of a plug-in."""
     folder = shutil.copytree(first, tmp_path_factory.mktemp("plugins") / "results")
-    grid = json.loads((folder / "grid.json").read_text(encoding="utf-8"))
+    grid = read_grid(folder)
     for kind in ("methods", "metrics"):
         grid[kind][-1][1] = "of_a_plugin"
-    (folder / "grid.json").write_text(json.dumps(grid), encoding="utf-8")
+    (folder / "grid.json").write_text(grid_text(grid), encoding="utf-8")
     return folder
 
 
@@ -111,7 +122,7 @@ def test_d13_a_run_with_plugins_is_compared_without_them(first, with_plugins, ca
 
 
 def test_d13_on_the_page_beside_a_run_with_plugins(first, with_plugins, tmp_path):
-    study = gather(first, json.loads((first / "grid.json").read_text(encoding="utf-8")))
+    study = gather(first, read_grid(first))
     study.options["report"]["compare_with"] = str(with_plugins)
     page = render_page(build_context(study, tmp_path))
     assert 'id="other_run"' in page
@@ -119,9 +130,13 @@ def test_d13_on_the_page_beside_a_run_with_plugins(first, with_plugins, tmp_path
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(None, "no results; name the results folder of a run"), ("{", "not JSON")],
+    [
+        (None, "no results; name the results folder of a run"),
+        *((content, r"grid\.json: is damaged.*run `snakemake`") for content in DAMAGED),
+    ],
 )
-def test_no_run(tmp_path, content, message):
+def test_d10_no_run(tmp_path, content, message):
+    """D10: what is no grid is one clear line."""
     if content is not None:
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):

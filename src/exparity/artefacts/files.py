@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts import layout
+from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import current_lineage
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata, write_sealed
@@ -337,10 +338,13 @@ def read_results(folder: str | Path, artefact: str) -> pd.DataFrame:
 def _warn_of_missing(results: Path, artefact: str) -> None:
     """Warn if the grid of the last run has files of an artefact that are not there."""
     try:
-        grid = json.loads((results / layout.GRID).read_text(encoding="utf-8"))
-        paths = [results / layout.path_of(artefact, ids) for ids in layout.cells(grid, artefact)]
-    except (OSError, ValueError, LookupError, TypeError):
-        return  # results of single stages know no grid
+        grid = read_grid(results)
+    except InputError as error:
+        warnings.warn(f"whether files are missing is not known: {error}", stacklevel=3)
+        return
+    if grid is None:  # results of single stages
+        return
+    paths = layout.paths_of(results, grid, artefact)
     missing = [path for path in paths if not path.is_file()]
     if missing:
         warnings.warn(

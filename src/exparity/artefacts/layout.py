@@ -49,6 +49,8 @@ scores and counterfactuals are read, the experiment knows.
 A checkpoint is not among what is read: the predictions made with it stand for it."""
 REPORT = {"page": "report/index.html", "tables": "report/tables", "figures": "report/figures"}
 """What the report writes beside ``disparity``: files and folders that are no artefacts."""
+SHARDS = "shards"
+"""Folder of the parts of cells that jobs make side by side, until they are put together."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
@@ -110,6 +112,13 @@ def files(results: Path, artefact: str) -> list[tuple[tuple[str, ...], Path]]:
     )
 
 
+def shards_of(artefact: str, ids: Ids, count: int) -> list[str]:
+    """Return where the parts of a cell's artefact lie; none of one that is made in one piece."""
+    stem = path_of(artefact, ids).removesuffix(".parquet")
+    numbers = range(1, count + 1) if count > 1 else ()
+    return [f"{SHARDS}/{stem}/{number}-of-{count}.parquet" for number in numbers]
+
+
 def benchmark_of(rule: str, ids: Iterable[str]) -> str:
     """Return where Snakemake's benchmark of a job lies, relative to the results folder."""
     return f"{'/'.join(('benchmarks', rule, *ids))}.tsv"
@@ -153,6 +162,13 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
     for artefact in (*_IN_REPORT, *made_by_analyses().values()):
         for ids in cells(grid, artefact):
             yield artefact, ids
+
+
+def report_files(results: str | Path, grid: Grid) -> list[str]:
+    """Return every file that the report of a grid reads: its inputs, and the run beside it."""
+    files = [f"{results}/{path_of(artefact, ids)}" for artefact, ids in report_inputs(grid)]
+    other = grid["report"].get("compare_with")
+    return [*files, f"{other}/{path_of('disparity', {})}"] if other else files
 
 
 def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
+from exparity.artefacts.files import facts_of
+from exparity.artefacts.seal import read_metadata
 from exparity.config.applies import omissions
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
@@ -219,12 +221,13 @@ def check_results(experiment: Experiment) -> None:
     _check_report_folders(results)
     if not (results / layout.path_of("page", {})).is_file():
         return
+    report = results / layout.path_of("disparity", {})
     try:
-        grid = json.loads((results / layout.GRID).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return  # made by hand, or by an earlier version
-    datasets = dict(grid["datasets"])
-    if not datasets.keys() & experiment.datasets.keys():
+        grid = facts_of(read_metadata(report).metadata).get("parameters", {})
+    except InputError:
+        return  # whose it was is not known, and nobody can read it
+    datasets = dict(grid.get("datasets", ()))
+    if datasets and not datasets.keys() & experiment.datasets.keys():
         title = f"'{grid['title']}'" if grid.get("title") else "another experiment"
         raise InputError(
             f"results: {results} holds the report of {title} on {', '.join(datasets)}, which that "

@@ -15,6 +15,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
+from exparity.artefacts.grid import grid_text, read_grid
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.applies import Lack, check_applies, lacks_of, left_out
@@ -276,6 +277,13 @@ class Experiment:
         shards = self._changes(kind, cell).get("shards", self._instance(kind, cell).shards)
         return int(shards)
 
+    def shard_files(self, artefact: str, ids: Cell) -> list[str]:
+        """Return where the parts of a cell lie that jobs make side by side, if they do."""
+        if artefact not in ("explanations", "scores"):
+            return []
+        paths = layout.shards_of(artefact, ids, self.shards(**ids))
+        return [f"{self.results}/{path}" for path in paths]
+
     # What a job depends on, as canonical JSON
 
     def options(self, stage: str, ids: Cell) -> str:
@@ -466,18 +474,21 @@ class Experiment:
 
     def report_inputs(self) -> list[str]:
         """Return the artefacts that the report is made from."""
-        files = layout.report_inputs(self.grid)
-        other = self.config["report"]["compare_with"]
-        others = [f"{other}/{layout.path_of('disparity', {})}"] if other else []
-        return [
-            *(f"{self.results}/{layout.path_of(artefact, ids)}" for artefact, ids in files),
-            *others,
-        ]
+        return layout.report_files(self.results, self.grid)
 
     def write_grid(self) -> None:
         """Leave the grid in the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
-            path.write_text(canonical(self.grid), encoding="utf-8")
+            path.write_text(grid_text(self.grid), encoding="utf-8")
+
+    def mend_grid(self) -> None:
+        """Write the grid of a finished run whose file is gone or damaged."""
+        try:
+            mended = read_grid(Path(self.results)) is None
+        except InputError:
+            mended = True
+        if mended and Path(self.results, layout.path_of("page", {})).exists():
+            self.write_grid()
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""

@@ -46,5 +46,4 @@ def inputs_of(call: Call) -> Iterator[Path]:
     elif name == "report":
         results = flags.get("results") or flags["page"].parent.parent
         with suppress(KeyError, TypeError, ValueError):  # the report says what its options lack
-            for artefact, ids in layout.report_inputs(options):
-                yield results / layout.path_of(artefact, ids)
+            yield from map(Path, layout.report_files(results, options))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import pyarrow as pa
 from exparity.artefacts import layout
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact, read_parquet
+from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.options import complete
 from exparity.debiasing import INTERVENTIONS
@@ -120,10 +120,7 @@ def compare_gaps(
 
 def _datasets(results: Path, study: GapStudy) -> dict[str, str]:
     """Return our datasets that the study has, by our id."""
-    grid = results / layout.GRID
-    registered: dict[str, str] = {}
-    if grid.is_file():
-        registered = dict(json.loads(grid.read_text(encoding="utf-8")).get("datasets", ()))
+    registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
     theirs = study.facts["datasets"]
     ids = {ids[0] for ids, _ in layout.files(results, "bias")} | set(registered)
     return {id: theirs[use] for id in sorted(ids) if (use := registered.get(id, id)) in theirs}

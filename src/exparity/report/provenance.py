@@ -11,7 +11,6 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.seal import read_metadata
-from exparity.core.errors import InputError
 from exparity.report.gather import Ids, Study
 
 Parameters = Mapping[str, Any]
@@ -41,6 +40,9 @@ def read_origins(
     Args:
         study: the grid.
         known: raw metadata of scores, by cell, where these have been read already.
+
+    Raises:
+        InputError: one is damaged.
     """
     return [
         Origin(artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata))
@@ -53,10 +55,8 @@ def read_origins(
 
 def _read(study: Study, artefact: str) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
     for ids, path in study.files(artefact):
-        try:
+        if path.is_file():
             yield ids, read_metadata(path).metadata or {}
-        except InputError:
-            continue  # what the report needs of it has been checked elsewhere
 
 
 @cache

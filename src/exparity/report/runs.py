@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from exparity.artefacts import layout
+from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.formats import dotted
 from exparity.report.gather import Study, gather
@@ -110,15 +110,11 @@ def read_run(results: Path) -> Run:
     """Read the finished tests of a results folder.
 
     Raises:
-        InputError: there is no run, or an artefact of its grid is missing or damaged.
+        InputError: there is no run, or its grid or an artefact of it is missing or damaged.
     """
-    path = results / layout.GRID
-    try:
-        grid = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise InputError(f"{results}: no results; name the results folder of a run") from None
-    except ValueError as error:
-        raise InputError(f"{path}: not JSON ({error}); run the experiment again") from None
+    grid = read_grid(results)
+    if grid is None:
+        raise InputError(f"{results}: no results; name the results folder of a run")
     return run_of(gather(results, grid))
 
 

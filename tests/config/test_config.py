@@ -14,7 +14,6 @@ import pytest
 import yaml
 
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.grid import read_grid
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import NOT_OF_SPEC, Experiment, load_or_exit
 from exparity.config.instances import canonical
@@ -475,23 +474,6 @@ class TestRefused:
             )
         (report / "disparity.parquet").write_bytes(b"damaged")  # whose it was is unknown
         load_or_exit(other, SCHEMA_FILE)
-
-    def test_d10_a_grid_that_is_gone_or_damaged_is_written_again(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        made = experiment()
-        made.mend_grid()
-        assert not list(tmp_path.iterdir())  # there is no report yet
-        grid = tmp_path / "results" / "grid.json"
-        (grid.parent / "report").mkdir(parents=True)
-        (grid.parent / "report" / "index.html").touch()
-        for content in (None, "[]", '{"datasets": 5}'):
-            if content is not None:
-                grid.write_text(content)
-            made.mend_grid()
-            assert read_grid(grid.parent) == json.loads(json.dumps(made.grid))
-        before = grid.stat().st_mtime_ns
-        made.mend_grid()
-        assert grid.stat().st_mtime_ns == before
 
 
 class TestGrid:

@@ -110,10 +110,12 @@ def test_d10_flips_of_the_grid_are_found(pair):
     assert silent(pair, 25, only="grid.json") == []
 
 
-def test_d10_flips_of_any_file_are_found(pair, request):
-    """D10: a part of 1,000, which ``--exhaustive`` runs all of."""
-    n_flips = 1000 if request.config.getoption("exhaustive") else 25
-    assert silent(pair, n_flips) == []
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(seed, marks=pytest.mark.exhaustive) for seed in range(1, 40))]
+)
+def test_d10_flips_of_any_file_are_found(pair, seed):
+    """D10: 1,000 flips, of which a part always runs."""
+    assert silent(pair, 25, seed=seed) == []
 
 
 def test_d10_flips_of_a_benchmark_are_no_traceback(tmp_path):

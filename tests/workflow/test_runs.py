@@ -9,6 +9,7 @@ import pytest
 from support import N_METHODS, N_METRICS, TINY
 
 import exparity
+from exparity.artefacts.grid import read_grid
 
 pytestmark = pytest.mark.workflow
 
@@ -72,7 +73,12 @@ def test_files_carry_their_provenance(baseline):
 
 
 def test_a_second_run_has_nothing_to_do(finished):
+    """D10: and writes the grid again, where that is damaged or gone."""
+    grid = read_grid(finished.results)
+    (finished.results / "grid.json").write_text("[]")
     assert "Nothing to be done" in finished.snakemake().stderr
+    assert grid
+    assert read_grid(finished.results) == grid
 
 
 def test_adding_a_metric_adds_its_own_jobs_only(finished):

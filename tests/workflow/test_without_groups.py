@@ -66,7 +66,7 @@ def test_beside_others_and_alone(finished, capsys):
     filtered = capsys.readouterr().out
 
     finished.configure(datasets={"own": own}, metrics=metrics, report={"figures": True})
-    assert finished.plan() == {"report": 1}
+    assert finished.plan() == {"cost": 1, "report": 1}
     finished.snakemake()
     assert exparity.read_results(finished.results, "disparity").empty
     assert {"overview", "means", "distributions", "explanations", "accuracy"} <= sections(finished)

@@ -19,7 +19,7 @@ try:
     )
     from exparity.config.command_line import as_in_a_file
     from exparity.config.experiment import check_or_exit, load_or_exit
-    from exparity.config.outdated import mark_outdated, up_to_date
+    from exparity.config.outdated import level_times, mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
     from exparity.jobs.outcome import explain_failures, name_report
@@ -115,6 +115,8 @@ def begin(executor):
         if not executor.dryrun_exec and set(settings.targets) != {"fetch"}:
             lock_folders()
             cancel_leftovers()
+            # Here, since Snakemake calls no onstart where nothing is to do.
+            EXPERIMENT.write_grid()
     elif workflow.remote_exec and is_repeated():
         settings.target_jobs = [*filterfalse(is_finished, settings.target_jobs)]
         if not settings.target_jobs:
@@ -151,7 +153,6 @@ def drop_notes():
 
 onstart:
     lock_folders()
-    EXPERIMENT.write_grid()
     drop_notes()
     if workflow.non_local_exec:
         end_on_term(workflow.scheduler)
@@ -193,6 +194,7 @@ def look_for_outdated():
     # Jobs on a cluster read this file as well, and make what they are told to.
     if workflow.is_main_process:
         mark_outdated(EXPERIMENT, workflow.dag.forcefiles)
+        level_times(EXPERIMENT, workflow.iocache)
 
 
 def serve(jobs):
@@ -267,12 +269,4 @@ def get_random_scores(wildcards):
 
 def get_shards(artefact):
     """The files that the jobs of one cell write; none where one job does it all."""
-    pattern = get_shard("shards", artefact, artefact, "parquet")
-
-    def paths(wildcards):
-        ids = get_ids(wildcards)
-        count = EXPERIMENT.shards(**ids)
-        numbers = range(1, count + 1) if count > 1 else []
-        return [pattern.format(**ids, shard=i, shards=count) for i in numbers]
-
-    return paths
+    return lambda wildcards: EXPERIMENT.shard_files(artefact, get_ids(wildcards))

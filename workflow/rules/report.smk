@@ -1,8 +1,7 @@
 rule report:
     input:
         get_report_inputs(),
-        # Made anew by hand, with the costs of the report itself, it makes no report outdated.
-        cost=ancient(get_path("cost")),
+        cost=get_path("cost"),
     output:
         page=report(
             get_path("page"),

@@ -15,7 +15,7 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import atomic_path
-from exparity.artefacts.grid import grid_text, read_grid
+from exparity.artefacts.grid import grid_text
 from exparity.config import digests
 from exparity.config.analyses import Analyses
 from exparity.config.applies import Lack, check_applies, lacks_of, left_out
@@ -480,15 +480,6 @@ class Experiment:
         """Leave the grid in the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
             path.write_text(grid_text(self.grid), encoding="utf-8")
-
-    def mend_grid(self) -> None:
-        """Write the grid of a finished run whose file is gone or damaged."""
-        try:
-            mended = read_grid(Path(self.results)) is None
-        except InputError:
-            mended = True
-        if mended and Path(self.results, layout.path_of("page", {})).exists():
-            self.write_grid()
 
     def statistics(self, cell: Cell) -> dict[str, Any]:
         """Return how the groups of a cell are compared, without what concerns the report alone."""

@@ -1,8 +1,9 @@
 """Results that are not what the config says: of other options or inputs, or no longer there.
 
-Snakemake compares times of files, and parameters with its notes in ``.snakemake``. It does not see
-a deleted file whose products are still there, a folder that was copied without the notes, or an
-input replaced by an older file. Results say themselves what they were made from.
+Snakemake compares times of files, which copying changes, and parameters with its notes in
+``.snakemake``. It does not see a deleted file whose products are still there, a folder that was
+copied without the notes, or an input replaced by an older file. Results say themselves what they
+were made from, so that their times count for nothing.
 """
 
 from __future__ import annotations
@@ -24,9 +25,10 @@ if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 
-Job = tuple[Callable[[], str], list[str], list[str], list[str]]
+Job = tuple[Callable[[], str], list[str], list[str], list[str], list[str]]
 """What a job is told, as JSON, asked for finished jobs only; its inputs, as far as they tell what
-others are made from; its results that carry a key; and what it writes without one."""
+others are made from; its results that carry a key; what it writes without one; and the shards that
+it gathers, which carry its key and are there only until then."""
 
 
 def outdated(experiment: Experiment) -> dict[str, str]:
@@ -41,16 +43,18 @@ def outdated(experiment: Experiment) -> dict[str, str]:
     identity_of = cache(lambda path: identity(Path(path)))
     exists = cache(os.path.exists)
     reasons: dict[str, str] = {}
-    for options, reads, writes, beside in _jobs(experiment):
-        if not any(map(exists, (*writes, *beside))):
+    for options, reads, writes, beside, shards in _jobs(experiment):
+        whole = any(map(exists, (*writes, *beside)))
+        made = [path for path in (*writes, *shards) if exists(path)]
+        if not (whole or made):
             continue
-        needed = (*reads, *writes, *beside)
+        needed = (*reads, *writes, *beside) if whole else ()
         missing = [path for path in needed if not exists(path) and not _is_checkpoint(path)]
         reasons |= dict.fromkeys(missing, "missing")
         if missing or not all(map(exists, reads)) or any(path in reasons for path in reads):
             continue
         key = lineage(json.loads(options()), map(identity_of, reads))
-        for path in filter(exists, writes):
+        for path in made:
             if recorded_lineage(Path(path)) != key:
                 reasons[path] = "made from other options or inputs"
     return reasons
@@ -64,7 +68,7 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
         paths: results, whose inputs are up to date.
     """
     current: set[str] = set()
-    for options, reads, writes, _ in _jobs(experiment):
+    for options, reads, writes, *_ in _jobs(experiment):
         if asked := paths & set(writes):
             key = lineage(json.loads(options()), (identity(Path(path)) for path in reads))
             current.update(path for path in asked if recorded_lineage(Path(path)) == key)
@@ -77,6 +81,7 @@ def _jobs(experiment: Experiment) -> Iterator[Job]:
     def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:
         return [f"{experiment.results}/{layout.path_of(artefact, ids)}" for artefact in artefacts]
 
+    in_shards = os.path.isdir(f"{experiment.results}/{layout.SHARDS}")
     for name, (_, writes) in _makers(experiment):
         for ids in layout.cells(experiment.grid, writes[0]):
             if name in layout.STAGES:
@@ -86,10 +91,12 @@ def _jobs(experiment: Experiment) -> Iterator[Job]:
                 several = experiment.analyses.inputs(name, ids).values()
                 inputs = [p for one in several for p in ([one] if isinstance(one, str) else one)]
                 options = partial(experiment.analyses.options, name, ids)
-            yield options, inputs, place(writes, ids), []
-    beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
+            shards = experiment.shard_files(writes[0], ids) if in_shards else []
+            yield options, inputs, place(writes, ids), [], shards
     inputs = experiment.report_inputs()
-    yield experiment.report_options, inputs, place(["disparity"], {}), beside
+    yield lambda: "{}", inputs, place(["cost"], {}), [], []
+    beside = [f"{experiment.results}/{path}" for path in layout.REPORT.values()]
+    yield experiment.report_options, inputs, place(["disparity"], {}), beside, []
 
 
 def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequence[str]]]]:
@@ -106,6 +113,33 @@ def _makers(experiment: Experiment) -> list[tuple[str, tuple[Sequence[str], Sequ
 
 def _is_checkpoint(path: str) -> bool:
     return path.rpartition("/")[2].isdecimal()  # all else has a suffix, or a name of the report's
+
+
+def level_times(experiment: Experiment, cache: Any) -> None:
+    """Let Snakemake see all results as of one time, that of the newest of them and their inputs.
+
+    So none is older than what it was made from. Files that only other workflows know keep theirs.
+
+    Args:
+        experiment: the experiment.
+        cache: Snakemake's, before it collects the times of the files of a DAG.
+    """
+    collect, results = cache.mtime_inventory, f"{experiment.results}/"
+
+    async def collect_and_level(jobs: Iterable[Any]) -> None:
+        await collect(jobs)
+        reads = {path for _, inputs, *_ in _jobs(experiment) for path in inputs}
+        times = {path: time for path, time in cache.mtime.items() if path in reads}
+        ours = [path for path in cache.mtime if path.startswith(results)]
+        times |= {path: cache.mtime[path] for path in ours}
+        newest = max(times.values(), key=_seconds, default=None)
+        cache.mtime.update(dict.fromkeys(ours, newest))
+
+    cache.mtime_inventory = collect_and_level
+
+
+def _seconds(time: Any) -> float:
+    return float(time.local_or_storage(follow_symlinks=True))
 
 
 def mark_outdated(experiment: Experiment, forced: set[str]) -> None:

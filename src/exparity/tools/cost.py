@@ -6,9 +6,14 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
 from typing import Any
 
+from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.grid import read_grid
+from exparity.artefacts.lineage import made_from
 from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
@@ -56,15 +61,17 @@ def cost(
         log.warning("left out: %d more files", len(finished.odd) - _NAMED)
     if not finished.jobs:
         raise InputError(f"{results}: no finished job there; is it a folder of results?")
-    write_artefact(
-        output or results / "cost.parquet",
-        "cost",
-        [_row(job) for job in finished.jobs],
-        {},
-        stage="cost",
-        parameters={},
-        seconds=time.monotonic() - start,
-    )
+    grid = read_grid(results)
+    with made_from({}, map(Path, layout.report_files(results, grid))) if grid else nullcontext():
+        write_artefact(
+            output or results / layout.path_of("cost", {}),
+            "cost",
+            [_row(job) for job in finished.jobs],
+            {},
+            stage="cost",
+            parameters={},
+            seconds=time.monotonic() - start,
+        )
     say(summary(finished.jobs))
 
 

@@ -164,8 +164,7 @@ def _read(results: Path, *, needed: bool) -> tuple[pa.Table, dict[str, Any], lis
                 raise InputError(
                     f"{results}: nothing was explained, so that there are no tests; open the report"
                 )
-            made = path.stat().st_mtime
-            newer = sum(file.stat().st_mtime > made for file in files)
+            newer = _made_after(path, metadata.get("started", 0.0), files)
             notes = [f"{newer} tests were made after the report, and are not in it"]
             columns = table.select([*_COLUMNS, *_OF_REPORT])
             return columns, metadata.get("parameters", {}), notes if newer else []
@@ -184,6 +183,15 @@ def _verdicts(results: Path) -> list[dict[str, Any]]:
     of_report = (results / Path(layout.path_of("disparity", {})).name).is_file()
     path = (results.parent if of_report else results) / layout.path_of("verdicts", {})
     return list(read_artefact(path, "verdicts")[0].to_pylist()) if path.is_file() else []
+
+
+def _made_after(report: Path, started: float, files: Sequence[Path]) -> int:
+    """Return how many files were made after the report, as they say: copying changes times."""
+    made = report.stat().st_mtime
+    newer = (file for file in files if file.stat().st_mtime > made)
+    return sum(
+        facts_of(read_metadata(file).metadata).get("started", 0.0) > started for file in newer
+    )
 
 
 def _columns(path: Path) -> pa.Table:

@@ -1,0 +1,83 @@
+"""Times of files count for nothing: what a result was made from does."""
+
+from __future__ import annotations
+
+import os
+import shutil
+
+import pytest
+from support import N_METRICS, TINY
+from workflow.conftest import Checkout
+
+from exparity.artefacts.files import read_artefact, write_artefact
+
+pytestmark = pytest.mark.workflow
+
+CELL = "pairs_all/bert_tiny/0"
+AFTER = {
+    "across_trainings": 1,
+    "judge": 1,
+    "adjusted_gaps": 1,
+    "control": 1,
+    "cost": 1,
+    "report": 1,
+}
+
+
+@pytest.fixture(params=["with", "without"])
+def copied(baseline, tmp_path, request) -> Checkout:
+    """A copy whose files have the times of copying them, in an order that nobody chose."""
+    root = tmp_path / "checkout"
+    shutil.copytree(baseline.root, root, symlinks=True, copy_function=shutil.copyfile)
+    files = sorted((p for p in root.rglob("*") if p.is_file()), reverse=True)
+    for age, path in enumerate(files):  # inputs, such as data and explanations, come last
+        os.utime(path, (1e9 + age, 1e9 + age))
+    if request.param == "without":
+        shutil.rmtree(root / ".snakemake")
+    return Checkout(root)
+
+
+def test_d14_a_copy_with_new_times_has_nothing_to_do(copied):
+    """D14: as ``cp -r`` makes it, with Snakemake's notes or without them."""
+    assert copied.plan() == {}
+
+
+def test_d14_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
+    """D14: what times told before: a run ends between a job and those that read its result."""
+    finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
+    finished.snakemake("--until", "explain")
+    assert finished.plan() == {"evaluate": N_METRICS, "test": N_METRICS, **AFTER}
+    finished.snakemake("--until", "test", "judge", "adjusted_gaps", "control")
+    assert finished.plan() == {"cost": 1, "report": 1}
+    finished.snakemake("--until", "cost")
+    assert finished.plan() == {"report": 1}
+
+
+def test_d14_a_result_made_by_hand_is_made_again(finished):
+    path = finished.results / "scores" / CELL / "gradient" / "gini.parquet"
+    table, facts = read_artefact(path, "scores")
+    write_artefact(
+        path, "scores", table, facts["wildcards"], stage="evaluate",
+        parameters=facts["parameters"], extra={"groups": facts["groups"]},
+    )  # fmt: skip
+    os.utime(path, (1, 1))
+    plan = finished.plan()
+    assert plan == {"evaluate": 1, "test": 1, **AFTER}
+
+
+def test_d14_shards_of_other_options_are_made_again(sharded):
+    """D14: no time, and no note of Snakemake's, tells that they are not those of the config."""
+    two = {"slow": {"shards": 2}, "gradient": {}}
+    copy = sharded(methods=two)
+    copy.snakemake("--notemp", "--until", "explain_shard")
+    shutil.rmtree(copy.root / ".snakemake")
+    assert "explain_shard" not in copy.plan()
+    copy = Checkout(copy.root)
+    settings = dict(plugins=["slow_plugin.py"], datasets={"pairs_all": {"n_pairs": 80}})
+    copy.configure(
+        **settings,
+        methods={**two, "slow": {"shards": 2, "max_examples": 8}},
+        metrics={"slow_drop": {}, "gini": {}},
+        controls={"permutation": {"repeats": 0}, "random": {"draws": 0}},
+    )
+    assert copy.plan()["explain_shard"] == 2

@@ -79,10 +79,10 @@ class Run:
         return len(self.made)
 
     def tables(self) -> dict[str, bytes]:
-        """Return all results but what the jobs took, without their metadata (times, commit)."""
+        """Return all results without times: costs and history, and the files' metadata."""
         tables = {}
         for path in sorted((self.folder / "results").rglob("*.parquet")):
-            if path.name != "cost.parquet":
+            if path.name not in ("cost.parquet", "history.parquet"):
                 content = io.BytesIO()
                 pq.write_table(pq.read_table(path).replace_schema_metadata(None), content)
                 tables[str(path.relative_to(self.folder))] = content.getvalue()

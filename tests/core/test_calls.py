@@ -71,6 +71,29 @@ def test_one_text_and_targets_by_name(bert):
     assert np.array_equal(alone.scores, by_index[0].scores)
 
 
+def test_d18_settings_beside_a_loaded_classifier_are_refused(bert):
+    for device, message in (
+        ("gpu", "device 'gpu': use auto"),
+        ("meta", "loaded, on cpu; leave it"),
+    ):
+        with pytest.raises(InputError, match=message):
+            exparity.benchmark(bert, TEXTS, methods=["gradient"], device=device)
+    assert exparity.load_classifier(bert, "cpu") is exparity.load_classifier(bert) is bert
+    for setting in ({"max_length": 8}, {"precision": "bf16"}, {"shortcuts": True}):
+        (name,) = setting
+        with pytest.raises(InputError, match=f"{name}: the classifier is loaded already; set it"):
+            exparity.load_classifier(bert, **setting)
+
+
+@pytest.mark.parametrize("label", [7, -1])
+def test_d18_training_labels_that_are_no_class_are_refused(bert, label):
+    training = TEXTS, [0, label]
+    message = f"target {label} of training text 1: the model has classes 0 to 1"
+    with pytest.raises(InputError, match=message):
+        explain(bert, TEXTS, method="pattern_variant", training=training)
+    explain(bert, TEXTS, method="gradient", training=training)  # which leaves it alone
+
+
 def test_several_methods_and_metrics(bert):
     """By id in lists, with options in mappings; what there is several of names the values."""
     ids = ["uniform_random", "gradient"]

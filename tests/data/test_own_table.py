@@ -250,8 +250,15 @@ class TestValues:
         assert len(tests) == 5
         assert sum(e.match_id in tests for e in found) == 10
 
+    def test_d18_a_set_that_pandas_writes_as_missing_is_none(self, tmp_path):
+        rows = [{**row, "set": "nan" if i < 4 else f"s{i // 2}"} for i, row in enumerate(table(40))]
+        found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)
+        assert sum(example.match_id is None for example in found) == 4
+
 
 class TestRefusals:
+    """A group or label "nan" is D18."""
+
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
@@ -259,6 +266,16 @@ class TestRefusals:
             ({"text": " \t "}, "a.csv:5: the text is empty; remove the row"),
             ({"label": ""}, "a.csv:5: the label is empty; fill it in or remove the row"),
             ({"group": " "}, "a.csv:5: the group is empty; fill it in or remove the row"),
+            (
+                {"group": "nan"},
+                "a.csv:5: the group is 'nan', as pandas writes a missing one; fill it in or remove "
+                "the row",
+            ),
+            (
+                {"label": "<NA>"},
+                "a.csv:5: the label is '<NA>', as pandas writes a missing one; fill it in or "
+                "remove the row",
+            ),
         ],
     )
     def test_a_bad_row_is_named_by_its_line(self, changes, message, tmp_path):

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+import torch
+from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
 from exparity.analyses.mlm_score._masked_lm import load_masked_lm
@@ -275,6 +277,52 @@ ROUTES = {
     "finetune": finetune_from,
     "config": lambda folder, _: check_checkpoint(str(folder)),
 }
+
+
+class TestD17:
+    """D17: what finetune refuses in a checkpoint is refused in calls from Python as well."""
+
+    UNKNOWN = ("вона співає", "він танцює", "ми йдемо")
+
+    def test_texts_of_which_no_word_is_known(self, folder):
+        from exparity import benchmark, explain
+
+        classifier = load_classifier(folder, "cpu")
+        message = r"does not know 6 of 6 tokens of the texts \(\[UNK\]\)"
+        with pytest.raises(InputError, match=message):
+            explain(classifier, list(self.UNKNOWN))
+        with pytest.raises(InputError, match=message):
+            benchmark(classifier, list(self.UNKNOWN), methods=["gradient"])
+
+    def test_of_many_tokens_a_fifth_may_be_unknown(self, folder):
+        from exparity import explain
+
+        classifier = load_classifier(folder, "cpu")
+        assert len(explain(classifier, ["the man is kind вона", self.UNKNOWN[0] + " man"])) == 2
+        with pytest.raises(InputError, match="more than 20%"):
+            explain(classifier, ["the man is kind", *self.UNKNOWN] * 10)
+
+    def test_weights_that_are_whole_numbers(self, folder, tmp_path):
+        rewrite(folder, lambda name, tensor: (name, (tensor * 9).round().char()))
+        refuse(folder, r"hold whole numbers, as quantised weights do; save it dequantised")
+        with pytest.raises(InputError, match="hold whole numbers"):
+            finetune_from(folder, tmp_path)
+
+    def test_one_of_them_is_enough_and_its_prefix_does_not_matter(self, folder):
+        def quantise(name, tensor):
+            whole = name == "classifier.weight"
+            return f"module.{name}", (tensor.round().to(dtype=torch.int16) if whole else tensor)
+
+        rewrite(folder, quantise)
+        refuse(folder, r": module\.classifier\.weight hold whole numbers")
+
+    @pytest.mark.parametrize("problem_type", ["multi_label_classification", "regression"])
+    def test_outputs_that_are_not_one_choice(self, folder, problem_type):
+        change(folder, problem_type=problem_type)
+        refuse(folder, f"its problem_type is {problem_type}, whose outputs are not classes of")
+        objects = AutoModelForSequenceClassification.from_pretrained(folder), load_tokenizer(folder)
+        with pytest.raises(InputError, match=f"its problem_type is {problem_type}"):
+            load_classifier(objects)
 
 
 class TestCode:

@@ -82,6 +82,7 @@ class Benchmark:
         candidate_labels: Sequence[str] | None = None,
     ) -> None:
         from exparity.engine.classifier import load_classifier
+        from exparity.engine.preflight import check_texts
         from exparity.engine.sources import ZERO_SHOT
 
         self.classifier: Classifier = load_classifier(model, device)
@@ -97,6 +98,7 @@ class Benchmark:
         self._encodings = self.classifier.encode(as_list(texts))
         if not self._encodings:
             raise InputError("texts: there is none to explain")
+        check_texts(self.classifier, self._encodings)
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
         self._study = preset(plain(study, Study, "study"))

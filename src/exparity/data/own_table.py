@@ -18,6 +18,7 @@ from exparity.interface import Example, Loaded, Range
 
 Row = Mapping[str, Any]
 _LONGEST = 200
+_NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _WHOLE = re.compile(r"-?[0-9]+")
 _COLUMN_OPTIONS = (
     *("text", "label", "group", "id", "match", "split"),
@@ -134,7 +135,7 @@ def own_table(
                 label=index[label_names[number]],
                 group=group_names[number],
                 split=_split(where, row, split) if split else "train",
-                match_id=_name(where, row, match) if match and not _empty(row[match]) else None,
+                match_id=_name(where, row, match) if match and not _missing(row[match]) else None,
                 rationale=marks,
                 words_b=words_b,
             )
@@ -177,11 +178,17 @@ def _empty(value: Any) -> bool:
     return value is None or value != value or (isinstance(value, str) and not value.strip())
 
 
+def _missing(value: Any) -> bool:
+    """Return whether a name is none: empty, or what pandas writes for one."""
+    return _empty(value) or (isinstance(value, str) and value.strip().lower() in _NO_NAMES)
+
+
 def _name(where: str, row: Row, column: str) -> str:
     """Return a value that names something: text, a whole number, true or false."""
     value = row[column]
-    if _empty(value):
-        raise InputError(f"{where}: the {column} is empty; fill it in or remove the row")
+    if _missing(value):
+        what = "empty" if _empty(value) else f"'{value}', as pandas writes a missing one"
+        raise InputError(f"{where}: the {column} is {what}; fill it in or remove the row")
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, float) and value.is_integer():  # whole numbers in a column with gaps

@@ -28,6 +28,7 @@ from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
 from exparity.interface import Encoding, FloatArray, IntArray, Text
 from exparity.models.checkpoints import (
+    check_outputs,
     check_vocabulary,
     input_limit,
     load_model,
@@ -397,9 +398,19 @@ def load_classifier(
         InputError: the checkpoint is missing, damaged, not a classifier, asks for code of its own
             or has weights that would be random, or a bad argument.
     """
-    if isinstance(checkpoint, Classifier):
-        return checkpoint
     target = resolve_device(device)
+    if isinstance(checkpoint, Classifier):
+        here = checkpoint.device
+        if device != "auto" and (target.type, target.index or 0) != (here.type, here.index or 0):
+            raise InputError(
+                f"device '{device}': the classifier is loaded, on {here}; leave it out"
+            )
+        settings = {"revision": revision, "max_length": max_length, "token_budget": token_budget}
+        settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
+        for name, value in settings.items():
+            if value is not None:
+                raise InputError(f"{name}: the classifier is loaded already; set it there")
+        return checkpoint
     if isinstance(checkpoint, str | Path):
         name = str(plain(checkpoint, str | Path, "checkpoint"))
         model, tokenizer = _loaded(name, revision, precision)
@@ -409,6 +420,7 @@ def load_classifier(
         if revision is not None or precision != "fp32":
             raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
         target = model.device if device == "auto" else target
+        check_outputs(name, model.config)
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:

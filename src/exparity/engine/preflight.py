@@ -12,7 +12,8 @@ import torch
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
 from exparity.engine.classifier import Classifier
-from exparity.interface import Explanation, FloatArray, IntArray
+from exparity.interface import Encoding, Explanation, FloatArray, IntArray
+from exparity.models.checkpoints import check_known
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
@@ -58,8 +59,35 @@ def check_classifier(classifier: Any) -> None:
         )
 
 
-def check_targets(targets: IntArray, n_classes: int) -> None:
+def unknown_tokens(classifier: Classifier, encodings: Sequence[Encoding]) -> tuple[int, int]:
+    """Return how many tokens of texts are the unknown one, and how many there are.
+
+    Special tokens do not count.
+    """
+    unknown = total = 0
+    for encoding in encodings:
+        content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
+        unknown += int((content == classifier.tokenizer.unk_token_id).sum())
+        total += len(content)
+    return unknown, total
+
+
+def check_texts(classifier: Classifier, encodings: Sequence[Encoding]) -> None:
+    """Check that the tokenizer knows the words of texts.
+
+    Raises:
+        InputError: see :func:`exparity.models.checkpoints.check_known`.
+    """
+    check_known(classifier.tokenizer, *unknown_tokens(classifier, encodings))
+
+
+def check_targets(targets: IntArray, n_classes: int, what: str = "example") -> None:
     """Check that every target is a class of the model.
+
+    Args:
+        targets: (n,) class indices.
+        n_classes: of the model.
+        what: what each is the class of.
 
     Raises:
         InputError: names the first that is not.
@@ -67,7 +95,7 @@ def check_targets(targets: IntArray, n_classes: int) -> None:
     bad = np.flatnonzero((targets < 0) | (targets >= n_classes))
     if bad.size:
         raise InputError(
-            f"target {targets[bad[0]]} of example {bad[0]}: the model has classes 0 to "
+            f"target {targets[bad[0]]} of {what} {bad[0]}: the model has classes 0 to "
             f"{n_classes - 1}"
         )
 

@@ -172,8 +172,9 @@ def explain(
         several methods, such a list by id.
 
     Raises:
-        InputError: unknown method or option, an empty text, a target that is not a class, or no
-            training texts for a method that needs them.
+        InputError: unknown method or option, an empty text, a target that is not a class, no
+            training texts for a method that needs them or classes of theirs that the model lacks,
+            or texts of words that the tokenizer does not know.
     """
     if isinstance(method, str):
         methods: Mapping[str, Mapping[str, Any]] = {method: params}
@@ -213,10 +214,11 @@ def explain_many(
     Raises:
         InputError: see :func:`explain`.
     """
-    from exparity.engine.preflight import check_classifier
+    from exparity.engine.preflight import check_classifier, check_texts
 
     check_classifier(classifier)
     encodings = classifier.encode(as_list(texts))
+    check_texts(classifier, encodings)
     settled = targets_of(classifier, encodings, targets)
     keys = [encoding.text for encoding in encodings]
     memo: dict[Any, Any] = {}
@@ -370,6 +372,8 @@ def attribute(
             f"method {call.method}: works with the texts that the model was trained on; give "
             "`training`, a pair of these texts and their class indices"
         )
+    if entry.facts.needs_training and training is not None:
+        check_targets(training.labels, classifier.n_classes, "training text")
     batch = MethodBatch(
         classifier=classifier,
         encodings=tuple(map(guarded, encodings)),

@@ -54,6 +54,13 @@ _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|i
 """Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
 MOST_UNKNOWN = 0.2
 """Share of the data's tokens that may be the unknown one."""
+_FEW_TOKENS = 50
+"""So few say nothing of a tokenizer, unless it knows none of them: a text may hold emoji."""
+_INTEGERS = frozenset({"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"})
+"""Types of tensors in safetensors that transformers would take for weights, without their scale."""
+_LENIENT = ("missing_entries", "connection_errors", "gated_repo")
+"""What cannot be had at all is for the loading itself to say."""
+_WRAPPER = re.compile(r"(module\.|_orig_mod\.)+")
 _NO_SAFETENSORS = (
     "it has no weights in safetensors; convert them once, as docs/models.md shows, and set "
     "'checkpoint' to the folder, or set 'revision' to one that has them"
@@ -148,9 +155,7 @@ def _check_at_load(name: str, revision: str | None) -> None:
     _require_on_hub(name, revision)
     from transformers.utils.hub import cached_file
 
-    # What cannot be had at all is for the loading itself to say.
-    lenient = ("missing_entries", "connection_errors", "gated_repo")
-    options: Any = {f"_raise_exceptions_for_{what}": False for what in lenient}
+    options: Any = {f"_raise_exceptions_for_{what}": False for what in _LENIENT}
     with _clear_errors(name, revision):
         files = [cached_file(name, file, revision=revision, **options) for file in _SETTINGS]
     _check_settings(name, revision, [Path(file) for file in files if file])
@@ -272,11 +277,11 @@ def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) ->
         total: tokens of the data, without special ones.
 
     Raises:
-        InputError: more than :data:`MOST_UNKNOWN` of them are.
+        InputError: more than :data:`MOST_UNKNOWN` of them are; of a few, all.
     """
-    if unknown > MOST_UNKNOWN * total:
+    if unknown and (unknown == total or (unknown > MOST_UNKNOWN * total and total > _FEW_TOKENS)):
         raise InputError(
-            f"the tokenizer does not know {unknown} of {total} tokens of the data "
+            f"the tokenizer does not know {unknown} of {total} tokens of the texts "
             f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "
             "tokenizer, or a model for this language and script"
         )
@@ -342,8 +347,7 @@ def require_classifier(name: str, config: Any, labels: Sequence[str] | None = No
             f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
             "first, with `exparity finetune` or transformers"
         )
-    if config.num_labels < 2:
-        raise InputError(f"checkpoint {name}: has {config.num_labels} class; two are needed")
+    check_outputs(f"checkpoint {name}", config)
     if labels is not None and config.num_labels != len(labels):
         raise InputError(
             f"checkpoint {name}: has {config.num_labels} classes and the data {len(labels)}; with "
@@ -357,6 +361,26 @@ def require_classifier(name: str, config: Any, labels: Sequence[str] | None = No
         raise InputError(
             f"checkpoint {name}: its classes are {', '.join(outputs)}, in this order, and those of "
             f"the data {', '.join(labels)}; put the data's in the same order (of a table: `labels`)"
+        )
+
+
+def check_outputs(where: str, config: Any) -> None:
+    """Refuse outputs that are not the classes of one choice.
+
+    Args:
+        where: how an error names the model.
+        config: its configuration.
+
+    Raises:
+        InputError: it has one output, or outputs that no softmax belongs to.
+    """
+    if config.num_labels < 2:
+        raise InputError(f"{where}: has {config.num_labels} class; two are needed")
+    if config.problem_type not in (None, "single_label_classification"):
+        raise InputError(
+            f"{where}: its problem_type is {config.problem_type}, whose outputs are not classes "
+            "of which a text has one; take a classifier of single labels, or correct problem_type "
+            "in config.json if it is one"
         )
 
 
@@ -419,12 +443,13 @@ def load_weights(
             model, report = auto.from_pretrained(name, trust_remote_code=False, **options)
             model._weight_conversions = None  # or saving would put the prefix back
     _check_tensors(name, model, report["unexpected_keys"])
+    _check_types(name, revision, model)
     return model, sorted(report["missing_keys"] | {key for key, *_ in report["mismatched_keys"]})
 
 
 def _wrapper(tensors: Iterable[str]) -> str | None:
     """Return what DDP and torch.compile have put before all names; None if they have not."""
-    wrapper = re.match(r"(module\.|_orig_mod\.)+", min(tensors, default=""))
+    wrapper = _WRAPPER.match(min(tensors, default=""))
     return wrapper[0] if wrapper and all(t.startswith(wrapper[0]) for t in tensors) else None
 
 
@@ -444,6 +469,37 @@ def _check_tensors(name: str, model: PreTrainedModel, unexpected: Iterable[str])
             f"checkpoint {name}: {_names(broken)} hold values that are not finite; its training "
             "has diverged, or the file is damaged"
         )
+
+
+def _check_types(name: str, revision: str | None, model: PreTrainedModel) -> None:
+    """Refuse weights that are kept as whole numbers: the scale that belongs to them is lost."""
+    from safetensors import safe_open
+    from transformers.utils.hub import cached_file
+
+    options: Any = {f"_raise_exceptions_for_{what}": False for what in _LENIENT}
+    find: Any = partial(cached_file, name, revision=revision, **options)
+    with _clear_errors(name, revision):
+        index = find("model.safetensors.index.json")
+        names = (
+            set(json.loads(Path(index).read_text(encoding="utf-8"))["weight_map"].values())
+            if index
+            else ["model.safetensors"]
+        )
+        weights = {weight for weight, _ in model.named_parameters()}
+        weights |= {weight.removeprefix(f"{model.base_model_prefix}.") for weight in weights}
+        for path in filter(None, map(find, sorted(names))):
+            with safe_open(path, framework="pt") as file:
+                whole = [
+                    key
+                    for key in file.keys()  # noqa: SIM118  (it is no mapping)
+                    if _WRAPPER.sub("", key, count=1) in weights
+                    and file.get_slice(key).get_dtype() in _INTEGERS
+                ]
+            if whole:
+                raise InputError(
+                    f"checkpoint {name}: {_names(whole)} hold whole numbers, as quantised weights "
+                    "do; save it dequantised"
+                )
 
 
 def build_model(

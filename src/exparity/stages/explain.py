@@ -198,16 +198,16 @@ def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> 
         InputError: names the first text without any token to explain, or the tokenizer does not
             know the data's words.
     """
+    from exparity.engine.preflight import unknown_tokens
+
     first: list[Encoding] = []
     cut = unknown = total = 0
     for position, chunk in enumerate(chunks):
         encodings = encode(classifier, chunk)
         first = first if position else encodings
         cut += sum(encoding.truncated for encoding in encodings)
-        for encoding in encodings:
-            content, _ = classifier.split_types(encoding.token_ids[~encoding.special_mask])
-            unknown += int((content == classifier.tokenizer.unk_token_id).sum())
-            total += len(content)
+        counts = unknown_tokens(classifier, encodings)
+        unknown, total = unknown + counts[0], total + counts[1]
     check_known(classifier.tokenizer, unknown, total)
     if cut:
         texts, limit = sum(map(len, chunks)), classifier.max_length

@@ -1015,3 +1015,29 @@ class TestCommandLine:
         values = {"seeds": ["0", "1"], "title": "a: b", "download": False, "alpha": 0.1}
         assert as_in_a_file(values) == {**values, "seeds": [0, 1]}
         assert as_in_a_file(as_in_a_file(values)) == as_in_a_file(values)
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"architecture": "bertt"}, "models.one: unknown architecture 'bertt'; did you mean"),
+        (
+            {"size": {"hidden_sice": 32}},
+            "models.one: size: 'bert' has no setting 'hidden_sice'; did",
+        ),
+        (
+            {"size": {"hidden_size": 30, "num_attention_heads": 4}},
+            "models.one: cannot build a 'bert' classifier: hidden_size 30 is not a multiple of",
+        ),
+        ({"size": {"num_labels": 7}}, "models.one: size: 'num_labels' has no effect"),
+        (
+            {"size": {"problem_type": "regression"}},
+            "models.one: size: 'problem_type' has no effect",
+        ),
+    ],
+)
+def test_m10_models_that_no_job_could_build(changes, message):
+    """M10, and D18 of entries that a job would overwrite: before any job, and without torch."""
+    models = {**SMALL["models"], "one": {**SMALL["models"]["one"], **changes}}
+    with pytest.raises(InputError, match=message):
+        Experiment.from_mapping({**SMALL, "models": models}, SCHEMA)

@@ -30,6 +30,13 @@ def test_config_errors_come_before_any_job(checkout, changes, line):
     assert not checkout.results.exists()
 
 
+def test_d18_cores_below_one_are_refused_in_a_dry_run(checkout):
+    checkout.configure()
+    run = checkout.snakemake("-n", "--cores", "-5", check=2)
+    assert run.stderr.splitlines()[-1] == "exparity: --cores -5: write 1 or more, or all"
+    assert "Traceback" not in run.stderr
+
+
 def test_a_key_twice_is_refused_with_both_lines(checkout):
     checkout.configure()
     first = len(checkout.config_path.read_text().splitlines()) + 1

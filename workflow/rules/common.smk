@@ -18,7 +18,7 @@ try:
         end_on_term,
     )
     from exparity.config.command_line import as_in_a_file
-    from exparity.config.experiment import check_or_exit, load_or_exit
+    from exparity.config.experiment import check_cores, check_or_exit, load_or_exit
     from exparity.config.outdated import level_times, mark_outdated, up_to_date
     from exparity.core.errors import InputError
     from exparity.jobs.locks import hold
@@ -43,6 +43,7 @@ except ModuleNotFoundError as error:
         return rule
 
 else:
+    check_cores(workflow.resource_settings.cores)
     # Not where another workflow imports this one and gives it a config of its own.
     if config is workflow.modifier_stack[0].globals["config"]:
         check_or_exit(map(Path, workflow.configfiles))

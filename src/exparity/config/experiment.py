@@ -41,6 +41,7 @@ from exparity.core.strict import plain, read_yaml
 from exparity.counterfactuals import GENERATORS
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
+from exparity.models.architectures import check_architecture
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
@@ -63,6 +64,13 @@ def check_or_exit(files: Iterable[Path]) -> None:
     with _exiting():
         for path in files:
             read_yaml(path)
+
+
+def check_cores(cores: int | None) -> None:
+    """Refuse a number of cores that Snakemake's dry run takes without a word."""
+    with _exiting():
+        if cores is not None and cores < 0:
+            raise InputError(f"--cores {cores}: write 1 or more, or all")
 
 
 @contextmanager
@@ -355,16 +363,23 @@ class Experiment:
         """Return where a model comes from.
 
         Raises:
-            InputError: it says neither a checkpoint nor an architecture, or an unknown key.
+            InputError: it says neither a checkpoint nor an architecture, an unknown key, or a size
+                that the architecture cannot have.
         """
         own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
         try:
-            return build(ModelSpec, own, f"models.{model}")
+            spec = build(ModelSpec, own, f"models.{model}")
         except InputError as error:
             if "checkpoint" in own or "architecture" in own:
                 raise
             hint = did_you_mean(model, known_models())
             raise InputError(f"{error}; or the id of a known model ({hint})") from None
+        if spec.init == "scratch" and spec.architecture:
+            try:
+                check_architecture(spec.architecture, spec.size, lent=spec.checkpoint is not None)
+            except InputError as error:
+                raise InputError(f"models.{model}: {error}") from None
+        return spec
 
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
         """Return what explanations depend on."""

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
+from exparity.models.architectures import SETTLED
 from exparity.models.class_names import in_order_of_outputs, output_names
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
@@ -556,6 +557,7 @@ def _with_shape_of_checkpoint(spec: ModelSpec) -> ModelSpec:
         if key in known
         and isinstance(value, int | float | str)
         and not key.endswith("_token_id")
+        and key not in SETTLED
         and key not in ("model_type", "transformers_version", "dtype", "_name_or_path")
     }
     return replace(spec, architecture=config.model_type, size={**shape, **spec.size})

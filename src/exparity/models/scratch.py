@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.models.architectures import check_architecture
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -129,6 +130,7 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     if architecture not in CONFIG_MAPPING:
         hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
+    check_architecture(architecture, spec.size)
     known = AutoConfig.for_model(architecture)
     for key in spec.size:
         if not hasattr(known, key):

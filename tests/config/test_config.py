@@ -923,7 +923,7 @@ class TestWhatAChangeTouches:
 
     def test_one_models_shape_touches_its_checkpoints_only(self):
         models = copy.deepcopy(SMALL["models"])
-        models["two"]["size"] = {"n_embd": 8}
+        models["two"]["size"] = {"n_embd": 24}
         jobs = changed(experiment(), experiment(models=models))
         assert stages(jobs) == {"finetune"}
         assert {job[2] for job in jobs} == {"two"}

@@ -337,7 +337,7 @@ def test_a_tokenizer_that_does_not_know_the_words_is_refused(data, tmp_path, che
         else e
         for i, e in enumerate(data.examples)
     )
-    message = r"the tokenizer does not know \d+ of \d+ tokens of the data \(\[UNK\]\)"
+    message = r"the tokenizer does not know \d+ of \d+ tokens of the texts \(\[UNK\]\)"
     with pytest.raises(InputError, match=message):
         train(
             replace(data, examples=strange),

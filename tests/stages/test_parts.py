@@ -326,7 +326,7 @@ def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifie
     )
     check_texts(classifiers["bert"], [known, strange[:1]])
     check_texts(classifiers["roberta"], [strange])  # bytes know everything
-    with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the data \(\[UNK\]\)"):
+    with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the texts \(\[UNK\]\)"):
         check_texts(classifiers["bert"], [known[:2], strange])
 
 

@@ -55,8 +55,6 @@ _IDLE = re.compile(r"(^|\.)(pooler\..*|position_ids|token_type_ids|masked_bias|i
 """Tensors of an encoder that many checkpoints have and not every model of their kind reads."""
 MOST_UNKNOWN = 0.2
 """Share of the data's tokens that may be the unknown one."""
-_FEW_TOKENS = 50
-"""So few say nothing of a tokenizer, unless it knows none of them: a text may hold emoji."""
 _INTEGERS = frozenset({"BOOL", "I8", "I16", "I32", "I64", "U8", "U16", "U32", "U64"})
 """Types of tensors in safetensors that transformers would take for weights, without their scale."""
 _LENIENT = ("missing_entries", "connection_errors", "gated_repo")
@@ -278,9 +276,9 @@ def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) ->
         total: tokens of the data, without special ones.
 
     Raises:
-        InputError: more than :data:`MOST_UNKNOWN` of them are; of a few, all.
+        InputError: more than :data:`MOST_UNKNOWN` of them are.
     """
-    if unknown and (unknown == total or (unknown > MOST_UNKNOWN * total and total > _FEW_TOKENS)):
+    if unknown > MOST_UNKNOWN * total:
         raise InputError(
             f"the tokenizer does not know {unknown} of {total} tokens of the texts "
             f"({tokenizer.unk_token}), more than {MOST_UNKNOWN:.0%}; take the model's own "

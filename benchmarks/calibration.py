@@ -18,9 +18,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtr
 
 from exparity.interface import FloatArray
+from exparity.stats.behrens_fisher import TwoErrors, two_sided_p, upper_tail
 from exparity.stats.crossed import mean_gap
 
 ALPHA, THRESHOLD = 0.05, 0.2
@@ -60,7 +60,7 @@ def settings() -> Iterator[Setting]:
 
 
 def simulate(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield (4, k) estimates, standard errors, degrees of freedom and sd within groups."""
+    """Yield (6, k) estimates, both variances with degrees of freedom, and sd within groups."""
     s, n_a, n_b = setting.seeds, setting.n_a, setting.n_b
     of_cell = np.sqrt(1 - setting.text_sd**2)
     for start in range(0, runs, step := max(1, _AT_ONCE // (s * (n_a + n_b)))):
@@ -76,7 +76,7 @@ def simulate(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[
         if setting.missing:
             parts = [np.where(rng.random(x.shape) < setting.missing, np.nan, x) for x in parts]
         gap = mean_gap(*parts)
-        yield np.stack([gap.estimate, np.sqrt(gap.variance), gap.dof, sd])
+        yield np.stack([gap.estimate, *gap.errors, sd])
 
 
 def measured(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
@@ -84,18 +84,16 @@ def measured(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[
 
     Of scores that are not continuous, only the size is measured.
     """
-    estimate, error, dof, sd = np.concatenate(list(simulate(setting, runs, rng)), axis=1)
+    estimate, *errors, sd = np.concatenate(list(simulate(setting, runs, rng)), axis=1)
+    both = TwoErrors(*errors)
     for gap in GAPS if setting.shape == "continuous" else GAPS[:1]:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t = (estimate + gap) / error
-            above = stdtr(dof, -(estimate + gap + THRESHOLD * sd) / error)
-            below = stdtr(dof, (estimate + gap - THRESHOLD * sd) / error)
+        equivalence_p = upper_tail(THRESHOLD * sd - np.abs(estimate + gap), both)
         yield {
             **setting._asdict(),
             "gap": gap,
             "runs": runs,
-            "rejected": float((2 * stdtr(dof, -np.abs(t)) <= ALPHA).mean()),
-            "equivalent": float((np.maximum(above, below) <= ALPHA).mean()),
+            "rejected": float((two_sided_p(estimate + gap, both) <= ALPHA).mean()),
+            "equivalent": float((equivalence_p <= ALPHA).mean()),
         }
 
 

@@ -168,7 +168,7 @@ class TestArtefact:
         groups, sets = [key["group"] for key in keys], [key["match_id"] for key in keys]
         (excess,) = gap_changes(over[3:], over[:3], groups, GROUPS, sets)
         assert of_excess["change"] == pytest.approx(excess.over_seeds.change)
-        assert of_excess["p"] == pytest.approx(excess.over_seeds.p)
+        assert of_excess["p_mean"] == pytest.approx(excess.over_seeds.p_mean)
         of_draws = [
             gap_changes(values[3 + s], values[s], groups, GROUPS, sets)[0].over_seeds.change
             for s in range(3)
@@ -201,7 +201,7 @@ class TestArtefact:
         rows = of_scores(made.run()[0])
         assert [row["seed"] for row in rows] == [4, None]
         assert rows[1]["flags"] == ["one_training"]
-        assert math.isnan(rows[1]["p"])
+        assert math.isnan(rows[1]["p_mean"])
         assert math.isfinite(rows[0]["ci_low"])
 
     def test_collapsed_trainings_are_flagged_and_left_out(self, tmp_path):

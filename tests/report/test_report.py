@@ -93,8 +93,9 @@ def across_rows(dataset, model):
     """What all trainings say of each cell: of comprehensiveness that it differs, else nothing."""
     tested = {
         "n_seeds": 3, "n_sets": 10, "n_a": 10, "n_b": 11, "seeds_above": 3, "estimate": 0.5,
-        "standard_error": 0.01, "dof": 4.0, "statistic": 50.0, "p": 1e-6, "pooled_sd": 1.0,
-        "d": 0.5, "equivalence_p": 0.9, "minimal_detectable_effect": 0.05,
+        "standard_error": 0.01, "v_seeds": 5e-5, "v_texts": 5e-5, "v_cells": 0.0, "dof_texts": 9.0,
+        "p_mean": 1e-6, "p_large": 1e-6, "p_small": 1.0, "p_cross": 1.0, "p_large_others": 1e-5,
+        "pooled_sd": 1.0, "d": 0.5, "equivalence_p": 0.9, "minimal_detectable_effect": 0.05,
     }  # fmt: skip
     nothing = vars(CrossedTest("male", "female", n_seeds=3))
     return [

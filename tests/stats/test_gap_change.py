@@ -12,9 +12,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from exparity.core.errors import InputError
+from exparity.stats.behrens_fisher import critical_value, two_sided_p
 from exparity.stats.crossed import mean_gap
 from exparity.stats.gap_change import gap_changes
 from exparity.stats.jackknife import interval_of_d
+from exparity.stats.typical_gap import two_errors, typical_gap
 
 ORDER = ("a", "b")
 
@@ -141,12 +143,17 @@ class TestOverTrainings:
         assert (over.n_seeds, over.flags) == (4, [])
         # What varies between trainings is in it, and the texts are beside.
         assert over.standard_error**2 >= np.var(changes, ddof=1) / 4 * (1 - 1e-9)
-        t = over.change / over.standard_error
-        assert over.p == pytest.approx(2 * stats.t.sf(abs(t), over.dof))
-        half = stats.t.ppf(0.975, over.dof) * over.standard_error
+        parts = (over.v_seeds, over.v_texts, over.v_cells, 4, over.dof_texts)
+        errors = two_errors(*(np.asarray(part, dtype=float) for part in parts))
+        assert over.p_mean == pytest.approx(float(two_sided_p(np.asarray(over.change), errors)))
+        half = float(critical_value(0.05, errors))
         assert (over.ci_low, over.ci_high) == pytest.approx(
             (over.change - half, over.change + half)
         )
+        # the typical change is in units of d, as the change is
+        typical = typical_gap(over.change, *parts, threshold=0.2)
+        assert over.rms_gap == pytest.approx(float(typical.rms_gap))
+        assert over.p_large == pytest.approx(float(typical.p_large))
 
     def test_equal_texts_in_each_training_leave_the_error_of_one(self):
         """Where all trainings have the same scores, only the texts vary."""
@@ -172,14 +179,15 @@ class TestOverTrainings:
         crossed = mean_gap(cells)
         over = changed(values).over_seeds
         assert over.change == pytest.approx(float(crossed.estimate))
-        assert over.standard_error == pytest.approx(math.sqrt(crossed.variance))
-        assert over.dof == pytest.approx(float(crossed.dof))
+        assert over.standard_error == pytest.approx(float(crossed.errors.standard_error))
+        assert over.dof_texts == pytest.approx(float(crossed.dof_texts))
+        assert over.v_seeds == pytest.approx(float(crossed.v_seeds))
 
     def test_one_training_is_not_tested(self):
         over = changed(drawn(np.random.default_rng(9), seeds=1)).over_seeds
         assert over.flags == ["one_training"]
         assert math.isfinite(over.change)
-        assert math.isnan(over.p)
+        assert math.isnan(over.p_mean)
 
     def test_a_training_without_scores_is_left_out(self):
         values = drawn(np.random.default_rng(10), seeds=4)
@@ -192,7 +200,7 @@ class TestOverTrainings:
         values[1, 1, 4] = math.nan
         over = changed(values).over_seeds
         assert over.flags == ["missing_cells"]
-        assert math.isfinite(over.p)
+        assert math.isfinite(over.p_mean)
 
     def test_no_change_at_all(self):
         values = drawn(np.random.default_rng(12))
@@ -234,7 +242,7 @@ def test_a_planted_change_is_found_with_its_size(sign):
     rng = np.random.default_rng(13)
     values = drawn(rng, seeds=5, n=200, gap=sign * 0.2, base_gap=0.9)
     of_seeds, over = changed(values)
-    assert over.p < 0.001
+    assert over.p_mean < 0.001
     assert over.ci_low <= -0.7 <= over.ci_high
     assert all(one.ci_high < 0 for one in of_seeds)
     assert np.sign(over.d) == sign
@@ -252,7 +260,7 @@ def test_where_nothing_changes_few_are_different(seeds, gap):
     for _ in range(times):
         values = drawn(rng, seeds=seeds, n=40)
         values[..., ::2] += (gap + 0.3 * rng.normal(size=(2, seeds)))[..., None]
-        hits += changed(values).over_seeds.p <= 0.05
+        hits += changed(values).over_seeds.p_mean <= 0.05
     assert hits <= stats.binom.ppf(0.999, times, 0.05)
 
 

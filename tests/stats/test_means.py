@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import integrate, stats
 
 from exparity.stats.means import mean_score
 
@@ -37,13 +37,16 @@ def test_over_trainings_it_is_that_of_two_random_factors():
     rest = sum(
         (scores[i][j] - seeds[i] - texts[j] + grand) ** 2 for i in range(s) for j in range(n)
     ) / ((s - 1) * (n - 1))
-    squares = ((of_seeds, s - 1), (of_texts, n - 1), (rest, (s - 1) * (n - 1)))
-    total = of_seeds + of_texts - rest
-    freedom = total**2 / sum(square**2 / dof for square, dof in squares)
-    half = stats.t.ppf(0.975, freedom) * math.sqrt(total / (s * n))
     made = mean_score(scores)
     assert made.mean == pytest.approx(grand)
-    assert (made.ci_low, made.ci_high) == pytest.approx((grand - half, grand + half))
+    assert (made.ci_low + made.ci_high) / 2 == pytest.approx(grand)
+    # half of it is what the sum of two t variables exceeds in 2.5 %
+    half = (made.ci_high - made.ci_low) / 2
+    first, second = (math.sqrt(v / (s * n)) for v in (of_seeds, of_texts - rest))
+    beyond, _ = integrate.quad(
+        lambda u: stats.t.pdf(u, n - 1) * stats.t.sf((half - second * u) / first, s - 1), -60, 60
+    )
+    assert beyond == pytest.approx(0.025, rel=1e-5)
 
 
 @pytest.mark.property

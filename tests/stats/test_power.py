@@ -9,6 +9,7 @@ import pytest
 import scipy.stats
 
 from exparity.stats import minimal_detectable_effect, smallest_p
+from exparity.stats.behrens_fisher import two_sided_p
 from exparity.stats.crossed import mean_gap
 from exparity.stats.power import planned_effect
 
@@ -69,17 +70,23 @@ class TestPlanned:
         )
         a = a + of_seed + planned_effect(seeds, sizes, seed_sd=seed_sd)
         gap = mean_gap(a - b) if n_sets else mean_gap(a, b)
-        p = 2 * scipy.stats.t.sf(np.abs(gap.estimate) / np.sqrt(gap.variance), gap.dof)
+        p = two_sided_p(gap.estimate, gap.errors)
         assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.06)
 
     def test_as_the_studies_seeds(self):
         effects = [planned_effect(s, (322, 322, 322), seed_sd=1.0) for s in (5, 10, 20)]
-        assert effects == pytest.approx([1.68, 1.01, 0.69], abs=0.01)
+        assert effects == pytest.approx([1.69, 1.01, 0.69], abs=0.01)
 
     def test_few_seeds_have_few_degrees_of_freedom(self):
         error = math.sqrt(0.3**2 / 3 + 2 / 50)
         found = planned_effect(3, (50, 50, 50), seed_sd=0.3)
-        assert found == pytest.approx(float(minimal_detectable_effect(error, 2)))
+        least, most = (float(minimal_detectable_effect(error, dof)) for dof in (49, 2))
+        assert least < found < most
+
+    def test_trainings_that_agree_add_nothing_to_the_texts(self):
+        found = planned_effect(3, (50, 50, 50), seed_sd=0.0)
+        expected = float(minimal_detectable_effect(math.sqrt(2 / 50), 49))
+        assert found == pytest.approx(expected, rel=1e-6)
 
     @pytest.mark.parametrize(
         ("seeds", "sizes"),

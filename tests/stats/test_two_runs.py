@@ -19,7 +19,8 @@ gaps = st.floats(-3, 3)
 
 
 def row(d, error, n, sd=1.0):
-    return {"d": d, "standard_error": error * sd, "pooled_sd": sd, "dof": n - 1}
+    values = {"d": d, "v_seeds": (error * sd) ** 2, "pooled_sd": sd, "n_seeds": n}
+    return values | {"v_texts": 0.0, "v_cells": 0.0, "dof_texts": 1.0}
 
 
 @given(gaps, gaps, spreads, spreads, sizes, sizes, spreads)
@@ -58,7 +59,7 @@ def test_the_interval_covers():
 
 
 @pytest.mark.parametrize(
-    "silent", [row(0.3, math.nan, 3), row(math.nan, math.nan, 3), row(0.3, 0.0, 3, sd=0.0)]
+    "silent", [row(0.3, 0.5, 1), row(math.nan, math.nan, 3), row(0.3, 0.0, 3, sd=0.0)]
 )
 def test_one_training_has_no_interval(silent):
     difference = gap_difference(silent, row(0.1, 0.2, 3))

@@ -3,22 +3,27 @@
 from __future__ import annotations
 
 import math
+from string import Formatter
 
 import numpy as np
 import pytest
-import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity import InputError
-from exparity.stats import benjamini_hochberg, holm, judge, verdict_of
+from exparity.stats import VERDICTS, benjamini_hochberg, holm, judge
+from exparity.stats.power import detectable_effect
+from exparity.stats.typical_gap import two_errors
+from exparity.stats.verdicts import CLAIMS, VERDICT_IDS, Claims, verdict_of
 
 NAN = math.nan
+SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}
 
 
-def cell(p, equivalence_p=0.9, **more):
-    spread = {"standard_error": 0.1, "dof": 4.0, "pooled_sd": 0.5}
-    return {"dataset": "d", "p": p, "equivalence_p": equivalence_p, **spread, **more}
+def cell(p_mean=0.9, p_large=0.9, p_small=0.9, p_cross=0.9, *, others=0.0, **more):
+    claims = dict(zip(CLAIMS, (p_mean, p_large, p_small, p_cross), strict=True))
+    known = {"dataset": "d", "n_seeds": 3, "equivalence_p": 0.9, "p_large_others": others}
+    return {**known, **claims, **SPREAD, **more}
 
 
 def column(rows, name):
@@ -26,87 +31,142 @@ def column(rows, name):
 
 
 @pytest.mark.parametrize(
-    ("p", "equivalence_p", "verdict"),
+    ("claims", "verdict"),
     [
-        (0.05, 0.9, "different"),
-        (0.051, 0.9, "undecided"),
-        (0.9, 0.05, "equivalent"),
-        (0.0001, 0.0001, "equivalent"),  # it differs, by less than counts
-        (NAN, NAN, "undecided"),
-        (0.01, NAN, "different"),
-        (NAN, 0.01, "equivalent"),
+        ((0.9, 0.9, 0.05, 0.9, False), "equivalent"),
+        ((0.0001, 0.9, 0.0001, 0.9, False), "equivalent"),  # it differs, by less than counts
+        ((0.05, 0.0001, 0.9, 0.0001, True), "different"),
+        ((0.051, 0.0001, 0.9, 0.05, True), "unstable"),
+        ((0.051, 0.05, 0.9, 0.051, True), "considerable"),
+        ((0.051, 0.0001, 0.9, 0.0001, False), "undecided"),  # one training carries it
+        ((0.051, 0.051, 0.051, 0.051, True), "undecided"),
+        ((NAN, NAN, NAN, NAN, False), "undecided"),
     ],
 )
-def test_verdict_of_one(p, equivalence_p, verdict):
-    assert verdict_of(p, equivalence_p, 0.05) == verdict
+def test_the_first_that_holds(claims, verdict):
+    assert verdict_of(Claims(*claims), 0.05).id == verdict
+
+
+def test_the_verdicts_are_five():
+    assert VERDICT_IDS == ("equivalent", "different", "unstable", "considerable", "undecided")
+    assert [one.id for one in VERDICTS if one.is_gap] == ["different", "unstable", "considerable"]
+    known = {"threshold": 0.2, "d": -0.7, "rms_gap": 0.5, "rms_low": 0.3, "rms_high": 2.07}
+    known |= {"favoured": "male", "other": "female"}
+    known |= {"n_seeds": 5, "n_favoured": 3, "n_other": 2}
+    for one in VERDICTS:
+        for template in (one.sentence, one.sentence_of_one):
+            assert {name for _, name, *_ in Formatter().parse(template) if name} <= known.keys()
+    by_id = {one.id: one.sentence.format(**known) for one in VERDICTS}
+    assert by_id["unstable"] == (
+        "A training has a considerable gap (R = 0.30 to 2.07); which group it favours changes: 3 "
+        "of 5 favour male, 2 female."
+    )
+    assert by_id["equivalent"] == (
+        "A training of this kind typically has a gap below 0.2 (R at most 2.07)."
+    )
 
 
 def test_of_a_family_by_hand():
-    rows = judge([cell(0.01), cell(0.03), cell(0.04, 0.012), cell(0.6, 0.04), cell(NAN, NAN)])
+    rows = judge([cell(0.01), cell(0.03), cell(0.04, p_small=0.012), cell(0.6, p_small=0.04)])
     # Holm over four: 4 × 0.01, 3 × 0.03, then no less; BH: 4/3 × 0.04 bounds 4/2 × 0.03 and is no
     # more than α, and 0.01 is 0.04
-    assert column(rows, "p_holm") == pytest.approx([0.04, 0.09, 0.09, 0.6, NAN], nan_ok=True)
-    assert column(rows, "p_bh") == pytest.approx([0.04, 4 / 75, 4 / 75, 0.6, NAN], nan_ok=True)
-    assert column(rows, "equivalence_p_holm") == pytest.approx(
-        [1, 1, 0.048, 0.12, NAN], nan_ok=True
-    )
-    assert column(rows, "verdict") == [
-        "different",
-        "undecided",
-        "equivalent",
-        "undecided",
-        "undecided",
-    ]
-    assert column(rows, "verdict_uncorrected") == [
-        "different",
-        "different",
-        "equivalent",
-        "equivalent",
-        "undecided",
-    ]
-    critical = scipy.stats.t.ppf(1 - 0.05 / 4 / 2, 4)
-    for effect in column(rows, "minimal_detectable_effect_corrected"):
-        assert scipy.stats.nct.sf(critical, 4, effect / 0.2) == pytest.approx(0.8, abs=1e-5)
+    assert column(rows, "p_mean_holm") == pytest.approx([0.04, 0.09, 0.09, 0.6])
+    assert column(rows, "p_mean_bh") == pytest.approx([0.04, 4 / 75, 4 / 75, 0.6])
+    assert column(rows, "p_small_holm") == pytest.approx([1, 1, 0.048, 0.12])
+    assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.9, 0.048, 0.08])
+    assert column(rows, "verdict") == ["different", "undecided", "equivalent", "undecided"]
+    parts = (np.asarray(x) for x in (0.02, 0.01, 0.002, 3.0, 40.0))
+    effect = detectable_effect(two_errors(*parts), alpha=0.05 / 4, power=0.8) / 0.5
+    assert column(rows, "minimal_detectable_effect_corrected") == pytest.approx([float(effect)] * 4)
+
+
+def test_the_strict_verdict_is_by_holm():
+    rows = judge([cell(p_large=0.02)] * 3)
+    assert column(rows, "p_large_bh") == pytest.approx([0.02] * 3)
+    assert column(rows, "p_large_holm") == pytest.approx([0.06] * 3)
+    assert column(rows, "verdict") == ["considerable"] * 3
+    assert column(rows, "verdict_strict") == ["undecided"] * 3
+
+
+def test_unstable_takes_both_a_considerable_gap_and_both_signs():
+    rows = judge([cell(p_large=0.03, p_cross=0.001), cell(p_large=0.001, p_cross=0.04)])
+    # the larger one of both is what is corrected: 0.03 and 0.04
+    assert column(rows, "p_cross_bh") == pytest.approx([0.04, 0.04])
+    assert column(rows, "p_cross_holm") == pytest.approx([0.06, 0.06])
+    assert column(rows, "verdict") == ["unstable"] * 2
+    assert column(rows, "verdict_strict") == ["considerable"] * 2
+
+
+def test_what_one_training_carries_is_no_claim_of_size():
+    rows = judge([cell(p_large=0.001, p_cross=0.001, others=others) for others in (0.05, 0.051)])
+    assert column(rows, "verdict") == ["unstable", "undecided"]
+
+
+def test_of_one_training_the_mean_gap_alone_is_judged():
+    one = {"n_seeds": 1, "p_large": NAN, "p_small": NAN, "p_cross": NAN, "others": NAN}
+    rows = judge([cell(0.001, **one), cell(**one, equivalence_p=0.01), cell(**one)])
+    assert column(rows, "verdict") == ["different", "equivalent", "undecided"]
+    assert column(rows, "p_small_bh") == pytest.approx([0.9, 0.03, 0.9])
+    for row in rows:
+        assert math.isfinite(row["minimal_detectable_effect_corrected"])
 
 
 def test_families_are_corrected_apart_and_seeds_are_none():
     rows = [cell(0.02, dataset=dataset, model=m) for dataset in "ab" for m in "xyz"]
     for family, tests in ((["dataset"], 3), ([], 6), (["dataset", "model", "seed"], 1)):
-        assert column(judge(rows, family), "p_holm") == pytest.approx([0.02 * tests] * 6)
+        assert column(judge(rows, family), "p_mean_holm") == pytest.approx([0.02 * tests] * 6)
     with pytest.raises(InputError, match=r"statistics.family: 'text' is no id"):
         judge(rows, ["text"])
 
 
-def test_prefix_and_what_is_there_stay():
-    row = cell(0.5) | {f"excess_{name}": value for name, value in cell(0.001).items()}
-    (judged,) = judge([row], prefix="excess_")
+def test_scores_and_their_excess_are_families_of_their_own():
+    rows = judge([cell(0.02, quantity=q) for q in ("score", "excess", "excess")])
+    assert column(rows, "p_mean_holm") == pytest.approx([0.02, 0.04, 0.04])
+
+
+def test_what_is_there_stays():
+    row = cell(0.5, method="lime")
+    (judged,) = judge([row])
     assert judged.items() >= row.items()
-    new = judged.keys() - row.keys()
-    assert all(name.startswith("excess_") for name in new)
-    assert judged["excess_verdict"] == "different"
-    assert "verdict" not in judge([row], prefix="excess_")[0]
+    assert "verdict" not in row
 
 
 def test_nothing():
     assert judge([]) == []
-    (row,) = judge([cell(NAN, NAN, standard_error=NAN, dof=NAN, pooled_sd=0.0)])
+    silent = dict.fromkeys(SPREAD, NAN)
+    (row,) = judge([cell(NAN, NAN, NAN, NAN, **silent)])
     assert row["verdict"] == "undecided"
     assert math.isnan(row["minimal_detectable_effect_corrected"])
+    (row, flagged) = judge([cell(n_seeds=0), cell(flags=["constant"])])
+    assert row["verdict"] is flagged["verdict"] is flagged["verdict_strict"] is None
 
 
 P = st.one_of(st.floats(0, 1), st.just(NAN), st.floats(0, 0.01))
 
 
 @pytest.mark.property
-@given(st.lists(st.tuples(P, P), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
-def test_by_rows(pairs, alpha):
-    rows = judge([cell(p, q) for p, q in pairs], alpha=alpha)
-    for by, correct in (("", holm), ("_bh", benjamini_hochberg), ("_uncorrected", np.array)):
-        p, equivalence_p = (correct([pair[i] for pair in pairs]) for i in (0, 1))
-        for row, one, other in zip(rows, p, equivalence_p, strict=True):
-            verdict = row[f"verdict{by}"]
-            assert (verdict == "equivalent") == (other <= alpha)
-            assert (verdict == "different") == (one <= alpha and not other <= alpha)
-            # a correction never makes a test decide that did not before
-            if verdict != "undecided":
-                assert row["verdict_uncorrected"] != "undecided"
+@given(st.lists(st.tuples(P, P, P, P, P), max_size=12), st.sampled_from([0.01, 0.05, 0.2]))
+def test_by_rows(cells, alpha):
+    rows = judge([cell(*ps, others=others) for *ps, others in cells], alpha=alpha)
+    by_claim = dict(zip(CLAIMS, np.array(cells).reshape(-1, 5).T[:4], strict=True))
+    by_claim["p_cross"] = np.maximum(by_claim["p_large"], by_claim["p_cross"])
+    for by, verdict, correct in (
+        ("bh", "verdict", benjamini_hochberg),
+        ("holm", "verdict_strict", holm),
+    ):
+        for claim, p in by_claim.items():
+            np.testing.assert_array_equal(column(rows, f"{claim}_{by}"), correct(p))
+        for row in rows:
+            small, mean, cross, large = (
+                row[f"{claim}_{by}"] <= alpha
+                for claim in ("p_small", "p_mean", "p_cross", "p_large")
+            )
+            guarded = row["p_large_others"] <= alpha
+            expected = "equivalent" if small else "different" if mean else "undecided"
+            if expected == "undecided" and guarded and (cross or large):
+                expected = "unstable" if cross else "considerable"
+            assert row[verdict] == expected
+            # both signs of a considerable gap are never claimed without the gap
+            assert not cross or large or any(p != p for ps in cells for p in ps)
+    for row in rows:  # what holds strictly holds
+        assert row["verdict_strict"] == "undecided" or row["verdict"] != "undecided"

@@ -17,7 +17,7 @@ from exparity.report.gather import Study, Verdicts
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
-from exparity.stats.verdicts import VERDICTS
+from exparity.stats.verdicts import VERDICT_IDS
 
 Row = Mapping[str, Any]
 PREFIXES = {"excess": "excess_", "score": ""}
@@ -184,7 +184,7 @@ def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
         The number of cells with each verdict; empty if no cell has one.
     """
     counts = Counter(row["verdict"] for row in rows if row["verdict"])
-    return {name: counts[name] for name in VERDICTS} if counts else {}
+    return {name: counts[name] for name in VERDICT_IDS} if counts else {}
 
 
 def disparity_tables(study: Study) -> list[Table]:

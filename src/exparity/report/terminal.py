@@ -172,7 +172,7 @@ def _extent(selection: Selection) -> str:
 
 
 def _verdicts(selection: Selection) -> Iterator[RenderableType]:
-    """Yield how many cells have each verdict over all trainings, by Holm."""
+    """Yield how many cells have each verdict over all trainings, by Benjamini and Hochberg."""
     for quantity, name in (("excess", "excess over random"), ("score", "scores")):
         counts = verdict_counts(row for row in selection.verdicts if row["quantity"] == quantity)
         if counts:

@@ -7,14 +7,17 @@ from exparity.stats.permutation import PermutedTest, permutation_control
 from exparity.stats.power import minimal_detectable_effect, smallest_p
 from exparity.stats.seeds import SeedSummary, combine_p, summarise_seeds
 from exparity.stats.significance import ControlRate, control_rates
-from exparity.stats.verdicts import judge, verdict_of
+from exparity.stats.typical_gap import TypicalGap, typical_gap
+from exparity.stats.verdicts import VERDICTS, judge
 
 __all__ = [
+    "VERDICTS",
     "ControlRate",
     "CrossedTest",
     "GroupComparison",
     "PermutedTest",
     "SeedSummary",
+    "TypicalGap",
     "adjust",
     "benjamini_hochberg",
     "combine_p",
@@ -28,5 +31,5 @@ __all__ = [
     "permutation_control",
     "smallest_p",
     "summarise_seeds",
-    "verdict_of",
+    "typical_gap",
 ]

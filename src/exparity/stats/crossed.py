@@ -18,16 +18,73 @@ import numpy as np
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.stats.power import DETECTED, ENOUGH_SEEDS, minimal_detectable_effect
+from exparity.stats.behrens_fisher import TwoErrors, upper_tail, welch
+from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.samples import check_options, complete, samples, set_index, set_means
+from exparity.stats.typical_gap import two_errors, typical_gap
 
 NAN = math.nan
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none
 
 
+@dataclass(frozen=True, kw_only=True)
+class GapTest:
+    """What is tested of a gap over trainings and texts.
+
+    Sizes are in units of d, gaps over ``pooled_sd``, unless another unit is named.
+
+    Attributes:
+        v_seeds, v_texts, v_cells, dof_texts: mean squares and degrees of freedom, in the metric's
+            unit squared; see :class:`MeanGap`.
+        standard_error: of the mean gap over other trainings and other texts, in the metric's unit.
+        p_mean: two-sided p-value of "the mean gap over trainings and texts is zero".
+        ci_low, ci_high: ends of the interval of the mean gap, in the metric's unit.
+        equivalence_p: p-value of "the size of the mean gap is at least the threshold", by two
+            one-sided tests (Schuirmann 1987). Gaps that cancel over trainings pass it.
+        minimal_detectable_effect: mean |d| that the test finds with the power asked for, at α.
+        rms_gap: R, the typical gap of one training: the root mean square over trainings.
+        rms_low, rms_high: ends of its interval.
+        seed_sd: standard deviation of d between trainings.
+        p_seeds: p-value of "trainings do not differ", a description and no finding.
+        p_large: p-value of "R is at most the threshold".
+        p_small: p-value of "R is at least the threshold".
+        p_large_others: ``p_large`` without the training of the largest gap.
+        p_cross: p-value of "all trainings favour the same group" (Gail and Simon 1985; Piantadosi
+            and Gail 1993).
+        next_considerable_low, next_considerable_high: 1st and 99th percentile of the chance that
+            the next training has a gap of at least the threshold.
+        next_first_low, next_first_high: 2.5th and 97.5th percentile of the chance that the first
+            group scores higher in the next training.
+    """
+
+    v_seeds: float = NAN
+    v_texts: float = NAN
+    v_cells: float = NAN
+    dof_texts: float = NAN
+    standard_error: float = NAN
+    p_mean: float = NAN
+    ci_low: float = NAN
+    ci_high: float = NAN
+    equivalence_p: float = NAN
+    minimal_detectable_effect: float = NAN
+    rms_gap: float = NAN
+    rms_low: float = NAN
+    rms_high: float = NAN
+    seed_sd: float = NAN
+    p_seeds: float = NAN
+    p_large: float = NAN
+    p_small: float = NAN
+    p_large_others: float = NAN
+    p_cross: float = NAN
+    next_considerable_low: float = NAN
+    next_considerable_high: float = NAN
+    next_first_low: float = NAN
+    next_first_high: float = NAN
+
+
 @dataclass(frozen=True)
-class CrossedTest:
+class CrossedTest(GapTest):
     """The gap between two groups over all trainings; every difference is first minus second.
 
     Attributes:
@@ -37,18 +94,13 @@ class CrossedTest:
         n_a, n_b: examples of each group that take part.
         seeds_above, seeds_below: trainings whose own gap is above zero, and below.
         estimate: mean gap D̄, in the metric's unit.
-        standard_error: of D̄ over other trainings and other texts.
-        dof: degrees of freedom ν of the t-tests.
-        statistic: t = D̄ / standard error.
-        p: two-sided p-value of "the mean gap over trainings and texts is zero".
-        ci_low, ci_high: ends of the t interval of D̄.
         pooled_sd: standard deviation within groups and trainings (root of the mean variance).
         d: D̄ / ``pooled_sd``.
-        equivalence_p: p-value of "|D̄| is at least the threshold times ``pooled_sd``", by two
-            one-sided tests (Schuirmann 1987).
-        minimal_detectable_effect: |d| that the test finds with the power asked for, at α.
-        flags: ``one_training``, ``too_few``, ``constant``, ``no_differences`` or ``no_variance``
-            where nothing is tested, and ``missing_cells`` where an example has no score in some
+        flags: ``too_few``, ``constant`` or ``no_variance`` where nothing is tested;
+            ``no_differences`` where all gaps are zero; ``one_training`` where the tests are of this
+            classifier and other texts, and nothing is said of other trainings;
+            ``one_training_carries`` where ``p_large`` is at most α, and without the training of the
+            largest gap is not; and ``missing_cells`` where an example has no score in some
             training.
     """
 
@@ -61,16 +113,8 @@ class CrossedTest:
     seeds_above: int = 0
     seeds_below: int = 0
     estimate: float = NAN
-    standard_error: float = NAN
-    dof: float = NAN
-    statistic: float = NAN
-    p: float = NAN
-    ci_low: float = NAN
-    ci_high: float = NAN
     pooled_sd: float = NAN
     d: float = NAN
-    equivalence_p: float = NAN
-    minimal_detectable_effect: float = NAN
     flags: list[str] = field(default_factory=list)
 
 
@@ -79,13 +123,30 @@ class MeanGap(NamedTuple):
 
     Attributes:
         estimate: (...) D̄.
-        variance: (...) V, its variance.
-        dof: (...) ν, the degrees of freedom of the variance.
+        v_seeds: (...) V_S, what trainings and single cells contribute to its variance.
+        v_texts: (...) V_I, what texts and single cells contribute.
+        v_cells: (...) V_E, what single cells contribute, which is in both.
+        n_seeds: (...) S, trainings.
+        dof_texts: (...) degrees of freedom of V_I.
+        gaps: (..., s) the trainings' own gaps.
+        gap_errors: (..., s) their standard errors over other texts.
+        gap_dof: (..., s) the degrees of freedom of these.
     """
 
     estimate: FloatArray
-    variance: FloatArray
-    dof: FloatArray
+    v_seeds: FloatArray
+    v_texts: FloatArray
+    v_cells: FloatArray
+    n_seeds: IntArray
+    dof_texts: FloatArray
+    gaps: FloatArray
+    gap_errors: FloatArray
+    gap_dof: FloatArray
+
+    @property
+    def errors(self) -> TwoErrors:
+        """The variances of D̄ from trainings and from texts."""
+        return two_errors(*self[1:6])
 
 
 @checked
@@ -103,8 +164,8 @@ def crossed_tests(
     """Compare a metric between every two groups over all trainings of a model.
 
     Where any matched set has examples of both groups, the differences within sets are tested, else
-    the examples of the two groups; see :func:`mean_gap`. A single training is not tested: what
-    varies from one to the next is unknown.
+    the examples of the two groups; see :func:`mean_gap`. What is tested of a single training holds
+    for other texts alone: what varies from one training to the next is unknown.
 
     Args:
         scores: (s, n) one list of values for each training, NaN where undefined or not there.
@@ -159,16 +220,12 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
     - V_E = Σ_groups m/ν_E Σ r², of m cells with ν_E = m − S − n + 1, what single cells contribute,
       which is in both.
 
-    V = max(V_S + V_I − V_E, V_S, V_I). From five seeds on, ν is by Satterthwaite's rule,
-    V²/(V_S²/(S − 1) + Σ V_I²/(n − 1) + Σ V_E²/ν_E), but at least min(S, n) − 1; that is ν for
-    fewer seeds, with which the rule rejects up to 13 % (two) or 8 % (three, four) instead of 5 %.
     For matched sets without missing cells V_S, V_I and V_E are the mean squares of the two-way
     table over S·n.
 
     What is approximate: missing cells leave some of the texts' variance in V_S and of the
-    trainings' in V_I, and where neither varies, both still count the cells', so that the test errs
-    on the safe side there. Of two groups, each example is taken for a draw of its own; what a
-    training does to both groups alike cancels.
+    trainings' in V_I, so that tests err on the safe side there. Of two groups, each example is
+    taken for a draw of its own; what a training does to both groups alike cancels.
 
     Args:
         parts: (..., s, n) the differences within n matched sets; or two arrays, the values of the
@@ -176,12 +233,15 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
             seed must have a value in every part.
 
     Returns:
-        Three arrays (...); NaN variance for a single seed or text.
+        Arrays (...) and (..., s). NaN where a mean square has no degrees of freedom: V_S and V_E of
+        a single seed, V_I of a single text.
     """
     estimate: Any = 0.0
     of_seed: Any = 0.0
+    gaps: Any = 0.0
     crossed: list[_Component] = []
     shared: list[_Component] = []
+    own: list[_Component] = []
     for sign, part in zip((1, -1), parts, strict=False):
         defined = ~np.isnan(part)
         m = defined.sum(axis=(-2, -1))
@@ -192,29 +252,63 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
         crossed.append(_component(e.sum(axis=-2), n, n - 1))
         residuals = _residuals(e, defined).reshape(*m.shape, -1)
         shared.append(_component(residuals, m, m - seeds - n + 1))
+        k = defined.sum(axis=-1)
+        of_training = np.where(defined, part, 0.0).sum(axis=-1) / k
+        gaps = gaps + sign * of_training
+        within = np.where(defined, part - of_training[..., None], 0.0) / k[..., None]
+        own.append(_component(within, k, k - 1))
     of_seeds = _component(of_seed, seeds, seeds - 1)
-    of_texts = np.sum([one.variance for one in crossed], axis=0)
-    of_cells = np.sum([np.nan_to_num(one.variance) for one in shared], axis=0)
-    both = of_seeds.variance + of_texts - of_cells
-    variance = np.maximum(both, np.maximum(of_seeds.variance, of_texts))
-    crossed.append(of_seeds)
-    spread = np.sum([np.nan_to_num(v * v / dof) for v, dof in (*crossed, *shared)], axis=0)
-    least = np.min([one.dof for one in crossed], axis=0)
-    by_rule = np.fmax(variance**2 / spread, least)
-    return MeanGap(estimate, variance, np.where(seeds < ENOUGH_SEEDS, least, by_rule))
+    of_texts, of_trainings = (_Component(*welch(of_groups)) for of_groups in (crossed, own))
+    of_cells = np.sum([one.variance for one in shared], axis=0)
+    return MeanGap(
+        estimate,
+        of_seeds.variance,
+        of_texts.variance,
+        of_cells,
+        seeds,
+        of_texts.dof,
+        gaps,
+        np.sqrt(of_trainings.variance),
+        of_trainings.dof,
+    )
+
+
+@np.errstate(all="ignore")
+def crossing_p(gaps: FloatArray, errors: FloatArray, dof: FloatArray) -> FloatArray:
+    """Return the p-value of "no two trainings favour different groups".
+
+    Of each direction, the smallest one-sided p-value of a training counts, times the number of
+    trainings; the larger one of both directions (Piantadosi and Gail 1993,
+    doi:10.1002/sim.4780121307).
+
+    Args:
+        gaps: (..., s) the trainings' own gaps.
+        errors: (..., s) their standard errors; NaN where a training cannot tell.
+        dof: (..., s) the degrees of freedom of these.
+    """
+    from scipy.special import stdtr
+
+    t = np.where((gaps == 0) & (errors == 0), 0.0, gaps / errors)
+    known = np.isfinite(errors) & (dof > 0)
+    seeds = gaps.shape[-1]
+    sides = [
+        np.minimum(1.0, seeds * np.where(known, stdtr(dof, side * t), 1.0).min(axis=-1))
+        for side in (-1, 1)
+    ]
+    return np.asarray(np.maximum(*sides))
 
 
 class _Component(NamedTuple):
     """(...) an estimated variance and its degrees of freedom."""
 
     variance: FloatArray
-    dof: IntArray
+    dof: FloatArray
 
 
 def _component(shares: FloatArray, times: IntArray, dof: IntArray) -> _Component:
     """Scale the sum of squares of (..., k) shares in an error; NaN without degrees of freedom."""
     variance = np.where(dof > 0, (shares**2).sum(axis=-1) * times / dof, NAN)
-    return _Component(variance, dof)
+    return _Component(variance, np.asarray(dof, dtype=np.float64))
 
 
 def _residuals(e: FloatArray, defined: BoolArray) -> FloatArray:
@@ -270,95 +364,143 @@ def _tested(
     power: float,
 ) -> CrossedTest:
     """Describe two groups, and test them where there is something to test."""
-    base, error, dof = _described(order, groups)
-    problem = _problem(base, error, groups)
-    if problem:
+    base, gap = _described(order, groups)
+    problem = _problem(base, gap, groups)
+    if problem in _NOT_TESTED:
         return replace(base, flags=[problem])
-    bound = threshold * base.pooled_sd
-    detectable = minimal_detectable_effect(error / base.pooled_sd, dof, alpha=alpha, power=power)
-    return replace(
-        base,
-        **t_tests(base.estimate, error, dof, bound=bound, confidence=confidence),
-        statistic=base.estimate / error,
-        minimal_detectable_effect=float(detectable),
+    tested = gap_tests(
+        gap,
+        unit=base.pooled_sd,
+        threshold=threshold,
+        alpha=alpha,
+        confidence=confidence,
+        power=power,
     )
+    flags = [problem] if problem else []
+    is_large, is_guarded = (tested.get(p, NAN) <= alpha for p in ("p_large", "p_large_others"))
+    if is_large and not is_guarded:
+        flags.append("one_training_carries")
+    return replace(base, **tested, flags=flags)
 
 
-def t_tests(
-    estimate: float, error: float, dof: float, *, bound: float, confidence: float
+@np.errstate(all="ignore")
+def gap_tests(
+    gap: MeanGap,
+    *,
+    unit: float,
+    threshold: float,
+    alpha: float,
+    confidence: float,
+    power: float,
 ) -> dict[str, Any]:
-    """Test by t whether an estimate is zero, and whether its size is below a bound.
+    """Test the mean gap over trainings and texts, and the typical gap of one training.
 
     Args:
-        estimate: what is tested.
-        error: its standard error, above zero.
-        dof: degrees of freedom of that.
-        bound: size from which the estimate is considerable, in its unit.
-        confidence: coverage of the interval.
+        gap: the gap of one cell.
+        unit: standard deviation that makes it a d.
+        threshold: d from which a gap is considerable.
+        alpha: level of the test whose detectable effect is wanted, and of the guard.
+        confidence: coverage of the intervals.
+        power: of the detectable effect.
 
     Returns:
-        ``standard_error``, ``dof``, ``p``, ``ci_low``, ``ci_high`` and ``equivalence_p``; see
-        :class:`CrossedTest`.
+        The attributes of :class:`GapTest` by name. Of a single training, those of its typical gap
+        are NaN.
     """
-    from scipy.special import stdtr, stdtrit
-
-    half = float(stdtrit(dof, (1 + confidence) / 2)) * error
-    below_bound = stdtr(dof, (estimate - bound) / error)
-    above_bound = stdtr(dof, -(estimate + bound) / error)
-    return {
-        "standard_error": error,
-        "dof": dof,
-        "p": 2 * float(stdtr(dof, -abs(estimate) / error)),
-        "ci_low": estimate - half,
-        "ci_high": estimate + half,
-        "equivalence_p": float(max(below_bound, above_bound)),
+    errors, bound = gap.errors, threshold * unit
+    size = np.abs(gap.estimate)
+    typical = typical_gap(
+        *gap[:6],
+        threshold=bound,
+        alpha=alpha,
+        confidence=confidence,
+        largest_gap=np.abs(gap.gaps).max(axis=-1),
+    )
+    described = {
+        "v_seeds": gap.v_seeds,
+        "v_texts": gap.v_texts,
+        "v_cells": gap.v_cells,
+        "dof_texts": gap.dof_texts,
+        "standard_error": errors.standard_error,
+        "p_mean": typical.p_mean,
+        "ci_low": typical.mean_low,
+        "ci_high": typical.mean_high,
+        "equivalence_p": upper_tail(bound - size, errors),
+        "minimal_detectable_effect": detectable_effect(errors, alpha=alpha, power=power) / unit,
     }
+    if gap.n_seeds > 1:
+        described |= {
+            "rms_gap": typical.rms_gap / unit,
+            "rms_low": typical.rms_low / unit,
+            "rms_high": typical.rms_high / unit,
+            "seed_sd": typical.tau / unit,
+            "p_cross": crossing_p(gap.gaps, gap.gap_errors, gap.gap_dof),
+            **{name: getattr(typical, name) for name in _OF_TRAININGS},
+        }
+    return {name: float(value) for name, value in described.items()}
 
 
-def _described(order: tuple[str, str], groups: _Divided) -> tuple[CrossedTest, float, float]:
-    """Return what needs no test, the standard error of the estimate and its degrees of freedom."""
+_OF_TRAININGS = (
+    *("p_seeds", "p_large", "p_small", "p_large_others"),
+    *("next_considerable_low", "next_considerable_high", "next_first_low", "next_first_high"),
+)
+_NOT_TESTED = ("too_few", "constant", "no_variance")
+
+
+def _described(order: tuple[str, str], groups: _Divided) -> tuple[CrossedTest, MeanGap]:
+    """Return what needs no test, and the gap; sums that are zero but for rounding are zero."""
     a, b, paired = groups
     (n_seeds, n_a), n_b = a.shape, b.shape[1]
     base = CrossedTest(*order, n_seeds, n_a * paired, n_a, n_b)
     if not a.size:
-        return base, NAN, NAN
+        return base, mean_gap(a)
     gap = mean_gap(a - b) if paired else mean_gap(a, b)
-    (means_a, variance_a), (means_b, variance_b) = map(_within_seeds, (a, b))
-    sd = math.sqrt((variance_a + variance_b) / 2)
-    numbers = (gap.estimate, math.sqrt(gap.variance), sd, *(means_a - means_b))
     least = _ROUNDING * max(np.nanmax(np.abs(part)) for part in (a, b))
-    estimate, error, sd, *own = (0.0 if abs(x) <= least else float(x) for x in numbers)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        d = float(np.divide(estimate, sd))
-    above, below = (sum(sign * x > 0 for x in own) for sign in (1, -1))
-    described = replace(
-        base, seeds_above=above, seeds_below=below, estimate=estimate, pooled_sd=sd, d=d
+
+    def cleaned(values: FloatArray) -> FloatArray:
+        return np.where(np.abs(values) <= least, 0.0, values)
+
+    squares: dict[str, Any] = {name: cleaned(np.sqrt(getattr(gap, name))) ** 2 for name in _SQUARES}
+    gap = gap._replace(
+        estimate=cleaned(gap.estimate),
+        gaps=cleaned(gap.gaps),
+        gap_errors=cleaned(gap.gap_errors),
+        **squares,
     )
-    return described, error, float(gap.dof)
+    sd = float(cleaned(np.sqrt((_variance_within(a) + _variance_within(b)) / 2)))
+    with np.errstate(all="ignore"):
+        d = float(np.divide(gap.estimate, sd))
+    above, below = (int((sign * gap.gaps > 0).sum()) for sign in (1, -1))
+    described = replace(
+        base,
+        seeds_above=above,
+        seeds_below=below,
+        estimate=float(gap.estimate),
+        pooled_sd=sd,
+        d=d,
+    )
+    return described, gap
+
+
+_SQUARES = ("v_seeds", "v_texts", "v_cells")
 
 
 @np.errstate(all="ignore")
-def _within_seeds(part: FloatArray) -> tuple[FloatArray, float]:
-    """Return (s,) means of (s, n) values and the mean of their variances, NaN if none has two."""
-    defined = ~np.isnan(part)
-    count = defined.sum(axis=1)
-    means = np.where(defined, part, 0.0).sum(axis=1) / count
-    squares = np.where(defined, part - means[:, None], 0.0) ** 2
-    several = count > 1
-    if not several.any():
-        return means, NAN
-    return means, float((squares.sum(axis=1)[several] / (count[several] - 1)).mean())
+def _variance_within(part: FloatArray) -> float:
+    """Return the mean over seeds of the variance of (s, n) values, NaN if no seed has two."""
+    count = (~np.isnan(part)).sum(axis=1)
+    several = part[count > 1]
+    return float(np.nanvar(several, axis=1, ddof=1).mean()) if len(several) else NAN
 
 
-def _problem(described: CrossedTest, error: float, groups: _Divided) -> str:
-    """Return the flag of what cannot be tested, empty if it can."""
+def _problem(described: CrossedTest, gap: MeanGap, groups: _Divided) -> str:
+    """Return the flag of what is not as it should be, empty if nothing is."""
     if min(described.n_a, described.n_b) < 2:
         return "too_few"
-    if described.n_seeds < 2:
-        return "one_training"
-    if error > 0 and described.pooled_sd > 0:
-        return ""
+    varies = np.nansum([gap.v_seeds, gap.v_texts]) > 0
+    if varies and described.pooled_sd > 0:
+        return "one_training" if described.n_seeds < 2 else ""
     values = np.concatenate([groups.a.ravel(), groups.b.ravel()])
     if np.nanmax(values) == np.nanmin(values):
         return "constant"
-    return "no_variance" if error > 0 or described.estimate else "no_differences"
+    return "no_variance" if varies or described.estimate else "no_differences"

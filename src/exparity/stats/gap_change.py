@@ -18,17 +18,20 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.interface import BoolArray, FloatArray, IntArray
-from exparity.stats.crossed import mean_gap, t_tests
+from exparity.stats.crossed import GapTest, MeanGap, gap_tests, mean_gap
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
-from exparity.stats.power import minimal_detectable_effect
+from exparity.stats.power import DETECTED
 from exparity.stats.samples import check_options, samples, set_index
 
 NAN = math.nan
 
 
 @dataclass(frozen=True)
-class GapChange:
+class GapChange(GapTest):
     """How |d| between two groups changes from a base model to another, on the same examples.
+
+    What is tested over trainings is the change, in units of d. Of a single training the interval is
+    the jackknife's; it is NaN where none covers.
 
     Attributes:
         group_a, group_b: first and second group.
@@ -40,12 +43,6 @@ class GapChange:
         absolute_d: |d| of the model.
         base_absolute_d: |d| of the base.
         change: ``absolute_d − base_absolute_d``; below zero where the gap is smaller.
-        ci_low, ci_high: ends of its interval; NaN where none covers.
-        standard_error: of the mean change over other trainings and texts; NaN of a single one.
-        dof: degrees of freedom of the t-tests.
-        p: two-sided p-value of "the mean change is zero".
-        equivalence_p: p-value of "its size is at least the threshold".
-        minimal_detectable_effect: size of a change that the test finds with a power of 80 %, at α.
         flags: ``too_few``, ``constant``, ``no_variance`` or ``no_change`` where there is no change
             to speak of, ``one_training`` where it is not tested, and ``missing_cells`` where an
             example lacks a value in some training.
@@ -62,13 +59,6 @@ class GapChange:
     absolute_d: float = NAN
     base_absolute_d: float = NAN
     change: float = NAN
-    ci_low: float = NAN
-    ci_high: float = NAN
-    standard_error: float = NAN
-    dof: float = NAN
-    p: float = NAN
-    equivalence_p: float = NAN
-    minimal_detectable_effect: float = NAN
     flags: list[str] = field(default_factory=list)
 
 
@@ -271,22 +261,20 @@ def _over_trainings(
     )
     if len(kept) < 2:
         return replace(base, flags=[*base.flags, "one_training"])
-    error, dof = _error(kept)
-    if not error > 0:
+    gap = _crossed(kept)
+    if not gap.errors.standard_error > 0:
         return replace(base, flags=[*base.flags, "no_change"])
-    detectable = minimal_detectable_effect(error, dof, alpha=alpha)
-    tested: dict[str, Any] = t_tests(
-        base.change, error, dof, bound=threshold, confidence=confidence
+    tested: dict[str, Any] = gap_tests(
+        gap, unit=1.0, threshold=threshold, alpha=alpha, confidence=confidence, power=DETECTED
     )
-    return replace(base, **tested, minimal_detectable_effect=float(detectable))
+    return replace(base, **tested)
 
 
-def _error(trainings: Sequence[_Training]) -> tuple[float, float]:
-    """Return the standard error of the mean change, and its degrees of freedom."""
+def _crossed(trainings: Sequence[_Training]) -> MeanGap:
+    """Return the mean change over trainings and texts, and the changes of the trainings."""
     changes = np.array([one.change.change for one in trainings])
     strata = np.array([one.contributions for one in trainings])  # (s, strata, m)
     strata += (changes / strata.shape[1])[:, None, None]
     strata[:, 1:] *= -1  # of two groups, the difference of means is taken
     columns = ~np.isnan(strata).all(axis=0)
-    crossed = mean_gap(*(strata[:, row, columns[row]] for row in range(strata.shape[1])))
-    return math.sqrt(crossed.variance), float(crossed.dof)
+    return mean_gap(*(strata[:, row, columns[row]] for row in range(strata.shape[1])))

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from exparity.interface import FloatArray
-from exparity.stats.crossed import mean_gap, t_tests
+from exparity.stats.behrens_fisher import critical_value
+from exparity.stats.crossed import mean_gap
 from exparity.stats.samples import plain_ids, set_index
 
 NAN = math.nan
@@ -59,17 +60,10 @@ def mean_score(
     mean = float(scores[defined].mean())
     units = _set_means(scores, pairs)
     units = units[~np.isnan(units).all(axis=1)][:, ~np.isnan(units).all(axis=0)]
-    n_seeds, n = units.shape
-    if n < 2:
+    if units.shape[1] < 2:
         return MeanScore(*sizes, mean)
-    if n_seeds == 1:
-        error, dof = float(units.std(ddof=1)) / math.sqrt(n), float(n - 1)
-    else:
-        of_all = mean_gap(units)
-        error, dof = math.sqrt(of_all.variance), float(of_all.dof)
-    ends = t_tests(mean, error, dof, bound=0, confidence=confidence) if error else {}
-    low, high = ends.get("ci_low", mean), ends.get("ci_high", mean)
-    return MeanScore(*sizes, mean, max(low, bounds[0]), min(high, bounds[1]))
+    half = float(critical_value(1 - confidence, mean_gap(units).errors))
+    return MeanScore(*sizes, mean, max(mean - half, bounds[0]), min(mean + half, bounds[1]))
 
 
 def _set_means(scores: FloatArray, pairs: Sequence[str | None] | None) -> FloatArray:

@@ -7,11 +7,12 @@ import math
 import numpy as np
 
 from exparity.interface import FloatArray
+from exparity.stats.behrens_fisher import TwoErrors, critical_value
+from exparity.stats.roots import root_between
 
 DETECTED = 0.8
 """Power at which an effect counts as detectable (Cohen 1988, §2.4)."""
-ENOUGH_SEEDS = 5
-"""Trainings from which Satterthwaite's rule keeps the level; see ``docs/calibration.md``."""
+_LARGEST = 1e3  # critical value; beyond it the effect is in proportion, and its search does not end
 
 
 def smallest_p(n_a: int, n_b: int, n_sets: int = 0) -> float:
@@ -57,7 +58,46 @@ def minimal_detectable_effect(
     from scipy.special import nctdtrinc, stdtrit
 
     critical = stdtrit(dof, 1 - alpha / 2)
-    return np.asarray(nctdtrinc(dof, 1 - power, critical) * standard_error, dtype=np.float64)
+    searched = np.minimum(critical, _LARGEST)
+    effect = nctdtrinc(dof, 1 - power, searched) * critical / searched
+    return np.asarray(effect * standard_error, dtype=np.float64)
+
+
+@np.errstate(all="ignore")
+def detectable_effect(errors: TwoErrors, *, alpha: float, power: float) -> FloatArray:
+    """Return the effect that the two-sided test finds with a given probability.
+
+    That of a t-test with the same critical value and standard error, whose degrees of freedom
+    follow from these; see :func:`minimal_detectable_effect`.
+
+    Args:
+        errors: the two variances.
+        alpha: level of the test.
+        power: probability of finding the effect.
+
+    Returns:
+        (...) effects in the unit of the estimate; NaN where nothing varies.
+    """
+    from scipy.special import stdtrit
+
+    error = errors.standard_error
+    critical = critical_value(alpha, errors)
+    wanted = np.ravel(critical / error)
+    dof = np.full(len(wanted), np.nan)
+    known = np.isfinite(wanted)
+    # Two single degrees of freedom can exceed one: then t has one, and a larger error.
+    ends = np.log(np.array([1.0, 1e9]))
+    at_most, at_least = (stdtrit(np.exp(end), 1 - alpha / 2) for end in ends)
+    sought = np.clip(wanted[known], at_least, at_most)
+
+    def beyond(log_dof: FloatArray) -> FloatArray:
+        return np.asarray(np.log(stdtrit(np.exp(log_dof), 1 - alpha / 2) / sought))
+
+    low, high = (np.full(len(sought), end) for end in ends)
+    dof[known] = np.exp(root_between(beyond, low, high))
+    of_cells = np.reshape(dof, np.shape(error))
+    scale = critical / stdtrit(of_cells, 1 - alpha / 2)
+    return minimal_detectable_effect(scale, of_cells, alpha=alpha, power=power)
 
 
 def planned_effect(
@@ -85,11 +125,10 @@ def planned_effect(
     """
     n_a, n_b, n_sets = sizes
     texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
-    components = [(seed_sd**2 / seeds, seeds - 1), *texts]
-    least = min(dof for _, dof in components)
-    if least < 1:
+    if min(seeds - 1, *(dof for _, dof in texts)) < 1:
         return math.nan
-    variance = sum(v for v, _ in components)
-    dof = variance**2 / sum(v * v / dof for v, dof in components)
-    dof = max(dof, least) if seeds >= ENOUGH_SEEDS else least
-    return float(minimal_detectable_effect(math.sqrt(variance), dof, alpha=alpha, power=power))
+    of_texts = sum(v for v, _ in texts)
+    dof_texts = of_texts**2 / sum(v * v / dof for v, dof in texts)
+    numbers = (seed_sd**2 / seeds, seeds - 1.0, of_texts, dof_texts)
+    errors = TwoErrors(*(np.asarray(x, dtype=np.float64) for x in numbers))
+    return float(detectable_effect(errors, alpha=alpha, power=power))

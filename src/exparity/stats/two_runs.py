@@ -6,8 +6,12 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from exparity.core.calls import checked
+from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.samples import check_options
+from exparity.stats.typical_gap import two_errors
 
 NAN = math.nan
 
@@ -39,7 +43,8 @@ def gap_difference(
 ) -> GapDifference:
     """Compare what all trainings of a cell say in two runs.
 
-    The runs are taken for independent, with Welch's degrees of freedom. Where both explain the same
+    The runs are taken for independent; degrees of freedom of their trainings, and of their texts,
+    are put together by Welch's rule. Where both explain the same
     texts their gaps rise and fall together, and the interval is longer than need be.
 
     Args:
@@ -51,17 +56,23 @@ def gap_difference(
         InputError: a confidence outside (0, 1).
     """
     check_options(confidence=confidence)
-    names = ("d", "standard_error", "pooled_sd", "dof")
-    (d, error, sd, dof), (base_d, base_error, base_sd, base_dof) = (
-        [float(row[name]) for name in names] for row in (second, first)
+    estimate = float(second["d"]) - float(first["d"])
+    both = [_errors(row) for row in (second, first)]
+    errors = TwoErrors(
+        *welch([(one.first, one.first_dof) for one in both]),
+        *welch([(one.second, one.second_dof) for one in both]),
     )
-    estimate = d - base_d
-    variances = [(one / of) ** 2 if of else NAN for one, of in ((error, sd), (base_error, base_sd))]
-    variance = sum(variances)
-    if not variance > 0:
+    if not errors.standard_error > 0:
         return GapDifference(estimate)
-    from scipy.special import stdtrit
-
-    welch = variance**2 / (variances[0] ** 2 / dof + variances[1] ** 2 / base_dof)
-    half = float(stdtrit(welch, 0.5 + confidence / 2)) * math.sqrt(variance)
+    half = float(critical_value(1 - confidence, errors))
     return GapDifference(estimate, estimate - half, estimate + half)
+
+
+def _errors(row: Mapping[str, Any]) -> TwoErrors:
+    """Return the variances of a row's d; NaN of a single training, which says nothing of others."""
+    names = ("v_seeds", "v_texts", "v_cells", "n_seeds", "dof_texts", "pooled_sd")
+    *parts, sd = (np.asarray(row[name], dtype=np.float64) for name in names)
+    v_seeds, v_texts, v_cells, n_seeds, dof = parts
+    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, dof)
+    square = np.where((sd > 0) & (n_seeds > 1), sd**2, NAN)
+    return errors._replace(first=errors.first / square, second=errors.second / square)

@@ -1,41 +1,140 @@
-"""The verdict of each cell over all trainings: *different*, *equivalent* or *undecided*."""
+"""The verdict of each cell over all trainings, and what each verdict says."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Literal, get_args
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from exparity.interface import FloatArray
 from exparity.stats.multiplicity import benjamini_hochberg, families, holm
-from exparity.stats.power import DETECTED, minimal_detectable_effect
+from exparity.stats.power import DETECTED, detectable_effect
+from exparity.stats.typical_gap import two_errors
 
-Verdict = Literal["different", "equivalent", "undecided"]
-VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
+CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
+"""Columns of the p-values that verdicts are made of; each is corrected apart from the others."""
+
+
+class Claims(NamedTuple):
+    """The corrected p-values of one cell.
+
+    Attributes:
+        p_mean: of "the mean gap is zero".
+        p_large: of "the typical gap is at most the threshold".
+        p_small: of "the typical gap is at least the threshold".
+        p_cross: of "the typical gap is at most the threshold, or all trainings favour one group".
+        is_guarded: whether ``p_large`` holds without the training of the largest gap, too.
+    """
+
+    p_mean: float
+    p_large: float
+    p_small: float
+    p_cross: float
+    is_guarded: bool
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """One of the words for a cell.
+
+    Attributes:
+        id: as in the ``verdict`` columns.
+        label: display name.
+        sentence: template of what it says of a kind of classifier. Its fields are ``threshold``,
+            ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
+            of the group that the mean gap favours and of the other one; and ``n_seeds``,
+            ``n_favoured`` and ``n_other``, how many trainings there are and favour each.
+        sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
+        tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
+        is_gap: whether it counts as a gap.
+        holds: whether it is true of corrected p-values, at a level.
+    """
+
+    id: str
+    label: str
+    sentence: str
+    sentence_of_one: str
+    tone: Literal["good", "bad", "open"]
+    is_gap: bool
+    holds: Callable[[Claims, float], bool]
+
+
+VERDICTS = (
+    Verdict(
+        "equivalent",
+        "Equivalent",
+        "A training of this kind typically has a gap below {threshold:g} (R at most "
+        "{rms_high:.2f}).",
+        "The gap of this classifier is below {threshold:g} (d = {d:+.2f}).",
+        "good",
+        is_gap=False,
+        holds=lambda p, alpha: p.p_small <= alpha,
+    ),
+    Verdict(
+        "different",
+        "Different",
+        "Over trainings, {favoured} is favoured (d = {d:+.2f}).",
+        "This classifier favours {favoured} (d = {d:+.2f}).",
+        "bad",
+        is_gap=True,
+        holds=lambda p, alpha: p.p_mean <= alpha,
+    ),
+    Verdict(
+        "unstable",
+        "Unstable",
+        "A training has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
+        "favours changes: {n_favoured} of {n_seeds} favour {favoured}, {n_other} {other}.",
+        "",
+        "bad",
+        is_gap=True,
+        holds=lambda p, alpha: p.p_cross <= alpha and p.is_guarded,
+    ),
+    Verdict(
+        "considerable",
+        "Considerable",
+        "A training has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} favour "
+        "{favoured}; whether the next does is not settled.",
+        "",
+        "bad",
+        is_gap=True,
+        holds=lambda p, alpha: p.p_large <= alpha and p.is_guarded,
+    ),
+    Verdict(
+        "undecided",
+        "Undecided",
+        "Neither a gap of {threshold:g} nor its absence is shown; R between {rms_low:.2f} and "
+        "{rms_high:.2f}.",
+        "Neither a gap of this classifier nor its absence is shown (d = {d:+.2f}).",
+        "open",
+        is_gap=False,
+        holds=lambda p, alpha: True,
+    ),
+)
+"""All verdicts; a cell has the first that holds."""
+VERDICT_IDS = tuple(one.id for one in VERDICTS)
+_CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
 _SILENT: Mapping[str, Any] = {
-    **dict.fromkeys(("p_holm", "p_bh", "equivalence_p_holm", "equivalence_p_bh"), float("nan")),
-    **dict.fromkeys(("verdict", "verdict_bh", "verdict_uncorrected")),
+    **{f"{claim}_{name}": float("nan") for name in _CORRECTIONS for claim in CLAIMS},
+    **dict.fromkeys(("verdict", "verdict_strict")),
     "minimal_detectable_effect_corrected": float("nan"),
 }
 
 
-def verdict_of(p: float, equivalence_p: float, alpha: float) -> Verdict:
-    """Return what two tests of one gap say together.
+def verdict_of(claims: Claims, alpha: float) -> Verdict:
+    """Return the first verdict that holds.
 
-    A gap can differ from zero and still be smaller than the threshold: with enough trainings and
-    texts every gap differs. Such a cell is ``equivalent``, because the question is whether
-    explanations serve groups unequally, and that no considerable gap is left is the stronger
-    answer. ``different`` then always says both: the gap is not zero, and it is not shown to be
-    negligible. A gap that was not tested is ``undecided``.
+    A mean gap can differ from zero where the typical gap is below the threshold: with enough
+    trainings and texts every gap differs. Such a cell is *equivalent*, because the question is
+    whether explanations serve groups unequally.
 
     Args:
-        p: p-value of "there is no gap"; NaN if not tested.
-        equivalence_p: p-value of "the gap is at least the threshold"; NaN if not tested.
+        claims: corrected p-values of one cell; NaN for what was not tested.
         alpha: largest p-value that is significant.
     """
-    if equivalence_p <= alpha:
-        return "equivalent"
-    return "different" if p <= alpha else "undecided"
+    return next(verdict for verdict in VERDICTS if verdict.holds(claims, alpha))
 
 
 def judge(
@@ -44,66 +143,83 @@ def judge(
     *,
     alpha: float = 0.05,
     power: float = DETECTED,
-    prefix: str = "",
 ) -> list[dict[str, Any]]:
     """Give every cell its verdict, corrected for how many cells its family has.
 
-    The p-values of gaps and those of equivalence are corrected apart from each other. By Holm's,
-    the probability of calling any cell of a family different that has no gap is at most α, and so
-    is that of calling any equivalent that has a considerable one.
+    Each claim is corrected apart from the others. ``verdict`` is by Benjamini and Hochberg: of the
+    cells of a family that are given a word, the expected share of wrong ones is at most α.
+    ``verdict_strict`` is by Holm: the probability of any wrong one is.
+
+    Of a cell with a single training, only the mean gap is tested, over other texts: it is
+    *different*, *equivalent* (by ``equivalence_p``) or *undecided* for this classifier alone.
 
     Args:
-        rows: rows of the ``across_trainings`` artefact, with the ids that ``family`` names.
+        rows: rows with the attributes of :class:`~exparity.stats.crossed.CrossedTest`, the ids that
+            ``family`` names and, where both are there, ``quantity``: raw scores and their excess
+            are families of their own.
         family: see :func:`~exparity.stats.multiplicity.families`; ``seed`` does not count, since a
             row stands for all seeds.
         alpha: largest corrected p-value that is significant.
         power: of the minimal detectable effect.
-        prefix: of the columns, such as ``excess_``.
 
     Returns:
-        The rows with ``p_holm``, ``p_bh``, ``equivalence_p_holm`` and ``equivalence_p_bh``;
-        ``verdict`` (by Holm's p-values), ``verdict_bh`` and ``verdict_uncorrected``; and
-        ``minimal_detectable_effect_corrected``, the |d| that a test finds at α over the number of
-        tests of its family. All names have the prefix. A row without any scores, or that is not
-        :func:`~exparity.stats.informative.is_informative`, has no verdict.
+        The rows with ``p_mean``, ``p_large``, ``p_small`` and ``p_cross``, each with ``_bh`` and
+        with ``_holm``, of which ``p_cross_…`` are those of the larger one of ``p_large`` and
+        ``p_cross`` and ``p_small_…`` of a single training those of ``equivalence_p``; ``verdict``
+        and ``verdict_strict``; and ``minimal_detectable_effect_corrected``, the mean |d| that the
+        test finds at α over the number of tests of its family. A row without any scores, or that
+        is not :func:`~exparity.stats.informative.is_informative`, has no verdict.
 
     Raises:
         InputError: ``family`` names something else than an id.
     """
     judged = [dict(row) for row in rows]
     for members in families(rows, [name for name in family if name != "seed"]):
-        tested = [i for i in members if rows[i].get(f"{prefix}n_seeds", 1)]
-        columns = _judged([rows[i] for i in tested], prefix, alpha, power)
-        for name, values in columns.items():
-            for i, value in zip(tested, values, strict=True):
-                judged[i][prefix + name] = value
+        of_quantity: dict[Any, list[int]] = defaultdict(list)
+        for i in members:
+            if rows[i].get("n_seeds", 2):
+                of_quantity[rows[i].get("quantity")].append(i)
+        for tested in of_quantity.values():
+            columns = _judged([rows[i] for i in tested], alpha, power)
+            for name, values in columns.items():
+                for i, value in zip(tested, values, strict=True):
+                    judged[i][name] = value
     for row in judged:
         for name, missing in _SILENT.items():
-            row.setdefault(prefix + name, missing)
+            row.setdefault(name, missing)
     return judged
 
 
-def _judged(
-    rows: Sequence[Mapping[str, Any]], prefix: str, alpha: float, power: float
-) -> dict[str, list[Any]]:
-    """Return the new columns of one family, without the prefix of their names."""
-    p, equivalence_p, error, dof, sd = (
-        np.array([row[prefix + name] for row in rows], dtype=np.float64)
-        for name in ("p", "equivalence_p", "standard_error", "dof", "pooled_sd")
+def _judged(rows: Sequence[Mapping[str, Any]], alpha: float, power: float) -> dict[str, list[Any]]:
+    """Return the new columns of one family."""
+
+    def column(name: str) -> FloatArray:
+        return np.array([row[name] for row in rows], dtype=np.float64)
+
+    n_seeds, sd = (
+        np.array([row.get(name, missing) for row in rows], dtype=np.float64)
+        for name, missing in (("n_seeds", 2), ("pooled_sd", 1.0))
     )
+    p_large = column("p_large")
     p_values = {
-        "_holm": (holm(p), holm(equivalence_p)),
-        "_bh": (benjamini_hochberg(p), benjamini_hochberg(equivalence_p)),
-        "_uncorrected": (p, equivalence_p),
+        "p_mean": column("p_mean"),
+        "p_large": p_large,
+        "p_small": np.where(n_seeds == 1, column("equivalence_p"), column("p_small")),
+        "p_cross": np.maximum(p_large, column("p_cross")),
     }
+    is_guarded = (column("p_large_others") <= alpha).tolist()
     columns: dict[str, list[Any]] = {}
-    for by in ("_holm", "_bh"):
-        for name, values in zip(("p", "equivalence_p"), p_values[by], strict=True):
-            columns[name + by] = values.tolist()
-    for by, pair in p_values.items():
-        verdicts = [verdict_of(one, other, alpha) for one, other in zip(*pair, strict=True)]
-        columns["verdict" + by.removesuffix("_holm")] = verdicts
-    tests = max(1, int((~np.isnan(p)).sum()))
-    detectable = minimal_detectable_effect(error / sd, dof, alpha=alpha / tests, power=power)
-    columns["minimal_detectable_effect_corrected"] = detectable.tolist()
+    for (name, correct), verdict in zip(
+        _CORRECTIONS.items(), ("verdict", "verdict_strict"), strict=True
+    ):
+        corrected = {claim: correct(p).tolist() for claim, p in p_values.items()}
+        columns |= {f"{claim}_{name}": values for claim, values in corrected.items()}
+        cells = zip(*corrected.values(), is_guarded, strict=True)
+        columns[verdict] = [verdict_of(Claims(*cell), alpha).id for cell in cells]
+    tests = max(1, int((~np.isnan(p_values["p_mean"])).sum()))
+    v_seeds, v_texts, v_cells = (column(name) for name in ("v_seeds", "v_texts", "v_cells"))
+    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, column("dof_texts"))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        effect = detectable_effect(errors, alpha=alpha / tests, power=power) / sd
+    columns["minimal_detectable_effect_corrected"] = effect.tolist()
     return columns

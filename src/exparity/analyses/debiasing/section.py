@@ -27,8 +27,8 @@ class Change:
 
     Attributes:
         quantity: ``score`` or ``excess``.
-        p_holm, equivalence_p_holm: corrected over the cells of a family.
-        verdict: ``different``, ``equivalent`` or ``undecided``; None where nothing is tested.
+        p_mean_bh, p_small_bh: corrected over the cells of a family.
+        verdict: one of :data:`~exparity.stats.verdicts.VERDICTS`; None where nothing is tested.
     """
 
     dataset: str
@@ -45,8 +45,8 @@ class Change:
     change: float
     ci_low: float
     ci_high: float
-    p_holm: float
-    equivalence_p_holm: float
+    p_mean_bh: float
+    p_small_bh: float
     verdict: str | None
     minimal_detectable_effect: float
     random_change: float
@@ -247,7 +247,7 @@ def _picture(table: ChangeTable, study: Study, title: str) -> Picture:
         ("debiasing", table.dataset, table.group_a, table.group_b),
         f"{title}, {name}, {pair}",
         f"{title} on {name}, {pair}: |d| of each model minus that of {table.base}, mean over "
-        f"trainings. Mark: a method, filled where the verdict is different (Holm); line: "
+        f"trainings. Mark: a method, filled where the verdict is different; line: "
         f"{confidence} interval over trainings and texts. Cross: random explanations. Below zero "
         "the gap is smaller. Last panel: what the same models change in accuracy and in the "
         "statistical and the causal gap of the classifier.",

@@ -14,13 +14,13 @@ from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.flags import Output
 from exparity.stats.crossed import CrossedTest
-from exparity.stats.verdicts import judge
+from exparity.stats.verdicts import CLAIMS, judge
 
 _NUMBERS = (
-    *("p_holm", "p_bh", "equivalence_p_holm", "equivalence_p_bh"),
+    *(f"{claim}_{correction}" for correction in ("bh", "holm") for claim in CLAIMS),
     "minimal_detectable_effect_corrected",
 )
-_VERDICTS = ("verdict", "verdict_bh", "verdict_uncorrected")
+_VERDICTS = ("verdict", "verdict_strict")
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -68,11 +68,7 @@ def judge_cells(
     """
     start = time.monotonic()
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
-    judged = [
-        row
-        for quantity in dict.fromkeys(row["quantity"] for row in rows)
-        for row in judge([r for r in rows if r["quantity"] == quantity], family, alpha=alpha)
-    ]
+    judged = judge(rows, family, alpha=alpha)
     write_artefact(
         output,
         "verdicts",

@@ -12,7 +12,7 @@ const cellDetail = ({ cells, tests, alpha, threshold, confidence }) => {
     const sentences = tested.map((quantity) => make("li", null,
       `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
       make("strong", null, cells[`${quantity}.verdict.holm`][i]),
-      ` (d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p")}, by Holm ${over(quantity, "p_holm")}; equivalence p = ${over(quantity, "equivalence_p")}). `,
+      ` (d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p_mean")}, by Holm ${over(quantity, "p_mean_holm")}; equivalence p = ${over(quantity, "equivalence_p")}). `,
       `Minimal detectable |d|: ${over(quantity, "minimal_detectable_effect", 2)}, for all cells of the dataset ${over(quantity, "minimal_detectable_effect_corrected", 2)}.`));
     const sentence = [
       `Trainings one by one: ${seedsBy("signed_rank.raw")} of ${rows.length} differ by signed rank (by Holm ${seedsBy("signed_rank.holm")}), ${seedsBy("mann_whitney.raw")} by Mann–Whitney (by Holm ${seedsBy("mann_whitney.holm")}), p ≤ ${alpha}. `,

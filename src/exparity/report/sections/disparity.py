@@ -22,9 +22,10 @@ TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
 """Tests of single trainings, and their columns."""
 CORRECTIONS = {"raw": "", "holm": "_holm", "bh": "_bh"}
 """Corrections, and what they add to the names of columns."""
-_VERDICTS = {"raw": "verdict_uncorrected", "holm": "verdict", "bh": "verdict_bh"}
+_VERDICTS = {"raw": "verdict", "holm": "verdict_strict", "bh": "verdict"}
 _JUDGED: tuple[str, ...] = (
-    *("d", "p", "p_holm", "p_bh", "ci_low", "ci_high", "pooled_sd", "n_seeds", "n_sets"),
+    *("d", "p_mean", "p_mean_holm", "p_mean_bh", "ci_low", "ci_high", "pooled_sd"),
+    *("n_seeds", "n_sets"),
     *("equivalence_p", "minimal_detectable_effect", "minimal_detectable_effect_corrected"),
 )
 _COLUMNS = (

@@ -1,0 +1,142 @@
+"""Tests of an estimate whose error comes from two samples: trainings and texts.
+
+Each sample's share in the variance is estimated with degrees of freedom of its own. The estimate
+then is compared with the sum of two independent t variables (Behrens 1929; Fisher 1935; how well
+it keeps its level: Robinson 1976, doi:10.1214/aos/1176343590). No rule for common degrees of
+freedom keeps a corrected level where one sample is a handful of trainings.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from exparity.interface import FloatArray
+from exparity.stats.roots import root_between
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+# Distances to the ends shrink as squares there, where the integrand is steep.
+_PLACES, _SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
+_NEVER = 1e-17  # probability of what lies beyond the range of an integral
+_ZERO = 1e-300
+
+
+class TwoErrors(NamedTuple):
+    """The variance of an estimate from each of two samples, and how well each is known.
+
+    Attributes:
+        first, second: (...) variances; 0 where a sample adds nothing.
+        first_dof, second_dof: (...) their degrees of freedom; of a variance of 0 they are not read.
+    """
+
+    first: FloatArray
+    first_dof: FloatArray
+    second: FloatArray
+    second_dof: FloatArray
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """(...) of the estimate."""
+        return np.asarray(np.sqrt(self.first + self.second))
+
+
+@np.errstate(all="ignore")
+def welch(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
+    """Return the sum of independent variances, and its degrees of freedom (Welch 1947).
+
+    Args:
+        parts: (...) variances, each with its degrees of freedom.
+    """
+    variance = np.sum([v for v, _ in parts], axis=0)
+    spread = np.sum([v**2 / dof for v, dof in parts], axis=0)
+    dof = np.sum([dof for _, dof in parts], axis=0)
+    return variance, np.where(spread > 0, variance**2 / spread, dof)
+
+
+@np.errstate(all="ignore")
+def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
+    """Return P(√first·t + √second·t′ ≥ x), with two independent t variables.
+
+    Args:
+        x: (...) the bound.
+        errors: the two variances.
+
+    Returns:
+        (...) probabilities; of variances that are both 0, whether 0 ≥ x, or one half where x is 0.
+    """
+    from scipy.special import stdtr, stdtrit
+
+    x, first, first_dof, second, second_dof = np.broadcast_arrays(x, *errors)
+    # The one with fewer degrees of freedom, whose tails are heavier, has a closed form inside.
+    is_first = (second <= 0) | ((first > 0) & (first_dof <= second_dof))
+    inner, outer = (np.sqrt(np.where(is_first ^ k, first, second)) for k in (False, True))
+    inner_dof, dof = (np.where(is_first ^ k, first_dof, second_dof) for k in (False, True))
+    inner_dof, dof = np.where(inner > 0, inner_dof, 1.0), np.where(outer > 0, dof, 1.0)
+    # The density of t = √ν·tan(θ) is that of cos(θ) to the power of ν − 1.
+    reach = np.arctan(-stdtrit(dof, _NEVER) / np.sqrt(dof))
+    # It is divided where the inner variable would have to be zero.
+    middle = np.clip(np.arctan(x / outer / np.sqrt(dof)), -reach, reach)
+    middle = np.where(outer > 0, middle, 0.0)
+    halves = np.stack([(middle + reach) / 2, (reach - middle) / 2], axis=-1)[..., None]
+    centres = np.stack([(middle - reach) / 2, (middle + reach) / 2], axis=-1)[..., None]
+    angles = (centres + halves * _PLACES).reshape(*x.shape, 2 * len(_NODES))
+    weights = (halves * _SLOPES).reshape(*x.shape, 2 * len(_NODES))
+    weights = weights * np.exp((dof[..., None] - 1) * np.log(np.cos(angles)))
+    weights /= weights.sum(axis=-1, keepdims=True)
+    left = x[..., None] - np.sqrt(dof)[..., None] * np.tan(angles) * outer[..., None]
+    tails = stdtr(inner_dof[..., None], -left / inner[..., None])
+    of_nothing = np.where(x < 0, 1.0, np.where(x > 0, 0.0, 0.5))
+    return np.asarray(np.where(inner > 0, (weights * tails).sum(axis=-1), of_nothing))
+
+
+def two_sided_p(estimate: FloatArray, errors: TwoErrors) -> FloatArray:
+    """Return the p-value of "what is estimated is zero".
+
+    Args:
+        estimate: (...) the estimate.
+        errors: its two variances.
+    """
+    p = np.minimum(1.0, 2 * upper_tail(np.abs(estimate), errors))
+    return np.where(np.asarray(estimate) == 0, np.where(np.isnan(p), p, 1.0), p)
+
+
+@np.errstate(all="ignore")
+def critical_value(level: float, errors: TwoErrors) -> FloatArray:
+    """Return the size from which an estimate is significant.
+
+    Args:
+        level: two-sided level of the test.
+        errors: the two variances.
+
+    Returns:
+        (...) sizes in the unit of the estimate.
+    """
+    from scipy.special import ndtri, stdtrit
+
+    shape = np.broadcast_shapes(*(np.shape(part) for part in errors))
+    flat = TwoErrors(*(np.ravel(np.broadcast_to(part, shape)) for part in errors))
+    size = np.full(len(flat.first), np.nan)
+    known = np.isfinite(flat.first + flat.second)
+    some = TwoErrors(*(part[known] for part in flat))
+    reach = [
+        np.sqrt(v) * stdtrit(np.where(v > 0, dof, 1.0), 1 - level / 2)
+        for v, dof in ((some.first, some.first_dof), (some.second, some.second_dof))
+    ]
+    # One t alone exceeds its share no more often than both; one of two, each at half the level.
+    low = np.maximum(*reach)
+    high = sum(
+        np.sqrt(v) * stdtrit(np.where(v > 0, dof, 1.0), 1 - level / 4)
+        for v, dof in ((some.first, some.first_dof), (some.second, some.second_dof))
+    )
+    target = float(ndtri(level / 2))
+
+    def excess(log_size: FloatArray) -> FloatArray:
+        tail = upper_tail(np.exp(log_size), some)
+        return np.asarray(ndtri(np.clip(tail, _ZERO, 0.5)) - target)
+
+    spread = low > 0
+    ends = (np.log(np.where(spread, end, 1.0)) for end in (low, high))
+    size[known] = np.where(spread, np.exp(root_between(excess, *ends)), 0.0)
+    return size.reshape(shape)

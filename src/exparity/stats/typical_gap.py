@@ -1,0 +1,356 @@
+"""The typical gap of one training: is it considerable, or is it not, whichever group it favours?
+
+The gap γ of a training over all texts varies between trainings with mean μ and standard deviation
+τ. The mean says whether the same group is favoured again and again. R = √(μ² + τ²), the root mean
+square gap of a training, says how unequally a classifier of this kind treats groups. A claim about
+the size of R needs few trainings, where one about μ needs many: three gaps of one standard
+deviation do not come from trainings whose gaps are typically small, though their mean may be
+anything.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.stats.behrens_fisher import TwoErrors, critical_value, two_sided_p
+from exparity.stats.roots import root_between
+
+NAN = float("nan")
+_ANGLES = np.linspace(0, np.pi / 2, 41)
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
+# Distances to the ends shrink as squares there, so that square roots in them are smooth.
+_PLACES, _SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
+_NEVER = 1e-17  # probability of what lies beyond the range of an integral
+_FAR = 8.5  # a normal variable lies beyond it with that probability
+_AT_ONCE = 128  # cells; their integrals then fit into a processor's cache
+_ALTERNATIONS = 20
+_WIDENINGS = 12
+_DRAWS = 200  # of each sign of the mean's error, so that groups are treated alike
+_STRIDE = 123  # coprime to the draws, near their golden section: pairs fill the square evenly
+
+
+class TypicalGap(NamedTuple):
+    """What trainings and texts say of the gaps of trainings, each (n,), one for each cell.
+
+    Gaps are in the unit of the estimate. p-values are of the claim that is named: the smaller, the
+    better it is supported.
+
+    Attributes:
+        p_mean: two-sided p-value of "the mean gap is zero".
+        mean_low, mean_high: ends of the interval of the mean gap.
+        rms_gap: R, the root mean square gap of a training; 0 where noise explains all there is.
+        rms_low, rms_high: ends of its interval.
+        p_large: p-value of "R is at most the threshold".
+        p_small: p-value of "R is at least the threshold".
+        p_large_others: ``p_large`` without the training that has the largest gap; NaN if that is
+            not said.
+        carried: whether one training alone carries ``p_large``: the others have it above α.
+        tau: standard deviation of the gap between trainings.
+        p_seeds: p-value of "trainings do not differ", a description and no finding.
+        total: T, what R is judged by.
+        next_considerable_low, next_considerable_high: 1st and 99th percentile of the chance that
+            the next training has a gap of at least the threshold.
+        next_first_low, next_first_high: 2.5th and 97.5th percentile of the chance that the next
+            training's gap is above zero.
+    """
+
+    p_mean: FloatArray
+    mean_low: FloatArray
+    mean_high: FloatArray
+    rms_gap: FloatArray
+    rms_low: FloatArray
+    rms_high: FloatArray
+    p_large: FloatArray
+    p_small: FloatArray
+    p_large_others: FloatArray
+    carried: BoolArray
+    tau: FloatArray
+    p_seeds: FloatArray
+    total: FloatArray
+    next_considerable_low: FloatArray
+    next_considerable_high: FloatArray
+    next_first_low: FloatArray
+    next_first_high: FloatArray
+
+
+def two_errors(
+    v_seeds: FloatArray,
+    v_texts: FloatArray,
+    v_cells: FloatArray,
+    n_seeds: FloatArray | IntArray,
+    dof_texts: FloatArray,
+) -> TwoErrors:
+    """Return the variances of a mean gap from trainings and from texts.
+
+    Single cells are in the mean squares of both, and are counted once. Of a single training only
+    the texts are known.
+
+    Args:
+        v_seeds: (...) V_S; see :class:`~exparity.stats.crossed.MeanGap`.
+        v_texts: (...) V_I.
+        v_cells: (...) V_E.
+        n_seeds: (...) trainings.
+        dof_texts: (...) degrees of freedom of ``v_texts``.
+    """
+    of_cells = np.nan_to_num(v_cells)
+    of_seeds = np.where(np.asarray(n_seeds) > 1, np.fmax(np.nan_to_num(v_seeds), of_cells), 0.0)
+    of_texts = np.maximum(v_texts - of_cells, 0.0)
+    return TwoErrors(of_seeds, np.asarray(n_seeds - 1.0), of_texts, np.asarray(dof_texts))
+
+
+class _Cells(NamedTuple):
+    """(n, 1) what the statistic Q is compared with, and what it is made of.
+
+    Attributes:
+        total: T.
+        of_cell: b, variance of a training's gap from its single cells.
+        of_texts: B, variance of every training's gap from the texts that they share.
+        n_seeds: S.
+        dof: ν, degrees of freedom of the variance from texts.
+    """
+
+    total: FloatArray
+    of_cell: FloatArray
+    of_texts: FloatArray
+    n_seeds: FloatArray
+    dof: FloatArray
+
+    def at(self, chosen: BoolArray | slice) -> _Cells:
+        return _Cells(*(part[chosen] for part in self))
+
+
+@np.errstate(all="ignore")
+def typical_gap(
+    estimate: FloatArray,
+    v_seeds: FloatArray,
+    v_texts: FloatArray,
+    v_cells: FloatArray,
+    n_seeds: IntArray | FloatArray,
+    dof_texts: FloatArray,
+    *,
+    threshold: FloatArray | float,
+    alpha: float = 0.05,
+    confidence: float = 0.95,
+    largest_gap: FloatArray | None = None,
+) -> TypicalGap:
+    """Judge the mean gap and the typical gap of one training, of many cells at once.
+
+    T = S·D̄² + S(S − 1)·V_S, the sum of the trainings' squared gaps, is compared with
+    Q = (v + S·B)(Z + λ)² + v·χ²_{S−1}, where v = τ² + S·V_E, B = max(V_I − V_E, 0) and
+    λ = μ/√(v/S + B). Of all μ and τ whose R is the threshold, the one counts for which Q is
+    most often beyond T. Z is normal, for ``p_large`` a t variable with the degrees of freedom of
+    V_I. See ``docs/statistics.md``.
+
+    Args:
+        estimate: (n,) D̄, the mean gap.
+        v_seeds: (n,) V_S; see :class:`~exparity.stats.crossed.MeanGap`. NaN counts as 0.
+        v_texts: (n,) V_I.
+        v_cells: (n,) V_E. NaN counts as 0.
+        n_seeds: (n,) S, trainings. Of a single one, the size is that of all trainings only if they
+            are like this one: it has no guard, and is ``carried``.
+        dof_texts: (n,) degrees of freedom of V_I.
+        threshold: (n,) or one gap from which it is considerable, in the unit of the estimate.
+        alpha: level at which the trainings but one must have a considerable gap as well.
+        confidence: coverage of the intervals.
+        largest_gap: (n,) largest |gap| of a training; None leaves ``p_large_others`` out.
+
+    Returns:
+        Arrays (n,), NaN where the estimate or the variance from texts is.
+    """
+    columns = [estimate, v_seeds, v_texts, v_cells, n_seeds, dof_texts, threshold]
+    columns.append(NAN if largest_gap is None else largest_gap)
+    given = np.stack(np.broadcast_arrays(*(np.atleast_1d(one) for one in columns))).astype(float)
+    known = np.isfinite(given[[0, 2, 4, 6]]).all(axis=0)
+    parts = [
+        _judged(given[:, known][:, start : start + _AT_ONCE], alpha, confidence)
+        for start in range(0, int(known.sum()), _AT_ONCE)
+    ]
+    result = {}
+    for name in TypicalGap._fields:
+        is_flag = name == "carried"
+        column = np.full(given.shape[1], False if is_flag else NAN)
+        if parts:
+            column[known] = np.concatenate([getattr(part, name) for part in parts])
+        result[name] = column.reshape(np.shape(estimate))
+    return TypicalGap(**result)
+
+
+def _judged(given: FloatArray, alpha: float, confidence: float) -> TypicalGap:
+    """Judge the cells of a chunk."""
+    estimate, v_seeds, v_texts, v_cells, n_seeds, dof, threshold, largest = given
+    v_seeds, v_cells = np.nan_to_num(v_seeds), np.nan_to_num(v_cells)
+    errors = two_errors(v_seeds, v_texts, v_cells, n_seeds, dof)
+    total = n_seeds * estimate**2 + n_seeds * (n_seeds - 1) * v_seeds
+    of_cell, of_texts = n_seeds * v_cells, errors.second
+    dof = np.where(dof > 0, dof, 1.0)
+    cells = _Cells(*(x[:, None] for x in (total, of_cell, of_texts, n_seeds, dof)))
+    p_large, angle_large = _largest(cells, threshold, upper=True)
+    p_small, angle_small = _largest(cells, threshold, upper=False)
+    p_small = np.where(threshold > 0, p_small, 1.0)
+    rest = np.maximum(total - largest**2, 0.0)[:, None]
+    others = cells._replace(total=rest, n_seeds=np.maximum(cells.n_seeds - 1, 1))
+    p_others = np.where(n_seeds > 1, _largest(others, threshold, upper=True)[0], 1.0)
+    p_others = np.where(np.isnan(largest), NAN, p_others)
+    half = critical_value(1 - confidence, errors)
+    level = (1 - confidence) / 2
+    square = estimate**2 + (n_seeds - 1) * (v_seeds - v_cells) - of_texts
+    return TypicalGap(
+        p_mean=two_sided_p(estimate, errors),
+        mean_low=estimate - half,
+        mean_high=estimate + half,
+        rms_gap=np.sqrt(np.maximum(square, 0.0)),
+        rms_low=_end(cells, angle_large, level, upper=True),
+        rms_high=_end(cells, angle_small, level, upper=False),
+        p_large=p_large,
+        p_small=p_small,
+        p_large_others=p_others,
+        carried=np.where(np.isnan(p_others), n_seeds < 2, ~(p_others <= alpha)),
+        tau=np.sqrt(np.maximum(n_seeds * (v_seeds - v_cells), 0.0)),
+        p_seeds=_p_seeds(v_seeds, v_cells, n_seeds, dof),
+        total=total,
+        **_next_training(estimate, v_seeds, cells, threshold),
+    )
+
+
+def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -> FloatArray:
+    """Return the probability that Q is at least T (``upper``) or at most, (n, k) for k angles.
+
+    Args:
+        cells: the cells.
+        rms: (n, 1) or (n, k) R, whose angle divides it into μ and τ.
+        angle: the like.
+        upper: at least or at most.
+    """
+    from scipy.special import gammainc, gammaincc, gammaln, stdtr, stdtrit
+
+    total, of_cell, of_texts, n_seeds, dof = cells
+    v = (rms * np.sin(angle)) ** 2 + of_cell
+    edge, centre = np.sqrt(total), np.sqrt(n_seeds) * rms * np.cos(angle)
+    spread = np.maximum(np.sqrt(v + n_seeds * of_texts), 1e-12 * (edge + centre) + 1e-300)
+    low, high = (-edge - centre) / spread, (edge - centre) / spread
+    if upper:
+        root = np.sqrt(dof)
+        outside = stdtr(dof, low) + stdtr(dof, -high)
+        far = np.arctan(-stdtrit(dof, _NEVER) / root)
+        ends = np.clip(np.arctan(low / root), -far, far), np.clip(np.arctan(high / root), -far, far)
+        place, width = _places(*ends)
+        z = root[..., None] * np.tan(place)
+        log_constant = gammaln((dof + 1) / 2) - gammaln(dof / 2) - np.log(np.pi) / 2
+        density = np.exp(log_constant[..., None] + (dof - 1)[..., None] * np.log(np.cos(place)))
+    else:
+        outside = np.zeros(())
+        z, width = _places(np.clip(low, -_FAR, _FAR), np.clip(high, -_FAR, _FAR))
+        density = np.exp(-(z**2) / 2) / np.sqrt(2 * np.pi)
+    square = (spread[..., None] * z + centre[..., None]) ** 2
+    rest = np.maximum(total[..., None] - square, 1e-300) / np.maximum(v, 1e-300)[..., None]
+    of_rest = (gammaincc if upper else gammainc)((n_seeds[..., None] - 1) / 2, rest / 2)
+    inside = (of_rest * density * _SLOPES).sum(axis=-1) * width
+    return np.asarray(np.clip(outside + inside, 0.0, 1.0))
+
+
+def _places(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Return where an integral between two ends is evaluated, (..., nodes), and half its width."""
+    middle, half = (low + high) / 2, (high - low) / 2
+    return middle[..., None] + half[..., None] * _PLACES, half
+
+
+def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray, FloatArray]:
+    """Return the largest probability over all angles, and its angle: (n,) each.
+
+    The vertex of the parabola through the largest and its neighbours comes within 1e-5 of it.
+    """
+    p = _beyond(cells, rms[:, None], _ANGLES[None], upper=upper)
+    best, step = p.argmax(axis=1), _ANGLES[1]
+    inner = np.clip(best, 1, len(_ANGLES) - 2)
+    before, at, after = (p[np.arange(len(p)), inner + shift] for shift in (-1, 0, 1))
+    bend = before - 2 * at + after
+    shift = np.divide(before - after, 2 * bend, out=np.zeros_like(at), where=bend < 0)
+    vertex = _ANGLES[inner] + step * np.clip(shift, -1, 1)
+    p_vertex = _beyond(cells, rms[:, None], vertex[:, None], upper=upper)[:, 0]
+    p_best = p.max(axis=1)
+    angle = np.where(p_vertex > p_best, vertex, _ANGLES[best])
+    nothing = cells.total[:, 0] <= 0
+    return np.where(nothing, 1.0 if upper else 0.0, np.maximum(p_vertex, p_best)), angle
+
+
+def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> FloatArray:
+    """Return the R below (``upper``) or above which the p-value is at most a level.
+
+    At every angle the probability is monotone in R, so that the end is the most extreme one of all
+    angles: R is solved for one angle, and the angle looked for at that R, until it stays.
+    """
+    from scipy.special import ndtri
+
+    total = cells.total[:, 0]
+    scale = np.sqrt(total) + np.sqrt(cells.of_cell + cells.n_seeds * cells.of_texts)[:, 0]
+    end = np.zeros(len(total))
+    at_zero = _largest(cells, np.zeros(len(total)), upper=upper)[0]
+    open_ = (at_zero <= level) if upper else (at_zero > level)
+    open_ &= (total > 0) & (scale > 0)
+    if not open_.any():
+        return end
+    some, angles, scale = cells.at(open_), angle[open_], scale[open_]
+    target = float(ndtri(level))
+
+    def beyond(log_rms: FloatArray) -> FloatArray:
+        p = _beyond(some, np.exp(log_rms)[:, None], angles[:, None], upper=upper)[:, 0]
+        return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)) - target)
+
+    rms = scale
+    for _ in range(_ALTERNATIONS):
+        high = np.log(scale)
+        sign = 1 if upper else -1
+        for _ in range(_WIDENINGS):
+            high = np.where(sign * beyond(high) < 0, high + np.log(4), high)
+        rms = np.exp(root_between(beyond, np.log(1e-9 * scale), high))
+        p, angles = _largest(some, rms, upper=upper)
+        if (np.abs(p / level - 1) <= 1e-6).all():
+            break
+    end[open_] = rms
+    return end
+
+
+def _p_seeds(
+    v_seeds: FloatArray, v_cells: FloatArray, n_seeds: FloatArray, dof: FloatArray
+) -> FloatArray:
+    """Return the p-value of the F-test that trainings do not differ; NaN of a single training."""
+    from scipy.special import fdtrc
+
+    p = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
+    return np.where(n_seeds > 1, p, NAN)
+
+
+def _next_training(
+    estimate: FloatArray, v_seeds: FloatArray, cells: _Cells, threshold: FloatArray
+) -> dict[str, FloatArray]:
+    """Return the percentiles of what the next training may be like, by name.
+
+    Variance between trainings and mean gap are drawn from what they may be, given the data: evenly
+    spaced quantiles, paired in a fixed order.
+    """
+    from scipy.special import chdtri, ndtr, ndtri
+
+    steps = np.arange(_DRAWS)
+    n_seeds, of_cell = cells.n_seeds, cells.of_cell
+    shares = (steps + 0.5) / _DRAWS
+    q = chdtri(n_seeds - 1, np.tile(shares, 2)[None])
+    z = ndtri(0.5 + shares[(steps * _STRIDE) % _DRAWS] / 2)
+    z = np.concatenate([z, -z])[None]
+    v = n_seeds * (n_seeds - 1) * v_seeds[:, None] / q
+    tau = np.sqrt(np.maximum(v - of_cell, 0.0))
+    mean = estimate[:, None] + z * np.sqrt(np.maximum(v, of_cell) / n_seeds + cells.of_texts)
+    bound = threshold[:, None]
+    considerable = np.where(
+        tau > 0, ndtr((-bound - mean) / tau) + ndtr((mean - bound) / tau), np.abs(mean) >= bound
+    )
+    first = np.where(tau > 0, ndtr(mean / tau), np.where(mean == 0, 0.5, mean > 0))
+    ends = [
+        *np.percentile(considerable, (1, 99), axis=1),
+        *np.percentile(first, (2.5, 97.5), axis=1),
+    ]
+    names = [n for n in TypicalGap._fields if n.startswith("next_")]
+    single = n_seeds[:, 0] < 2
+    return {name: np.where(single, NAN, end) for name, end in zip(names, ends, strict=True)}

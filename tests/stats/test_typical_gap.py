@@ -1,0 +1,261 @@
+"""The typical gap of a training: its published numbers, integration by scipy, and properties."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.optimize
+import scipy.special as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exparity.stats import TypicalGap, typical_gap
+from exparity.stats.crossed import crossing_p, mean_gap
+
+NAN = math.nan
+# D̄, V_S, V_I, V_E, S, ν_I; p_mean, p_large, p_small, R and its interval, at a threshold of 0.2
+TABLE = [
+    (0.5, 0.03, 0.004, 0.002, 3, 119, 0.103723, 0.000329751, 1, 0.55136, 0.3007, 2.074),
+    (0.02, 0.0002, 0.0003, 0.0002, 3, 119, 0.358805, 1, 0.00374184, 0.01732, 0, 0.1021),
+    (0, 0.25, 0.004, 0.002, 3, 119, 1, 2.32502e-6, 1, 0.70285, 0.3884, 2.635),
+    (-0.9, 0.02, 0.006, 0.004, 5, 95, 0.00319339, 3.31982e-11, 1, 0.93381, 0.5676, 2.309),
+    (0.05, 0.05, 0.002, 0.001, 5, 95, 0.836018, 0.000692557, 1, 0.44441, 0.2687, 1.101),
+    (0.03, 0.0004, 0.0006, 0.0004, 5, 119, 0.280031, 1, 0.0022874, 0.02646, 0, 0.1134),
+    (0.1, 0.01, 0.003, 0.0005, 10, 199, 0.394826, 0.0332437, 0.977888, 0.30496, 0.1933, 0.5488),
+    (0.25, 0.0001, 0.01, 0.0005, 10, 23, 0.0202035, 0.337091, 0.706729, 0.22226, 0.0164, 0.4491),
+    (0, 0.0005, 0.0045, 0.0005, 20, 199, 1, 0.99998, 0.0064668, 0, 0, 0.1596),
+    (0.6, 0.09, 0.02, 0.015, 2, 47, 0.298188, 0.00369708, 0.999344, 0.65574, 0.2869, 4.212),
+]
+CELLS = np.array(TABLE).T[:6]
+
+
+@pytest.fixture(scope="module")
+def judged():
+    return typical_gap(*CELLS, threshold=0.2)
+
+
+@pytest.mark.reference
+class TestNumbers:
+    @pytest.mark.parametrize(
+        ("name", "column", "digits"),
+        [
+            ("p_mean", 6, 1e-5),
+            ("p_large", 7, 1e-5),
+            ("p_small", 8, 1e-5),
+            ("rms_gap", 9, 1e-4),
+            ("rms_low", 10, 3e-3),
+            ("rms_high", 11, 5e-4),
+        ],
+    )
+    def test_of_the_table(self, judged, name, column, digits):
+        expected = [row[column] for row in TABLE]
+        np.testing.assert_allclose(getattr(judged, name), expected, rtol=digits, atol=1e-9)
+
+    def test_of_a_table_of_differences(self):
+        cells = np.array([[0.3, 0.1, 0.5, 0.2], [-0.1, 0.2, 0.1, -0.2], [0.6, 0.4, 0.9, 0.5]])
+        gap = mean_gap(cells)
+        squares = [float(x) for x in gap[:4]]
+        assert squares == pytest.approx([0.2916667, 0.03006944, 0.00525463, 0.00192130], rel=2e-6)
+        test = typical_gap(*gap[:6], threshold=0.2, largest_gap=np.abs(gap.gaps).max())
+        # without missing cells T is the sum of the trainings' squared gaps
+        assert float(test.total) == pytest.approx((gap.gaps**2).sum()) == pytest.approx(0.435625)
+        assert float(test.p_mean) == pytest.approx(0.262375, rel=1e-5)
+        assert float(test.p_large) == pytest.approx(0.105255, rel=1e-5)
+        assert float(test.p_small) == pytest.approx(0.992249, rel=1e-5)
+        assert test.carried
+
+
+def naive_q(cell, rms, angle, *, upper):
+    """P(Q ≥ T) or P(Q ≤ T) by adaptive integration over Z."""
+    estimate, v_seeds, v_texts, v_cells, seeds, dof = cell
+    total = seeds * estimate**2 + seeds * (seeds - 1) * v_seeds
+    of_texts = max(v_texts - v_cells, 0.0)
+    mu, tau = rms * math.cos(angle), rms * math.sin(angle)
+    v = tau**2 + seeds * v_cells
+    shift = mu / math.sqrt(v / seeds + of_texts)
+    scale = v + seeds * of_texts
+    reach = math.sqrt(total / scale)
+    low, high = -reach - shift, reach - shift
+
+    def integrand(z):
+        rest = max(0.0, total - scale * (z + shift) ** 2) / v
+        if upper:
+            log = sp.gammaln((dof + 1) / 2) - sp.gammaln(dof / 2) - math.log(dof * math.pi) / 2
+            density = math.exp(log - (dof + 1) / 2 * math.log1p(z * z / dof))
+            return density * sp.chdtrc(seeds - 1, rest)
+        return math.exp(-z * z / 2) / math.sqrt(2 * math.pi) * sp.chdtr(seeds - 1, rest)
+
+    ends = np.clip(np.linspace(low, high, 7), -40, 40)
+    inside = sum(
+        scipy.integrate.quad(integrand, a, b, epsabs=0, epsrel=1e-6)[0] if a < b else 0.0
+        for a, b in pairwise(ends)
+    )
+    return inside + (sp.stdtr(dof, low) + sp.stdtr(dof, -high) if upper else 0.0)
+
+
+def naive_p(cell, rms, *, upper):
+    """The largest over all angles: over a grid, and about its best."""
+    angles = np.linspace(0, math.pi / 2, 13)
+    ps = [naive_q(cell, rms, angle, upper=upper) for angle in angles]
+    best = int(np.argmax(ps))
+    about = angles[max(best - 1, 0)], angles[min(best + 1, 12)]
+    inner = scipy.optimize.minimize_scalar(
+        lambda angle: -naive_q(cell, rms, angle, upper=upper), bounds=about, method="bounded"
+    )
+    return max(max(ps), -inner.fun)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("row", [2, 4, 9])
+def test_as_integrated_by_scipy(judged, row):
+    cell = TABLE[row][:6]
+    assert judged.p_large[row] == pytest.approx(naive_p(cell, 0.2, upper=True), rel=2e-5)
+    assert judged.p_small[row] == pytest.approx(naive_p(cell, 0.2, upper=False), rel=2e-5)
+    # at the ends of the interval, the claims are rejected at 2.5 %
+    assert naive_p(cell, judged.rms_low[row], upper=True) == pytest.approx(0.025, rel=1e-4)
+    assert naive_p(cell, judged.rms_high[row], upper=False) == pytest.approx(0.025, rel=1e-4)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("seeds", [2, 3, 6])
+def test_the_guard_leaves_the_largest_gap_out(seeds):
+    cell = (0.6, 0.05, 0.004, 0.002, seeds, 95)
+    test = typical_gap(*cell, threshold=0.2, largest_gap=0.9)
+    total = seeds * 0.36 + seeds * (seeds - 1) * 0.05 - 0.81
+    # the same b and B, with a training fewer: its cells' mean square is S/(S − 1) times as large
+    fewer = seeds - 1
+    v_cells = 0.002 * seeds / fewer
+    rest = (math.sqrt(total / fewer), 0.0, 0.002 + v_cells, v_cells, fewer, 95)
+    if fewer > 1:
+        expected = naive_p(rest, 0.2, upper=True)
+    else:
+        expected = float(typical_gap(*rest, threshold=0.2).p_large)
+    assert float(test.p_large_others) == pytest.approx(expected, rel=2e-5)
+    assert bool(test.carried) == (expected > 0.05)
+
+
+def test_of_a_single_training_there_is_no_guard():
+    test = typical_gap(0.9, NAN, 0.004, NAN, 1, 95, threshold=0.2, largest_gap=0.9)
+    # Q = (μ + √B·Z)²: at φ = π/2 the texts' noise and the training's own add up
+    assert float(test.p_large) < 0.05
+    assert test.carried
+    assert float(test.p_mean) == pytest.approx(2 * sp.stdtr(95, -0.9 / math.sqrt(0.004)))
+    assert math.isnan(test.p_seeds)
+    assert math.isnan(test.next_first_low)
+
+
+def test_gaps_that_are_all_zero_are_small():
+    test = typical_gap(0.0, 0.0, 0.0, 0.0, 3, 20, threshold=0.2, largest_gap=0.0)
+    assert (test.p_small, test.p_large, test.p_mean, test.rms_low, test.rms_high) == (0, 1, 1, 0, 0)
+
+
+def test_no_gap_is_below_a_threshold_of_zero():
+    test = typical_gap(*CELLS, threshold=0.0)
+    assert (test.p_small == 1).all()
+
+
+def test_what_is_not_known_is_not_judged():
+    test = typical_gap(
+        np.array([NAN, 0.5]), np.full(2, 0.03), np.array([0.004, NAN]), 0.002, 3, 9, threshold=0.2
+    )
+    for name, column in zip(TypicalGap._fields, test, strict=True):
+        assert (~column).all() if name == "carried" else np.isnan(column).all(), name
+
+
+@pytest.mark.reference
+def test_the_next_training():
+    """Against random draws of the variance between trainings and the mean gap."""
+    rng = np.random.default_rng(0)
+    estimate, v_seeds, v_texts, v_cells, seeds, _ = cell = (0.2, 0.02, 0.004, 0.002, 5, 95)
+    test = typical_gap(*cell, threshold=0.3)
+    v = seeds * (seeds - 1) * v_seeds / rng.chisquare(seeds - 1, 100_000)
+    tau = np.sqrt(np.maximum(v - seeds * v_cells, 1e-12))
+    error = np.sqrt(np.maximum(v, seeds * v_cells) / seeds + v_texts - v_cells)
+    mean = estimate + error * rng.normal(size=100_000)
+    considerable = sp.ndtr((-0.3 - mean) / tau) + sp.ndtr((mean - 0.3) / tau)
+    ends = np.percentile(considerable, (1, 99))
+    assert [test.next_considerable_low, test.next_considerable_high] == pytest.approx(
+        ends, abs=0.04
+    )
+    ends = np.percentile(sp.ndtr(mean / tau), (2.5, 97.5))
+    assert [test.next_first_low, test.next_first_high] == pytest.approx(ends, abs=0.04)
+
+
+@pytest.mark.reference
+def test_of_crossing_by_hand():
+    gaps, errors = np.array([0.3, -0.2, 0.1]), np.array([0.1, 0.1, 0.1])
+    p = crossing_p(gaps, errors, np.full(3, 50.0))
+    # 3 × the p-value of −0.2, which is the weaker of the two sides
+    assert float(p) == pytest.approx(3 * sp.stdtr(50, -2.0))
+    assert crossing_p(gaps[::2], errors[::2], np.full(2, 50.0)) == 1
+    assert crossing_p(np.array([1.0, -1.0]), np.array([0.1, NAN]), np.array([9.0, 0.0])) == 1
+
+
+cells = st.tuples(
+    st.floats(-1, 1),
+    st.floats(1e-4, 0.3),
+    st.floats(1e-4, 0.1),
+    st.floats(1e-4, 0.1),
+    st.integers(2, 20),
+    st.integers(2, 300),
+)
+
+
+@pytest.mark.property
+class TestProperties:
+    @given(cells)
+    @settings(max_examples=30, deadline=None)
+    def test_of_one_cell(self, cell):
+        test = typical_gap(*cell, threshold=0.2)
+        ps = [float(p) for p in (test.p_mean, test.p_large, test.p_small)]
+        assert all(0 <= p <= 1 for p in ps)
+        assert not (test.p_large <= 0.05 and test.p_small <= 0.05)
+        # the interval holds every R that neither p rejects
+        for rms in np.geomspace(0.02, 3, 9):
+            at = typical_gap(*cell, threshold=rms)
+            kept = at.p_large > 0.0251 and at.p_small > 0.0251
+            inside = test.rms_low <= rms <= test.rms_high
+            assert inside or not kept
+            if rms > test.rms_high * 1.001 or rms < test.rms_low * 0.999:
+                assert at.p_large <= 0.02501 or at.p_small <= 0.02501
+
+    @given(cells)
+    @settings(max_examples=30, deadline=None)
+    def test_the_sign_is_irrelevant_to_the_size(self, cell):
+        one, two = (typical_gap(sign * cell[0], *cell[1:], threshold=0.2) for sign in (1, -1))
+        for name in ("p_mean", "p_large", "p_small", "rms_gap", "rms_low", "rms_high", "tau"):
+            assert getattr(one, name) == getattr(two, name)
+        assert one.mean_low == -two.mean_high
+
+    @given(cells, st.floats(1.01, 2))
+    @settings(max_examples=30, deadline=None)
+    def test_larger_gaps_are_larger(self, cell, factor):
+        estimate, v_seeds, *rest = cell
+        less = typical_gap(*cell, threshold=0.2)
+        more = typical_gap(estimate * factor, v_seeds * factor**2, *rest, threshold=0.2)
+        assert more.p_large <= less.p_large * (1 + 1e-6)
+        assert more.p_small >= less.p_small * (1 - 1e-6)
+        assert more.rms_high >= less.rms_high * (1 - 1e-6)
+
+    @given(st.lists(cells, min_size=2, max_size=6))
+    @settings(max_examples=15, deadline=None)
+    def test_many_are_each_by_itself(self, several):
+        together = typical_gap(*np.array(several).T, threshold=0.2, largest_gap=0.1)
+        for i, cell in enumerate(several):
+            alone = typical_gap(*cell, threshold=0.2, largest_gap=0.1)
+            for one, other in zip(together, alone, strict=True):
+                assert one[i] == pytest.approx(float(other), rel=1e-5, abs=1e-12)
+
+    @given(cells)
+    @settings(max_examples=15, deadline=None)
+    def test_the_unit_is_irrelevant(self, cell):
+        estimate, *squares, seeds, dof = cell
+        one = typical_gap(*cell, threshold=0.2)
+        two = typical_gap(8 * estimate, *(64 * v for v in squares), seeds, dof, threshold=1.6)
+        for name in ("p_mean", "p_large", "p_small", "next_first_low"):
+            assert getattr(two, name) == pytest.approx(float(getattr(one, name)), rel=1e-6)
+        assert two.rms_high == pytest.approx(8 * float(one.rms_high), rel=1e-5)

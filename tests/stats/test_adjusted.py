@@ -302,3 +302,48 @@ class TestConfounders:
             adjusted.append(one(values, groups, sets, **{name: column}).p <= 0.05)
         assert np.mean(raw) > 0.15
         assert 0.02 <= np.mean(adjusted) <= 0.085
+
+
+class TestLeverage:
+    """M5: a gap that one pair decides."""
+
+    def pair_far_off(self, n, distance):
+        rng = np.random.default_rng(4)
+        lengths = np.concatenate([rng.normal(size=2 * n)])
+        lengths[0] += distance
+        scores = np.clip(0.5 + 0.1 * rng.normal(size=2 * n), 0, 1)
+        return scores, ["m"] * n + ["f"] * n, [str(i) for i in range(n)] * 2, lengths
+
+    @pytest.mark.parametrize(
+        ("distance", "flags", "is_shown"),
+        [(0.0, (), True), (20.0, ("leverage",), True), (1e4, ("leverage",), False)],
+    )
+    def test_m5_a_pair_that_the_fit_must_pass_through_is_no_evidence(
+        self, distance, flags, is_shown
+    ):
+        scores, groups, pairs, lengths = self.pair_far_off(6, distance)
+        gap = one(scores, groups, pairs, length=lengths)
+        assert gap.flags == flags
+        shown = [math.isfinite(x) for x in (gap.estimate, gap.standard_error, gap.p, gap.low)]
+        assert shown == [is_shown] * 4
+
+    def test_m5_no_gap_is_larger_than_the_metric_allows(self):
+        # the covariate differs by about 10 within pairs: without a difference is far outside
+        differences = np.array([0.1, 0.3, 0.5, 0.7, 0.9])
+        lengths = [*(10 + differences), *np.zeros(5)]
+        scores, groups = [*differences, *np.zeros(5)], ["m"] * 5 + ["f"] * 5
+        pairs = [*"abcde"] * 2
+        noisy = np.array(scores) + np.array([0.01, -0.01, 0.0, 0.01, -0.01, 0, 0, 0, 0, 0])
+        assert one(noisy, groups, pairs, length=lengths).estimate < -5
+        (gap,) = adjusted_gaps(
+            noisy, groups, ORDER, pairs, covariates={"length": lengths}, bounds=(-1.0, 1.0)
+        )
+        assert gap.flags == ("out_of_range",)
+        assert math.isnan(gap.estimate)
+        assert math.isnan(gap.p)
+
+    def test_m5_the_only_one_of_its_class_is_no_such_value(self):
+        scores, groups, pairs, _ = self.pair_far_off(6, 0.0)
+        gap = one(scores, groups, pairs, **{"class": [1, *[0] * 11]})
+        assert gap.flags == ()
+        assert math.isfinite(gap.p)

@@ -538,7 +538,7 @@ class TestErrorRate:
         rng = np.random.default_rng([13, paired])
         a, b = self.gaps(5, 48, of_seeds, rng)
         rate = rejected(mean_gap(a - b) if paired else mean_gap(a, b))
-        assert 0.035 <= rate <= 0.065
+        assert 0.02 <= rate <= 0.06  # the test is cautious where texts add much
         # the test of one training, and that of all cells as if each were a draw of its own, err
         d = (a - b).reshape(self.RUNS, -1)
         as_if = scipy.stats.ttest_1samp(d, 0, axis=1).pvalue

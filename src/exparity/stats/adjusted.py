@@ -23,6 +23,7 @@ from exparity.stats.samples import check_options, complete, samples, set_index, 
 NAN = float("nan")
 # Relative to unit columns, or to the largest value: what is smaller is rounding.
 _ROUNDING = 1e-9
+_LEVERAGES = 0.9, 0.99  # of one value: from where it is flagged, and from where nothing is shown
 
 ADJUSTMENTS = {
     "class": "within class",
@@ -48,7 +49,10 @@ class AdjustedGap:
         n: sets with both groups (``paired``) or values that it is estimated from.
         flags: ``too_few`` of these; ``not_estimable`` where group and covariate cannot be told
             apart, as where label = group; ``no_variance`` where nothing varies around the fit;
-            ``classes_left_out`` that have fewer than two values of a group.
+            ``classes_left_out`` that have fewer than two values of a group; ``leverage`` where one
+            value has a leverage above 0.9, and nothing is estimated above 0.99, since HC3 does not
+            see the error of such a value; ``out_of_range`` where the gap would be larger than any
+            the metric can have, which is not shown.
     """
 
     group_a: str
@@ -97,6 +101,7 @@ def adjusted_gaps(
     *,
     covariates: Mapping[str, Sequence[float] | FloatArray | IntArray],
     confidence: float = 0.95,
+    bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[AdjustedGap]:
     """Estimate the gap between every two groups at equal class, length and confidence.
 
@@ -114,6 +119,7 @@ def adjusted_gaps(
         covariates: (n,) each, by what it adjusts for: ``class`` in whole numbers, ``length`` in
             words, ``confidence`` as the probability of the explained class.
         confidence: coverage of the intervals, in (0, 1).
+        bounds: smallest and largest value that the metric can have.
 
     Returns:
         One per pair of groups and covariate, in these orders.
@@ -131,7 +137,11 @@ def adjusted_gaps(
         is_first, sets = codes[kept] == a, set_index(names, kept)
         for name, others in columns.items():
             gap = AdjustedGap(str(order[a]), str(order[b]), name)
-            gaps.append(_estimated(gap, scores[kept], is_first, sets, others[kept], confidence))
+            gap = _estimated(gap, scores[kept], is_first, sets, others[kept], confidence)
+            if abs(gap.estimate) > bounds[1] - bounds[0]:
+                unknown = dict.fromkeys(("estimate", "standard_error", "p", "low", "high"), NAN)
+                gap = replace(gap, **unknown, flags=(*gap.flags, "out_of_range"))
+            gaps.append(gap)
     return gaps
 
 
@@ -161,14 +171,15 @@ def _estimated(
     """Fill in what is estimated from the defined values of two groups."""
     differences = None if sets is None else _differences(values, is_first, sets, others)
     if differences is not None and len(differences.values):
-        design, fit, n = "paired", _regressed(differences), len(differences.values)
+        design, fit, n = "paired", _regressed(differences, gap.adjustment), len(differences.values)
     elif sets is None and gap.adjustment == "class":
         design, fit, n = "rows", _mean_within_classes(values, is_first, others), len(values)
     else:
         design, n = "rows" if sets is None else "clustered", len(values)
         regressors = np.column_stack([np.ones(n), others])
         clusters = np.arange(n) if sets is None else sets
-        fit = _regressed(_Sample(values, is_first.astype(np.float64), regressors, clusters))
+        sample = _Sample(values, is_first.astype(np.float64), regressors, clusters)
+        fit = _regressed(sample, gap.adjustment)
     gap = replace(gap, design=design, n=n, flags=fit.flags)
     return gap if np.isnan(fit.estimate) else _tested(gap, fit, np.abs(values).max(), confidence)
 
@@ -207,7 +218,7 @@ def _differences(
     return _Sample(first_minus_second[0], np.ones(m), first_minus_second[1:].T, np.arange(m))
 
 
-def _regressed(sample: _Sample) -> _Fit:
+def _regressed(sample: _Sample, adjustment: str) -> _Fit:
     """Estimate the coefficient of the group by least squares, with HC3 by cluster."""
     values, is_first, others, clusters = sample
     regressors = np.column_stack([is_first, others])
@@ -225,10 +236,15 @@ def _regressed(sample: _Sample) -> _Fit:
         return _Fit(NAN, NAN, NAN, ("not_estimable",))
     residuals = values - basis @ (basis.T @ values)
     free = 1 - (basis**2).sum(axis=1)  # 1 − leverage
+    # The only one of its class fits itself alone; of a number, it sets the slope of all others.
+    most = 0.0 if adjustment == "class" else 1 - float(free.min())
+    flags = ("leverage",) if most > _LEVERAGES[0] else ()
+    if most > _LEVERAGES[1]:
+        return _Fit(NAN, NAN, NAN, flags)
     # A value that the fit must pass through has no residual, and tells nothing of the spread.
     left_out = np.divide(residuals, free, out=np.zeros_like(residuals), where=free > _ROUNDING)
     terms = np.bincount(clusters, weights=own * left_out)
-    return _Fit(float(own @ values) / square, float(terms @ terms) / square**2, freedom)
+    return _Fit(float(own @ values) / square, float(terms @ terms) / square**2, freedom, flags)
 
 
 def _basis(columns: FloatArray) -> FloatArray:

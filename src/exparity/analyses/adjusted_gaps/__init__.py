@@ -81,6 +81,7 @@ def adjusted_gaps_cell(
         facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
         examples = predicted_examples(table, path, positions, predictions)
         places = [positions[example] for example in examples]
+        low, high = metadata.get("bounds", (-np.inf, np.inf))
         gaps = adjusted_gaps(
             table.column("score").to_numpy(),
             table.column("group").to_pylist(),
@@ -88,6 +89,7 @@ def adjusted_gaps_cell(
             table.column("match_id").to_pylist(),
             covariates={name: column[places] for name, column in covariates.items()},
             confidence=confidence,
+            bounds=(low, high),
         )
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
         for gap in gaps:

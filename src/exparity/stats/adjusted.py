@@ -139,7 +139,8 @@ def adjusted_gaps(
             gap = AdjustedGap(str(order[a]), str(order[b]), name)
             gap = _estimated(gap, scores[kept], is_first, sets, others[kept], confidence)
             if abs(gap.estimate) > bounds[1] - bounds[0]:
-                unknown = dict.fromkeys(("estimate", "standard_error", "p", "low", "high"), NAN)
+                not_shown = ("estimate", "standard_error", "p", "low", "high")
+                unknown: dict[str, Any] = dict.fromkeys(not_shown, NAN)
                 gap = replace(gap, **unknown, flags=(*gap.flags, "out_of_range"))
             gaps.append(gap)
     return gaps

@@ -11,7 +11,7 @@ import scipy.stats
 from exparity.stats import minimal_detectable_effect, smallest_p
 from exparity.stats.behrens_fisher import two_sided_p
 from exparity.stats.crossed import mean_gap
-from exparity.stats.power import planned_effect
+from exparity.stats.power import planned_effect, planned_typical_gaps
 
 
 @pytest.mark.reference
@@ -94,3 +94,18 @@ class TestPlanned:
     )
     def test_nothing_can_be_planned_for_nothing(self, seeds, sizes):
         assert math.isnan(planned_effect(seeds, sizes, seed_sd=1.0))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("seeds", "found", "equivalent"),
+    [(3, 0.80, 0.055), (5, 0.59, 0.079), (10, 0.44, 0.108), (20, 0.35, 0.132)],
+)
+def test_typical_gaps_that_are_found(seeds, found, equivalent):
+    """Published to these digits; the second by the chi-squared of scipy, too."""
+    assert planned_typical_gaps(seeds, alpha=0.001)[0] == pytest.approx(found, abs=0.005)
+    small = planned_typical_gaps(seeds, alpha=0.05)[1]
+    assert small == pytest.approx(equivalent, abs=0.0005)
+    # of trainings with that R, four in five have a sum of squares that R = 0.2 has in 5 %
+    total = scipy.stats.chi2.ppf(0.05, seeds) * 0.2**2
+    assert scipy.stats.chi2.cdf(total / small**2, seeds) == pytest.approx(0.8)

@@ -20,7 +20,7 @@ from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
 from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
-from exparity.stats.power import planned_effect
+from exparity.stats.power import planned_effect, planned_typical_gaps
 
 LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
 TEST = Kind(("test",), "s", dataset="pairs")
@@ -245,6 +245,9 @@ class TestCommand:
 
         out = run("plan", "--configfile", "some.yaml")[1]
         assert "Smallest |d| of the mean over 5 seeds" in out
+        found, equivalent = planned_typical_gaps(5)
+        assert f"{found:.2f} is found to be above 0.2" in out
+        assert f"R of {equivalent:.3f} to be below" in out
         table = out.splitlines()[-3:]
         assert [line.split()[1] for line in table[1:]] == ["6", "8"]
         effect = planned_effect(5, (6, 6, 6), seed_sd=0.3)

@@ -132,3 +132,27 @@ def planned_effect(
     numbers = (seed_sd**2 / seeds, seeds - 1.0, of_texts, dof_texts)
     errors = TwoErrors(*(np.asarray(x, dtype=np.float64) for x in numbers))
     return float(detectable_effect(errors, alpha=alpha, power=power))
+
+
+def planned_typical_gaps(
+    seeds: int, *, threshold: float = 0.2, alpha: float = 0.05, power: float = DETECTED
+) -> tuple[float, float]:
+    """Return which typical gaps of a training are found before there are any scores.
+
+    Of enough texts that only trainings vary: the sum of the squared gaps of S trainings that have
+    no mean gap is R² times χ² with S degrees of freedom.
+
+    Args:
+        seeds: S, trainings.
+        threshold: gap from which it is considerable.
+        alpha: level of the tests.
+        power: probability of finding it.
+
+    Returns:
+        The R that is found to be above the threshold, and the R that is found to be below.
+    """
+    from scipy.special import chdtri
+
+    least, most = chdtri(seeds, power), chdtri(seeds, 1 - power)
+    found = threshold * math.sqrt(chdtri(seeds, alpha) / least)
+    return found, threshold * math.sqrt(chdtri(seeds, 1 - alpha) / most)

@@ -14,7 +14,7 @@ from exparity.core.errors import InputError
 from exparity.costs.forecast import aligned
 from exparity.costs.planned import ExampleCounts
 from exparity.interface import Example
-from exparity.stats.power import DETECTED, planned_effect, smallest_p
+from exparity.stats.power import DETECTED, planned_effect, planned_typical_gaps, smallest_p
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -149,7 +149,9 @@ def effects(samples: list[PlannedSample], seeds: int, alpha: float) -> Iterator[
             }
 
 
-def effects_text(samples: list[PlannedSample], seeds: int, alpha: float) -> str:
+def effects_text(
+    samples: list[PlannedSample], seeds: int, alpha: float, threshold: float = 0.2
+) -> str:
     """Return the minimal detectable |d| of each sample as a table of at most 80 columns."""
     if not samples:
         return "Nothing is tested: nothing is explained, or no dataset has groups."
@@ -167,7 +169,13 @@ def effects_text(samples: list[PlannedSample], seeds: int, alpha: float) -> str:
         ]
         rows[(f"{sample.dataset}, {sample.words}", *cells)] = None
     small, large = SEED_SDS
+    found, equivalent = planned_typical_gaps(seeds, threshold=threshold, alpha=alpha)
+    m = max(sample.cells for sample in samples)
+    strictly, _ = planned_typical_gaps(seeds, threshold=threshold, alpha=alpha / m)
     return (
+        f"Typical gap R of one training, whichever group it favours, with enough texts: R of\n"
+        f"{found:.2f} is found to be above {threshold:g} ({strictly:.2f} at alpha/{m}), R of "
+        f"{equivalent:.3f} to be below,\nwith {DETECTED:.0%} power each.\n\n"
         f"Smallest |d| of the mean over {seeds} seeds that is found with {DETECTED:.0%} power, if\n"
         f"d varies between seeds by an sd of {small:g} or {large:g}; at alpha, and at alpha over\n"
         f"m tests:\n\n{aligned([head, *rows])}"

@@ -70,7 +70,8 @@ def plan(
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
     # What is to run here needs its files; what is planned may lie elsewhere.
     counts = ExampleCounts(experiment, data_dir, published_sizes=not measure)
-    samples, alpha = planned_samples(experiment, counts), experiment.config["statistics"]["alpha"]
+    samples = planned_samples(experiment, counts)
+    alpha, threshold = (experiment.config["statistics"][name] for name in ("alpha", "threshold"))
     check_samples(samples, alpha)
     results = Path(experiment.results)
     for folder in sources:
@@ -101,7 +102,7 @@ def plan(
         say(json.dumps(values, indent=1))
     else:
         say(as_text(made, named, known, device))
-        say(f"\n{effects_text(samples, len(experiment.seeds), alpha)}")
+        say(f"\n{effects_text(samples, len(experiment.seeds), alpha, threshold)}")
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:

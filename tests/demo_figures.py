@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import exparity
+from exparity.stats.verdicts import VERDICTS
 
 KEPT = Path(__file__).with_suffix(".json")
 CELL = "dataset == 'pairs_all' and model == 'bert_scratch' and method == 'gradient' and seed == 0"
@@ -30,14 +31,17 @@ def figures(results: Path) -> dict[str, Any]:
     random = tests.groupby(["dataset", "metric"])["random_significant"].mean().dropna()
     detectable = cells.groupby("dataset")["minimal_detectable_effect"].median()
     log = (results / "logs" / "report.log").read_text().splitlines()
-    shown = subprocess.run(
-        ["exparity", "show", results], capture_output=True, text=True, check=True
-    ).stdout
+    shown = (
+        subprocess.run(["exparity", "show", results], capture_output=True, text=True, check=True)
+        .stdout.split("\n\n")[1]
+        .splitlines()
+    )
     return {
         "log": [
             line.partition(" INFO ")[2] for line in log if re.search("seed 0|significant", line)
         ],
-        "headline": shown.split("\n\n")[1].splitlines(),
+        "verdicts": {one.id: int((cells["verdict"] == one.id).sum()) for one in VERDICTS},
+        "headline": [line for line in shown if not re.search(": decided", line)],
         "random": {dataset: dict(random[dataset]) for dataset in random.index.unique(0)},
         "detectable": dict(detectable),
         "cell": tests.query(CELL)[[*COLUMNS]].round(3).to_string(index=False).splitlines(),

@@ -62,14 +62,14 @@ def test_the_docs_quote_the_default_experiment(repository):
         name: " ".join((repository / name).read_text().replace("\n> ", "\n").split())
         for name in ("README.md", "docs/quickstart.md", "docs/reading.md", "docs/statistics.md")
     }
-    excess, *shares = kept["headline"]
+    shares, of = kept["headline"], kept["verdicts"]
+    decided, cells = sum(of.values()) - of["undecided"], sum(of.values())
     ranked = next(line for line in shares if line.startswith("Signed rank, matched sets"))
     n, rate, random, permuted = re.search(
         r"of (\d+) +([\d.]+) %.* to [\d.]+ % +([\d.]+) % +([\d.]+) %", ranked
     ).groups()
     tests = next(line for line in shares if line.startswith("Mann–Whitney U"))
     unranked = tests.split()[-2]
-    different, equivalent, undecided, cells = re.findall(r"\d+", excess)
     pairs, bios = (kept["random"][dataset] for dataset in ("pairs_all", "bios"))
     low, high = (round(100 * end(bios.values())) for end in (min, max))
     by_pairs = f"differ in {round(100 * pairs['comprehensiveness'])} %"
@@ -84,8 +84,8 @@ def test_the_docs_quote_the_default_experiment(repository):
         ("README.md", f"in {float(rate):.0f} % of the", f"{float(random):.0f} % with random"),
         (
             "docs/quickstart.md",
-            f"in **{different}** of {cells} cells",
-            f"equivalent in **{equivalent}**; in {undecided} ",
+            f"Decided: **{decided}** of {cells} cells",
+            ", ".join(f"**{n}** {verdict}" for verdict, n in of.items()),
             f"in **{rate} %** of {n} comparisons",
             f"in **{random} %**",
             by_pairs,

@@ -186,7 +186,7 @@ class TestExcess:
     def test_is_tested_as_the_scores_are(self, tmp_path):
         paths = grid(tmp_path, methods=("lime",))
         random, over = zip(*(random_file(tmp_path, path) for path in paths), strict=True)
-        (excess, row), _ = made(paths, tmp_path, random)
+        (excess, row, *_), _ = made(paths, tmp_path, random)
         assert_same(row, expected(paths)[0])
         assert (excess["quantity"], row["quantity"]) == ("excess", "score")
         rows = read_artefact(paths[0], "scores")[0].to_pylist()
@@ -195,10 +195,29 @@ class TestExcess:
         assert_same(excess, test)
         assert excess["p_mean"] != row["p_mean"]
 
+    def test_the_first_random_explanation_is_tested_in_excess_over_the_others(self, tmp_path):
+        paths = grid(tmp_path, methods=("lime", "shap"))
+        random = [random_file(tmp_path, path)[0] for path in paths if "-lime-" in path.name]
+        rows, _ = made(paths, tmp_path, random)
+        excess, score = (row for row in rows if row["method"] == "uniform_random")
+        assert (excess["quantity"], score["quantity"]) == ("random_excess", "random_score")
+        drawn = [
+            np.array(read_artefact(path, "random_scores")[0]["score"]).reshape(-1, 3).T
+            for path in random
+        ]
+        keys = read_artefact(paths[0], "scores")[0].to_pylist()
+        groups, sets = ([r[k] for r in keys] for k in ("group", "match_id"))
+        for row, values in (
+            (score, [d[0] for d in drawn]),
+            (excess, [d[0] - d[1:].mean(axis=0) for d in drawn]),
+        ):
+            assert_same(row, crossed_tests(values, groups, ("male", "female"), sets, **OPTIONS)[0])
+
     def test_there_is_none_of_a_metric_with_other_options(self, tmp_path):
         paths = grid(tmp_path, methods=("lime",))
         random = [random_file(tmp_path, path, params={"k": 1})[0] for path in paths]
-        (row,), _ = made(paths, tmp_path, random)
+        (row, *of_random), _ = made(paths, tmp_path, random)
+        assert {row["method"] for row in of_random} == {"uniform_random"}
         assert row["p_mean"] == row["p_mean"]
         assert row["quantity"] == "score"
 
@@ -208,8 +227,9 @@ def test_where_no_training_says_anything_neither_do_all_together(tmp_path):
     paths = [scores_file(tmp_path, seed=seed, value=seed) for seed in (0, 1, 2)]
     random = [random_file(tmp_path, path)[0] for path in paths]
     rows, _ = made(paths, tmp_path, random)
-    assert [(row["quantity"], row["n_seeds"]) for row in rows] == [("excess", 3), ("score", 3)]
-    assert all("constant" in row["flags"] for row in rows)
+    own = [row for row in rows if row["method"] == "lime"]
+    assert [(row["quantity"], row["n_seeds"]) for row in own] == [("excess", 3), ("score", 3)]
+    assert all("constant" in row["flags"] for row in own)
     # One training whose scores differ is enough.
     rows, _ = made([*paths, scores_file(tmp_path, seed=3)], tmp_path)
     assert "constant" not in rows[0]["flags"]

@@ -15,6 +15,7 @@ from support import TINY
 from exparity import InputError
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.analyses.debiasing.section import change_tables, findings
+from exparity.analyses.judge import judge_cells
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.checks import cautions
@@ -25,7 +26,7 @@ from exparity.debiasing import INTERVENTIONS
 from exparity.report.bias import Declared, ModelBias
 from exparity.report.build import section_of
 from exparity.report.figures.style import house_style
-from exparity.report.gather import Study
+from exparity.report.gather import Study, by_cell_and_quantity
 from exparity.report.render import template_of
 from exparity.report.templating import html_environment
 from exparity.stats.gap_change import gap_changes
@@ -253,13 +254,17 @@ class TestRefused:
 
 
 def study(results):
+    """A study whose verdicts are of the changes in a debiasing artefact beside ``results``."""
+    output = results / "verdicts.parquet"
+    judge_cells([], [results / "out.parquet"], output)
+    verdicts = by_cell_and_quantity(read_artefact(output, "verdicts")[0].to_pylist())
     statistics = {"alpha": 0.05, "threshold": 0.2, "confidence": 0.95, "family": ["dataset"]}
     return Study(
         results=results, options={}, title="t", pairs=[("d", "plain"), ("d", "cda")],
         seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"}, metrics={"gini": "gini"},
         datasets={"d": "pairs_all"}, statistics=statistics, rows=[],
         bias=ModelBias([], {"d": Declared("gender", GROUPS, ("a", "b"))}), accuracies=[],
-        controls={},
+        controls={}, verdicts=verdicts,
     )  # fmt: skip
 
 
@@ -269,8 +274,9 @@ class TestSection:
         rows, _ = Made(tmp_path, {"plain": 1.5, "cda": gap}, seeds=range(5)).run()
         (table,) = change_tables(rows, study(tmp_path))
         cell = table.cells["cda", "lime", "gini"]
-        assert (cell.verdict, cell.outcome) == ("different", outcome)
-        assert table.excess["cda", "lime", "gini"].verdict == "different"
+        assert cell.is_shown
+        assert cell.outcome == f"{cell.verdict}, {outcome}"
+        assert table.excess["cda", "lime", "gini"].is_shown
         assert table.shade(cell) == 8
 
     def test_page_tables_and_figure(self, tmp_path):

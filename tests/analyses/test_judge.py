@@ -25,9 +25,10 @@ def across(folder, dataset="d", models=P, **more):
     for model, p_values in models.items():
         rows = [
             {
-                **vars(CrossedTest("male", "female", n_seeds=3, standard_error=0.1, dof=2.0)),
+                **vars(CrossedTest("male", "female", n_seeds=3)),
                 **{"method": "lime", "metric": f"metric_{i}", "quantity": quantity},
-                **{"p": p * factor, "equivalence_p": 0.9, "pooled_sd": 1.0, "d": 1.0, **more},
+                **{"p_mean": p * factor, "p_small": 0.9, "p_large": 0.9, "p_cross": 0.9},
+                **{"pooled_sd": 1.0, "d": 1.0, **more},
             }
             for i, p in enumerate(p_values)
             for quantity, factor in (("score", 1), ("excess", 2 if p <= 0.5 else 1))
@@ -41,7 +42,7 @@ def across(folder, dataset="d", models=P, **more):
 
 def judged(paths, tmp_path, **options):
     output = tmp_path / "verdicts.parquet"
-    judge_cells(paths, output, **options)
+    judge_cells(paths, None, output, **options)
     table, facts = read_artefact(output, "verdicts")
     return table.to_pylist(), facts
 
@@ -54,15 +55,15 @@ def test_a_dataset_is_a_family_and_each_quantity_one_of_its_own(tmp_path):
     for dataset in ("d", "other"):
         for quantity in ("score", "excess"):
             own = [r for r in rows if (r["dataset"], r["quantity"]) == (dataset, quantity)]
-            p = [row["p"] for row in own]
-            assert [row["p_holm"] for row in own] == pytest.approx(holm(p))
-            assert [row["p_bh"] for row in own] == pytest.approx(benjamini_hochberg(p))
+            p = [row["p_mean"] for row in own]
+            assert [row["p_mean_holm"] for row in own] == pytest.approx(holm(p))
+            assert [row["p_mean_bh"] for row in own] == pytest.approx(benjamini_hochberg(p))
 
 
 def test_a_family_may_be_smaller(tmp_path):
     rows, _ = judged(across(tmp_path), tmp_path, family=["dataset", "model"])
     own = [row for row in rows if (row["model"], row["quantity"]) == ("b", "score")]
-    assert [row["p_holm"] for row in own] == pytest.approx([0.022, 0.9])
+    assert [row["p_mean_holm"] for row in own] == pytest.approx([0.022, 0.9])
 
 
 def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
@@ -71,7 +72,7 @@ def test_what_says_nothing_has_no_verdict_and_is_in_no_family(tmp_path):
     assert {row["verdict"] for row in rows if row["model"] == "silent"} == {None}
     alone, _ = judged(across(tmp_path), tmp_path)
     kept = [row for row in rows if row["model"] != "silent"]
-    assert [row["p_holm"] for row in kept] == [row["p_holm"] for row in alone]
+    assert [row["p_mean_holm"] for row in kept] == [row["p_mean_holm"] for row in alone]
 
 
 def test_on_the_command_line(tmp_path):

@@ -84,7 +84,7 @@ def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
                 ids = {"dataset": dataset, "model": model, "seed": seed}
                 _classifier(results, settings, ids, examples, rng)
             _over_all(results, dataset, model)
-    judge_cells(sorted((results / "across_trainings").rglob("*.parquet")), results / VERDICTS)
+    judge_cells(sorted((results / "across_trainings").rglob("*.parquet")), None, results / VERDICTS)
 
 
 def _over_all(results: Path, dataset: str, model: str) -> None:

@@ -14,7 +14,7 @@ from exparity import InputError
 from exparity.stats import VERDICTS, benjamini_hochberg, holm, judge
 from exparity.stats.power import detectable_effect
 from exparity.stats.typical_gap import two_errors
-from exparity.stats.verdicts import CLAIMS, VERDICT_IDS, Claims, verdict_of
+from exparity.stats.verdicts import CLAIMS, Claims, verdict_of
 
 NAN = math.nan
 SPREAD = {"v_seeds": 0.02, "v_texts": 0.01, "v_cells": 0.002, "dof_texts": 40.0, "pooled_sd": 0.5}
@@ -48,10 +48,11 @@ def test_the_first_that_holds(claims, verdict):
 
 
 def test_the_verdicts_are_five():
-    assert VERDICT_IDS == ("equivalent", "different", "unstable", "considerable", "undecided")
+    ids = [one.id for one in VERDICTS]
+    assert ids == ["equivalent", "different", "unstable", "considerable", "undecided"]
     assert [one.id for one in VERDICTS if one.is_gap] == ["different", "unstable", "considerable"]
     known = {"threshold": 0.2, "d": -0.7, "rms_gap": 0.5, "rms_low": 0.3, "rms_high": 2.07}
-    known |= {"favoured": "male", "other": "female"}
+    known |= {"favoured": "male", "other": "female", "detectable": 1.25}
     known |= {"n_seeds": 5, "n_favoured": 3, "n_other": 2}
     for one in VERDICTS:
         for template in (one.sentence, one.sentence_of_one):

@@ -20,6 +20,7 @@ from exparity.core.errors import InputError
 from exparity.report.gather import gather
 from exparity.report.terminal import Selection, Terminal, folded, render
 from exparity.stats.significance import exact_interval
+from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
 
 SETTINGS = config(datasets=2, models=2, seeds=3, methods=2, metrics=3)
@@ -63,7 +64,7 @@ def shown(capsys):
     """Run it: the lines that it prints."""
 
     def call(*arguments, **options):
-        show(*arguments, **options)
+        show(*arguments, **{"correction": "none", **options})
         return capsys.readouterr().out.splitlines()
 
     return call
@@ -180,6 +181,39 @@ class TestPlainText:
         write_artefact(file, "tests", table, facts["wildcards"], stage="test", parameters={})
         os.utime(file, (report.stat().st_mtime + 5,) * 2)
         assert "1 tests were made after the report, and are not in it" in shown(copy)
+
+
+class TestVerdicts:
+    def test_every_cell_has_its_verdict(self, results, shown):
+        """M9: the terminal says what may be concluded, as the page does."""
+        lines = shown(results, correction=None)
+        verdicts = read_results(results, "verdicts")
+        excess = verdicts[verdicts["quantity"] == "excess"]
+        heads = [line for line in lines if "excess over random explanations: d of" in line]
+        assert [head.split()[0] for head in heads] == ["data_0", "data_1"]
+        text = "\n".join(lines)
+        for row in excess.to_dict("records"):
+            marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
+            assert f"{row['d']:+.2f} {row['verdict']}{marks}".replace("-", "−") in text
+        n = excess["verdict"].value_counts()
+        (line,) = [x for x in lines if x.startswith("excess over random explanations: decided")]
+        decided = len(excess) - n["undecided"]
+        assert f"decided {decided} of {len(excess)} cells" in line
+        for one in VERDICTS:
+            assert f"{n.get(one.id, 0)} {one.label.lower()}" in line
+        assert any(line.startswith("a random explanation over others: decided") for line in lines)
+
+    def test_what_trainings_and_texts_cannot_tell_is_said_last(self, results, shown):
+        lines = shown(results, correction=None)
+        assert lines[-1] == (
+            "From 3 trainings no one can exclude bad ones that are rarer than 63 %."
+        )
+        (line,) = [line for line in lines if line.startswith("Undecided: Neither a gap of 0.2")]
+        assert line.endswith("A mean gap of |d| = … would have been found.")
+
+    def test_some_seeds_are_counted(self, results, shown):
+        lines = shown(results, seed=[1], correction=None)
+        assert tables(lines) == tables(shown(results, seed=[1]))
 
 
 class TestProblems:
@@ -332,9 +366,10 @@ class TestCommand:
         assert "4 tests: 2 datasets, 2 models, 1 seed, 1 method, 1 metric" in text
 
     def test_colour_when_forced_and_not_with_no_color(self, results):
-        coloured = self.run(results, FORCE_COLOR="1", COLUMNS="80").stdout.decode()
+        counts = results, "--correction", "none"
+        coloured = self.run(*counts, FORCE_COLOR="1", COLUMNS="80").stdout.decode()
         assert "\x1b[1;30;4" in coloured
-        without = self.run(results, FORCE_COLOR="1", COLUMNS="80", NO_COLOR="1").stdout.decode()
+        without = self.run(*counts, FORCE_COLOR="1", COLUMNS="80", NO_COLOR="1").stdout.decode()
         assert not re.search(r"\x1b\[[\d;]*[34]\d[;m]", without)
 
     def test_an_output_without_such_letters(self, results):

@@ -20,6 +20,7 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.report.reading import read_analysis
+from exparity.report.verdicts import is_random
 from exparity.stats.dependence import Dependence, dependence_by_split
 from exparity.stats.informative import flagged
 from exparity.stats.multiplicity import CELL_IDS, adjust
@@ -71,6 +72,7 @@ class Study:
         control_rows: rows of the permutation control.
         verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
             model, method, metric and the two groups, and then by quantity.
+        random_verdicts: those rows that are of random explanations themselves.
         random_rows: tests of the scores of random explanations, flagged as tests are.
         dependence: how far label and group go together, by dataset and split.
         unmarked: test examples without a rationale, by dataset, where others have one.
@@ -91,6 +93,7 @@ class Study:
     controls: Mapping[str, Sequence[ControlRate]]
     control_rows: Sequence[Mapping[str, Any]] = ()
     verdicts: Verdicts = field(default_factory=dict)
+    random_verdicts: Sequence[Mapping[str, Any]] = ()
     random_rows: Sequence[Mapping[str, Any]] = ()
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
     unmarked: Mapping[str, int] = field(default_factory=dict)
@@ -168,6 +171,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     random_rows = _random_rows(results, options, bias)
     _complete_from_controls(tests, random_rows, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
+    judged = read_analysis(results, options, "judge")
     of_data = {dataset: _of_data(results, dataset) for dataset, _ in pairs}
     return Study(
         results=results,
@@ -184,7 +188,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         accuracies=accuracies,
         controls=_controls(control_rows, metrics),
         control_rows=control_rows,
-        verdicts=by_cell_and_quantity(read_analysis(results, options, "judge")),
+        verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),
+        random_verdicts=[row for row in judged if is_random(row)],
         random_rows=random_rows,
         dependence={
             dataset: dependence

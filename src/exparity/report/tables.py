@@ -6,8 +6,8 @@ effect is considerable, and is coloured by the group with the higher scores.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,6 @@ from exparity.report.gather import Study, Verdicts
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
-from exparity.stats.verdicts import VERDICT_IDS
 
 Row = Mapping[str, Any]
 PREFIXES = {"excess": "excess_", "score": ""}
@@ -172,19 +171,6 @@ def cell_of_seeds(
         summary=summarise_seeds(rows, threshold=threshold),
         verdicts=verdicts or {},
     )
-
-
-def verdict_counts(rows: Iterable[Row]) -> dict[str, int]:
-    """Count the cells by their verdict, of those that have one.
-
-    Args:
-        rows: rows of the verdicts artefact, of one quantity.
-
-    Returns:
-        The number of cells with each verdict; empty if no cell has one.
-    """
-    counts = Counter(row["verdict"] for row in rows if row["verdict"])
-    return {name: counts[name] for name in VERDICT_IDS} if counts else {}
 
 
 def disparity_tables(study: Study) -> list[Table]:

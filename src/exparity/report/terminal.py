@@ -15,7 +15,16 @@ from exparity.core.formats import percent, signed
 from exparity.interface import ARROWS
 from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
-from exparity.report.tables import CellKey, by_cell, by_table, verdict_counts
+from exparity.report.tables import CellKey, by_cell, by_table
+from exparity.report.verdicts import (
+    QUANTITIES,
+    counts_of,
+    legend,
+    missed_line,
+    named,
+    nothing_found,
+    size_of,
+)
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
 
@@ -56,7 +65,8 @@ class Selection:
         controls: rows of the permutation control that belong to them.
         random_rows: tests of random explanations that belong to them, with flags.
         counted: column that says which tests count as significant.
-        correction: its correction: ``none``, ``holm`` or ``bh``.
+        correction: its correction: ``none``, ``holm`` or ``bh``; None where tables show verdicts,
+            if there are any.
         alpha: largest p-value that is significant.
         threshold: |d| from which an effect is considerable.
         order: ids by kind in the order of the config; others follow.
@@ -70,13 +80,24 @@ class Selection:
     controls: Sequence[Mapping[str, Any]]
     random_rows: Sequence[Mapping[str, Any]]
     counted: str
-    correction: str
+    correction: str | None
     alpha: float
     threshold: float
     order: Mapping[str, Sequence[str]]
     notes: Sequence[str]
     means: Sequence[MeanTable] = ()
     verdicts: Sequence[Mapping[str, Any]] = ()
+
+    @property
+    def judged(self) -> Sequence[Mapping[str, Any]]:
+        """The verdicts that tables show: of what says most; none where single tests are counted."""
+        if self.correction is not None:
+            return ()
+        for quantity in QUANTITIES:
+            rows = [row for row in self.verdicts if row["quantity"] == quantity]
+            if any(row["verdict"] for row in rows):
+                return rows
+        return ()
 
     def ids(self, kind: str, rows: Sequence[Mapping[str, Any]]) -> list[str]:
         """Return the ids of a kind that rows have, in order."""
@@ -127,14 +148,19 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
     flagged = [f"flagged {flag} ({n}): {meaning_of(flag)}" for flag, n in sorted(counts.items())]
     for note in (*flagged, *selection.notes):
         yield _text(note, "italic")
-    tables, order = by_table(selection.rows), selection.ids("dataset", selection.rows)
+    judged = selection.judged
+    tables, order = by_table(judged or selection.rows), selection.ids("dataset", selection.rows)
     for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):
         yield ""
         about = f"  seeds with a significant difference, mean d of {a} − {b} over all seeds"
+        if judged:
+            about = f"  {QUANTITIES[judged[0]['quantity']]}: d of {a} − {b}, and its verdict"
         yield _text(dataset, "bold").append(_text(about, "not bold"))
         yield from _grids(selection, rows, terminal)
     yield ""
-    yield _legend(selection, terminal, {(a, b) for _, a, b in tables})
+    yield _key(selection, terminal, {(a, b) for _, a, b in tables})
+    if judged:
+        yield from _closing(selection)
 
 
 def write(console: Console, parts: Iterable[RenderableType]) -> None:
@@ -172,12 +198,29 @@ def _extent(selection: Selection) -> str:
 
 
 def _verdicts(selection: Selection) -> Iterator[RenderableType]:
-    """Yield how many cells have each verdict over all trainings, by Benjamini and Hochberg."""
-    for quantity, name in (("excess", "excess over random"), ("score", "scores")):
-        counts = verdict_counts(row for row in selection.verdicts if row["quantity"] == quantity)
-        if counts:
-            verdicts = ", ".join(f"{n} {verdict}" for verdict, n in counts.items())
-            yield _text(f"over all trainings, {name}: {verdicts} of {sum(counts.values())} cells")
+    """Yield how many cells are decided, and have each verdict."""
+    for counted in counts_of(selection.verdicts):
+        words = [f"{n} {named(id).label.lower()}" for id, n in counted.by_verdict.items()]
+        yield _text(
+            f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} cells "
+            f"(strict: {counted.strict}): {', '.join(words)}"
+        )
+
+
+def _closing(selection: Selection) -> Iterator[RenderableType]:
+    """Yield what the verdicts shown say, and what they cannot."""
+    judged, several = selection.judged, [r for r in selection.judged if r["n_seeds"] > 1]
+    shown = {named(row["verdict"]).label for row in judged if row["verdict"]}
+    said = legend(threshold=selection.threshold, of_one=not several)
+    for label, sentence in said.items():
+        if label in shown:
+            yield _text(f"{label}: {sentence}", "dim")
+    for sentence in (
+        nothing_found(judged, one_training=not several),
+        missed_line(max(row["n_seeds"] for row in judged)),
+    ):
+        if sentence:
+            yield _text(sentence)
 
 
 def _headline(selection: Selection, width: int | None) -> Table:
@@ -211,23 +254,27 @@ def _headline(selection: Selection, width: int | None) -> Table:
     return table
 
 
-def _legend(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]]) -> Text:
+def _key(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]]) -> Text:
     bold = f"; bold from |d| = {selection.threshold:g}" if terminal.width is not None else ""
-    legend = _text("", "dim")
-    legend.append(
-        f"Counts: seeds with p ≤ {selection.alpha:g}{_CORRECTED[selection.correction]}, of those "
-        f"tested. d: mean over all seeds{bold}. "
-    )
+    key = _text("", "dim")
+    if selection.judged:
+        key.append(f"d: mean over all trainings{bold}. ")
+    else:
+        key.append(
+            f"Counts: seeds with p ≤ {selection.alpha:g}"
+            f"{_CORRECTED[selection.correction or 'none']}, of those tested. "
+            f"d: mean over all seeds{bold}. "
+        )
     if terminal.colours:
         names = groups.pop() if len(groups) == 1 else ("first group", "second group")
         for name, direction in zip(names, (1, -1), strict=True):
             shade = terminal.shade(direction, 0.5)
-            legend.append(_text(f" {name} higher ", f"not dim black on {shade}"))
-            legend.append(" ")
-    legend.append(
+            key.append(_text(f" {name} higher ", f"not dim black on {shade}"))
+            key.append(" ")
+    key.append(
         "±: seeds of opposite sign. *: a test is flagged. Intervals take tests for independent."
     )
-    return legend
+    return key
 
 
 @dataclass(frozen=True)
@@ -251,10 +298,13 @@ def _grids(
     selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield the table of one dataset and pair of groups."""
-    cells = {key: _cell(selection, tests, terminal) for key, tests in by_cell(rows).items()}
+    shown = _judged if selection.judged else _cell
+    cells = {key: shown(selection, tests, terminal) for key, tests in by_cell(rows).items()}
     ids = {kind: selection.ids(kind, rows) for kind in ("model", "method", "metric")}
     arrows = {
-        row["metric"]: ARROWS[row["metric_direction"]] for row in rows if "metric_direction" in row
+        row["metric"]: ARROWS[row["metric_direction"]]
+        for row in selection.rows
+        if "metric_direction" in row
     }
     yield from _fitted(cells, ids, arrows, terminal)
 
@@ -337,6 +387,21 @@ def _cell(selection: Selection, tests: Sequence[Mapping[str, Any]], terminal: Te
     effect = "" if math.isnan(d) else signed(d)
     marks = "±" * has_both_signs(tests) + "*" * bool(counts.starred)
     return _Cell(f"{counts.significant}/{counts.total}", f"{effect}{marks}", style.strip())
+
+
+def _judged(selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
+    """Return d and verdict of a cell, coloured by who scores higher where that is said."""
+    (row,) = rows
+    if not row["verdict"]:
+        return _Cell("–", "not tested", "dim")
+    verdict, d = named(row["verdict"]), row["d"]
+    marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
+    style = "dim"
+    if verdict.is_gap:
+        size = size_of(row)
+        style = "bold " if size >= selection.threshold else ""
+        style += f"black on {terminal.shade(d, min(size, 1.0))}" if verdict.favours and d else ""
+    return _Cell(signed(d), f"{verdict.id}{marks}", style.strip())
 
 
 def _filled(cell: _Cell | None, layout: _Layout) -> Text:

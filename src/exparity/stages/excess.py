@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 
 from exparity.core.errors import InputError
@@ -52,6 +53,19 @@ class RandomScores:
         """Return whether a scores artefact was made by the same metric with the same options."""
         theirs = metadata["parameters"]
         return all(theirs.get(name) == self.parameters.get(name) for name in SCORED_ALIKE)
+
+    def first_draw(self) -> tuple[pa.Table, FloatArray]:
+        """Return the rows of one random explanation, and what each has over the others' mean.
+
+        The latter is NaN where there is no other.
+        """
+        draws = self.table.column("draw").to_numpy()
+        is_first = draws == draws.min(initial=0)
+        first, others = (self.table.filter(pa.array(chosen)) for chosen in (is_first, ~is_first))
+        if not others.num_rows:
+            return first, np.full(first.num_rows, np.nan)
+        keys, scores = others.column("example_id").to_pylist(), others.column("score").to_numpy()
+        return first, replace(self, means=mean_by_example(keys, scores)).excess(first)
 
     def excess(self, table: pa.Table) -> FloatArray:
         """Return (n,) what each score has over the random explanations of its text.

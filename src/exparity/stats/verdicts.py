@@ -46,10 +46,12 @@ class Verdict:
         sentence: template of what it says of a kind of classifier. Its fields are ``threshold``,
             ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
-            ``n_favoured`` and ``n_other``, how many trainings there are and favour each.
+            ``n_favoured`` and ``n_other``, how many trainings there are and favour each; and
+            ``detectable``, the mean |d| that would have been found in a family of this size.
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
         is_gap: whether it counts as a gap.
+        favours: whether it says which group is favoured.
         holds: whether it is true of corrected p-values, at a level.
     """
 
@@ -59,6 +61,7 @@ class Verdict:
     sentence_of_one: str
     tone: Literal["good", "bad", "open"]
     is_gap: bool
+    favours: bool
     holds: Callable[[Claims, float], bool]
 
 
@@ -71,6 +74,7 @@ VERDICTS = (
         "The gap of this classifier is below {threshold:g} (d = {d:+.2f}).",
         "good",
         is_gap=False,
+        favours=False,
         holds=lambda p, alpha: p.p_small <= alpha,
     ),
     Verdict(
@@ -80,6 +84,7 @@ VERDICTS = (
         "This classifier favours {favoured} (d = {d:+.2f}).",
         "bad",
         is_gap=True,
+        favours=True,
         holds=lambda p, alpha: p.p_mean <= alpha,
     ),
     Verdict(
@@ -90,6 +95,7 @@ VERDICTS = (
         "",
         "bad",
         is_gap=True,
+        favours=False,
         holds=lambda p, alpha: p.p_cross <= alpha and p.is_guarded,
     ),
     Verdict(
@@ -100,27 +106,30 @@ VERDICTS = (
         "",
         "bad",
         is_gap=True,
+        favours=True,
         holds=lambda p, alpha: p.p_large <= alpha and p.is_guarded,
     ),
     Verdict(
         "undecided",
         "Undecided",
         "Neither a gap of {threshold:g} nor its absence is shown; R between {rms_low:.2f} and "
-        "{rms_high:.2f}.",
-        "Neither a gap of this classifier nor its absence is shown (d = {d:+.2f}).",
+        "{rms_high:.2f}. A mean gap of |d| = {detectable:.2g} would have been found.",
+        "Neither a gap of this classifier nor its absence is shown (d = {d:+.2f}). One of |d| = "
+        "{detectable:.2g} would have been found.",
         "open",
         is_gap=False,
+        favours=False,
         holds=lambda p, alpha: True,
     ),
 )
 """All verdicts; a cell has the first that holds."""
-VERDICT_IDS = tuple(one.id for one in VERDICTS)
 _CORRECTIONS = {"bh": benjamini_hochberg, "holm": holm}
-_SILENT: Mapping[str, Any] = {
+JUDGED: Mapping[str, float | None] = {
     **{f"{claim}_{name}": float("nan") for name in _CORRECTIONS for claim in CLAIMS},
     **dict.fromkeys(("verdict", "verdict_strict")),
     "minimal_detectable_effect_corrected": float("nan"),
 }
+"""What :func:`judge` adds to a row, and its values for a cell without a verdict."""
 
 
 def verdict_of(claims: Claims, alpha: float) -> Verdict:
@@ -185,7 +194,7 @@ def judge(
                 for i, value in zip(tested, values, strict=True):
                     judged[i][name] = value
     for row in judged:
-        for name, missing in _SILENT.items():
+        for name, missing in JUDGED.items():
             row.setdefault(name, missing)
     return judged
 

@@ -20,6 +20,7 @@ from exparity.metrics import METRICS
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render, write
+from exparity.report.verdicts import is_random
 from exparity.stats.informative import flagged
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.tools.configured import results_of
@@ -36,6 +37,7 @@ _OF_REPORT = (
     *("excess_p_holm", "excess_p_bh", "excess_wilcoxon_p_holm", "excess_wilcoxon_p_bh"),
 )
 _IDS_OF_RANDOM = ("dataset", "model", "seed", "metric")
+_DRAWN = tuple(id for id in CELL_IDS if id != "method")
 _OF_RANDOM = ("p", "wilcoxon_p", "flags")
 _OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant", "flags")
 
@@ -49,7 +51,7 @@ def show(
     seed: Annotated[Sequence[Seed], Flag(repeat=True)] = (),
     method: _Ids = (),
     metric: _Ids = (),
-    correction: Literal["none", "holm", "bh"] = "none",
+    correction: Literal["none", "holm", "bh"] | None = None,
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
@@ -66,7 +68,8 @@ def show(
         seed: show this seed only.
         method: show this method only.
         metric: show this metric only.
-        correction: p-values that the tables count, as they are or corrected for many tests.
+        correction: count trainings with a significant difference instead of showing verdicts, by
+            p-values as they are or corrected for many tests. Some seeds are always counted.
         configfile: an experiment, whose results are shown.
         config: values over those of the config file.
 
@@ -74,11 +77,13 @@ def show(
         InputError: there is nothing to print, an id is unknown, or a correction needs the report.
     """
     results = results or results_of(configfile, config)
+    if seed and correction is None:  # a verdict is over all seeds
+        correction = "none"
     filters = zip(IDS, (dataset, model, seed, method, metric), strict=True)
     wanted: dict[str, Sequence[Any]] = {kind: list(ids) for kind, ids in filters if ids}
     scores = _scores_without_groups(results)
     table, facts, notes = _read(results, needed=not scores)
-    if correction != "none" and CORRECTIONS[correction] not in table.column_names:
+    if CORRECTIONS[correction or "none"] not in table.column_names:
         raise InputError(
             f"{results}: tests are corrected in the report, which has not been made; leave "
             "--correction out"
@@ -89,7 +94,7 @@ def show(
         scores = [(one, path) for one, path in scores if one[kind] in ids]
     statistics = facts.get("statistics", {})
     rows = table.to_pylist()
-    cells = {tuple(row[id] for id in CELL_IDS) for row in rows}
+    cells = {tuple(row[id] for id in ids) for row in rows for ids in (CELL_IDS, _DRAWN)}
     collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
     of_random = {kind: ids for kind, ids in wanted.items() if kind != "method"}
     selection = Selection(
@@ -99,7 +104,7 @@ def show(
         random_rows=flagged(
             _rows_of("random_tests", (*_IDS_OF_RANDOM, *_OF_RANDOM), results, of_random), collapsed
         ),
-        counted=CORRECTIONS[correction],
+        counted=CORRECTIONS[correction or "none"],
         correction=correction,
         alpha=statistics.get("alpha", 0.05),
         threshold=statistics.get("threshold", 0.2),
@@ -109,7 +114,11 @@ def show(
         },
         notes=notes,
         means=_means(scores, statistics.get("confidence", 0.95)),
-        verdicts=[row for row in _verdicts(results) if tuple(row[id] for id in CELL_IDS) in cells],
+        verdicts=[
+            row
+            for row in _verdicts(results)
+            if tuple(row[id] for id in (_DRAWN if is_random(row) else CELL_IDS)) in cells
+        ],
     )
     _print(selection)
 

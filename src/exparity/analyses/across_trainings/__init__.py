@@ -25,6 +25,7 @@ from exparity.stats.model_bias import is_collapsed
 
 _OPTIONS = ("alpha", "threshold", "confidence")
 _CONSTANT = ("constant",)
+_RANDOM = "uniform_random"
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -61,6 +62,8 @@ def across_trainings_cell(
     """Test the gaps between groups over all trainings of a model.
 
     A row is of the ``score``, or of the ``excess`` over random explanations, where there are any.
+    Rows of the first random explanation itself are of its ``random_score``, and of its
+    ``random_excess`` over the others.
     Trainings whose classifier predicts one class are left out. A cell in which no training has two
     scores that differ is ``constant``.
 
@@ -84,6 +87,7 @@ def across_trainings_cell(
     facts: dict[str, Any] = {}
     for path, table, facts in read_compared("across_trainings", scores, over_seeds=True):
         model.add(path, table, facts)
+    model.add_random()
     ids = {name: facts["wildcards"][name] for name in ("dataset", "model")}
     write_artefact(
         output,
@@ -116,6 +120,14 @@ def _collapsed(predictions: Sequence[Path]) -> set[int]:
     return seeds
 
 
+class _Cell(NamedTuple):
+    """What the trainings have scores of; the names of its quantities begin with a prefix."""
+
+    method: str
+    metric: str
+    prefix: str
+
+
 class _Seed(NamedTuple):
     """The scores of one training: numbers of its examples, their scores, and the excess."""
 
@@ -137,8 +149,8 @@ class _Scores:
     ) -> None:
         self._random, self._collapsed = random, collapsed
         self._examples = Examples()
-        self._cells: dict[tuple[str, str], dict[int, _Seed]] = {}
-        self._flags: dict[tuple[str, str], set[str]] = {}
+        self._cells: dict[_Cell, dict[int, _Seed]] = {}
+        self._flags: dict[_Cell, set[str]] = {}
 
     def add(self, path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
         """Add a scores artefact.
@@ -148,17 +160,30 @@ class _Scores:
                 random score.
         """
         ids = metadata["wildcards"]
-        cell, seed = (str(ids["method"]), str(ids["metric"])), int(ids["seed"])
-        scores = table.column("score").to_numpy()
-        nothing: FloatArray = np.full(len(scores), np.nan)
-        random, over = self._random.get((seed, cell[1])), nothing
-        if seed in self._collapsed:
-            scores = nothing
-        elif random is not None and random.are_scored_as(metadata):
+        cell, seed = _Cell(str(ids["method"]), str(ids["metric"]), ""), int(ids["seed"])
+        random, over = self._random.get((seed, cell.metric)), np.full(table.num_rows, np.nan)
+        if random is not None and random.are_scored_as(metadata):
             over = random.excess(table)
+        self._add(cell, seed, path, table, over)
+        self._flags[cell].update(metadata.get("flags", []))
+
+    def add_random(self) -> None:
+        """Add the first of the random explanations, in excess over the others.
+
+        Raises:
+            InputError: as :meth:`add`.
+        """
+        for (seed, metric), random in self._random.items():
+            table, over = random.first_draw()
+            self._add(_Cell(_RANDOM, metric, "random_"), seed, random.path, table, over)
+
+    def _add(self, cell: _Cell, seed: int, path: Path, table: pa.Table, over: FloatArray) -> None:
+        scores = table.column("score").to_numpy()
+        if seed in self._collapsed:
+            scores, over = np.full((2, len(scores)), np.nan)
         of_seed = _Seed(self._examples.places(path, table), scores, over)
         self._cells.setdefault(cell, {})[seed] = of_seed
-        self._flags.setdefault(cell, set()).update(metadata.get("flags", []))
+        self._flags.setdefault(cell, set())
 
     def tested(
         self, order: Sequence[str], options: Mapping[str, float]
@@ -181,8 +206,8 @@ class _Scores:
                     pair = np.isin(groups, (test.group_a, test.group_b))
                     flags = {*self._flags[cell], *([] if _differ(scores[:, pair]) else _CONSTANT)}
                     test.flags.extend(sorted(flags.difference(test.flags)))
-                    ids = {"method": cell[0], "metric": cell[1], "quantity": quantity}
-                    yield {**ids, **asdict(test)}
+                    ids = {"method": cell.method, "metric": cell.metric}
+                    yield {**ids, "quantity": f"{cell.prefix}{quantity}", **asdict(test)}
 
 
 def _differ(scores: FloatArray) -> bool:

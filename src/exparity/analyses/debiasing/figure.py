@@ -85,7 +85,7 @@ def _marks(axes: Axes, row: int, cells: list[Change | None]) -> None:
         y, colour = row + ((m + 0.5) / slots - 0.5) * 0.8, _colour(m)
         if math.isfinite(cell.ci_low):
             axes.plot([cell.ci_low, cell.ci_high], [y, y], color=colour, lw=0.5, zorder=2)
-        fill = colour if cell.verdict == "different" else "white"
+        fill = colour if cell.is_shown else "white"
         axes.plot(cell.change, y, MARKERS[m % len(MARKERS)], ms=2.8, color=colour, mfc=fill,
                   mew=0.6, zorder=3)  # fmt: skip
     random = [cell.random_change for cell in cells if cell is not None]

@@ -11,8 +11,10 @@ from exparity.analyses.debiasing.figure import change_figure
 from exparity.artefacts.analyses import Findings, Picture
 from exparity.artefacts.exports import Export
 from exparity.report.figures.names import names_of
+from exparity.report.verdicts import named
+from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.rank_correlation import rank_correlation
-from exparity.stats.verdicts import judge
+from exparity.stats.verdicts import JUDGED
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
@@ -54,9 +56,14 @@ class Change:
     @property
     def outcome(self) -> str:
         """The verdict, with the direction of a difference."""
-        if self.verdict == "different":
-            return "smaller" if self.change < 0 else "larger"
+        if self.verdict and named(self.verdict).favours:
+            return f"{self.verdict}, {'smaller' if self.change < 0 else 'larger'}"
         return self.verdict or ""
+
+    @property
+    def is_shown(self) -> bool:
+        """Whether the verdict says that there is a change."""
+        return bool(self.verdict) and named(str(self.verdict)).is_gap
 
 
 @dataclass(frozen=True)
@@ -142,16 +149,13 @@ class ChangeTable:
 
 
 def change_tables(rows: Rows, study: Study) -> list[ChangeTable]:
-    """Judge the changes over trainings, and arrange them by dataset and pair of groups."""
-    statistics = study.statistics
-    settings = {"family": statistics["family"], "alpha": statistics["alpha"]}
-    # A change of d is in units of the standard deviation already.
-    over = [{**row, "pooled_sd": 1.0} for row in rows if row["seed"] is None]
-    judged = [
-        row
-        for quantity in ("score", "excess")
-        for row in judge([one for one in over if one["quantity"] == quantity], **settings)
-    ]
+    """Arrange the changes over trainings, with verdicts, by dataset and pair of groups."""
+    judged = []
+    for row in rows:
+        if row["seed"] is None:
+            cell = study.verdicts[tuple(row[id] for id in CELL_IDS)]
+            verdict = cell["excess_change" if row["quantity"] == "excess" else "change"]
+            judged.append({**row, **{name: verdict[name] for name in JUDGED}})
     of_seeds = [row for row in rows if row["seed"] is not None and row["quantity"] == "score"]
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in judged:
@@ -247,7 +251,7 @@ def _picture(table: ChangeTable, study: Study, title: str) -> Picture:
         ("debiasing", table.dataset, table.group_a, table.group_b),
         f"{title}, {name}, {pair}",
         f"{title} on {name}, {pair}: |d| of each model minus that of {table.base}, mean over "
-        f"trainings. Mark: a method, filled where the verdict is different; line: "
+        f"trainings. Mark: a method, filled where the verdict is a gap; line: "
         f"{confidence} interval over trainings and texts. Cross: random explanations. Below zero "
         "the gap is smaller. Last panel: what the same models change in accuracy and in the "
         "statistical and the causal gap of the classifier.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +14,10 @@ from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.flags import Output
 from exparity.stats.crossed import CrossedTest
-from exparity.stats.verdicts import CLAIMS, judge
+from exparity.stats.verdicts import JUDGED, judge
 
-_NUMBERS = (
-    *(f"{claim}_{correction}" for correction in ("bh", "holm") for claim in CLAIMS),
-    "minimal_detectable_effect_corrected",
-)
-_VERDICTS = ("verdict", "verdict_strict")
+CHANGES = {"score": "change", "excess": "excess_change"}
+"""Quantities whose gaps may change by debiasing, and what their change is called."""
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
@@ -32,13 +29,15 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 @analysis(
     "judge",
     level="experiment",
-    reads=("across_trainings",),
+    reads=("across_trainings", "debiasing"),
     artefact="verdicts",
     columns=fields(
         ("quantity", pa.string()),
         *record_columns(CrossedTest).items(),
-        *((name, pa.float64()) for name in _NUMBERS),
-        *((name, pa.string(), True) for name in _VERDICTS),
+        *(
+            (name, pa.string(), True) if missing is None else (name, pa.float64())
+            for name, missing in JUDGED.items()
+        ),
     ),
     keys=("dataset", "model", "method", "metric", "group_a", "group_b", "quantity"),
     ids=("dataset", "model", "method", "metric"),
@@ -48,6 +47,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 )
 def judge_cells(
     across_trainings: Sequence[Path],
+    debiasing: Sequence[Path] | None,
     output: Output,
     *,
     family: Sequence[str] = ("dataset",),
@@ -55,10 +55,12 @@ def judge_cells(
 ) -> None:
     """Judge every cell of a study, corrected for how many cells its family has.
 
-    Scores, and their excess over random explanations, are judged apart from each other.
+    Scores, and their excess over random explanations, are judged apart from each other, and so are
+    random explanations themselves, and how gaps ``change`` by debiasing.
 
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
+        debiasing: debiasing artefacts, one for each dataset, if there are any.
         output: the verdicts artefact to write.
         family: cells that agree in these ids are corrected together; all cells if it is empty.
         alpha: largest corrected p-value that is significant.
@@ -68,13 +70,25 @@ def judge_cells(
     """
     start = time.monotonic()
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
-    judged = judge(rows, family, alpha=alpha)
+    rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
     write_artefact(
         output,
         "verdicts",
-        judged,
+        judge(rows, family, alpha=alpha),
         {},
         stage="judge",
         parameters={"family": list(family), "alpha": alpha},
         seconds=time.monotonic() - start,
     )
+
+
+def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield the changes over all trainings of a debiasing artefact, as gaps are judged."""
+    for row in rows:
+        if row["seed"] is None:
+            nothing = vars(CrossedTest(row["group_a"], row["group_b"]))
+            # A change of d is in units of the standard deviation already.
+            change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
+            ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}
+            known = {name: row[name] for name in nothing if name in row}
+            yield {**ids, **nothing, **known, **change, "quantity": CHANGES[row["quantity"]]}

@@ -1,21 +1,20 @@
 /* What a cell of the disparity table opens: its verdicts, its tests by training, and their charts. */
-const cellDetail = ({ cells, tests, alpha, threshold, confidence }) => {
+const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
   const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
 
   function parts(i, table, metric) {
     const rows = seeds(i);
     const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
     const get = (name) => (t) => number.text(tests[name][t]);
-    const seedsBy = (key) => `${cells[`score.${key}`][i]}`;
+    const count = (test, correction) => { const view = views[`score.${test}.${correction}`]; return view.looks[view.of[i]].gaps; };
     const over = (quantity, name, digits = 3) => number.text(cells[`${quantity}.${name}`][i], digits);
-    const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict.holm`][i]);
+    const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
     const sentences = tested.map((quantity) => make("li", null,
       `${quantity === "excess" ? "Excess over random explanations" : "Scores"}: `,
-      make("strong", null, cells[`${quantity}.verdict.holm`][i]),
-      ` (d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p_mean")}, by Holm ${over(quantity, "p_mean_holm")}; equivalence p = ${over(quantity, "equivalence_p")}). `,
-      `Minimal detectable |d|: ${over(quantity, "minimal_detectable_effect", 2)}, for all cells of the dataset ${over(quantity, "minimal_detectable_effect_corrected", 2)}.`));
+      make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
+      `(d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p_mean")} that the mean gap is zero, ${over(quantity, "p_large")} that R is small, ${over(quantity, "p_small")} that it is not; strict: ${cells[`${quantity}.verdict_strict`][i]}.)`));
     const sentence = [
-      `Trainings one by one: ${seedsBy("signed_rank.raw")} of ${rows.length} differ by signed rank (by Holm ${seedsBy("signed_rank.holm")}), ${seedsBy("mann_whitney.raw")} by Mann–Whitney (by Holm ${seedsBy("mann_whitney.holm")}), p ≤ ${alpha}. `,
+      `Trainings one by one: ${count("signed_rank", "raw")} of ${rows.length} differ by signed rank (by Holm ${count("signed_rank", "holm")}), ${count("mann_whitney", "raw")} by Mann–Whitney (by Holm ${count("mann_whitney", "holm")}), p ≤ ${alpha}. `,
       `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
     ];
     const columns = [

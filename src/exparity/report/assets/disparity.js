@@ -4,63 +4,51 @@ sections.disparity = () => {
   const form = document.getElementById("disparity-filters");
   const shown = document.getElementById("disparity-shown");
   const margins = document.getElementById("disparity-margins");
-  const { cells, tests, tables: groups, methods, metrics, threshold } = data("disparity");
+  const { cells, tests, tables: groups, methods, metrics, views } = data("disparity");
   const blocks = [...document.querySelectorAll(".disparity")];
   const nodes = [...document.querySelectorAll("td[data-cell]")];
   const detail = cellDetail(data("disparity"));
   const picked = (name) => form.elements[name].value;
 
-  // What the table shows
+  // What the table shows: how cells look in each view is part of the data
 
   function paint() {
-    for (const word of document.querySelectorAll(".strength-word")) {
-      word.textContent = picked("test") === "crossed" ? "larger |d|" : "more seeds";
-    }
+    const crossed = picked("test") === "crossed";
+    // No verdict is uncorrected.
+    const raw = form.querySelector("[name=correction][value=raw]");
+    raw.disabled = crossed;
+    if (crossed && raw.checked) form.querySelector("[name=correction][value=bh]").checked = true;
+    for (const word of document.querySelectorAll(".strength-word")) word.textContent = crossed ? "larger gap" : "more seeds";
     for (const { firstElementChild } of document.querySelectorAll(".disparity > .scroll")) {
-      firstElementChild.dataset.below = picked("test") === "crossed" ? "verdict" : "mean d";
+      firstElementChild.dataset.below = crossed ? "verdict" : "mean d";
     }
     nodes.forEach((node) => {
       const i = Number(node.dataset.cell);
-      const it = outcome(i);
-      const strong = it.strength && Math.abs(it.d) >= threshold;
-      node.className = `n s${it.strength}${it.strength ? tint(it.better) : ""}${strong ? " strong" : ""}${it.verdict === "equivalent" ? " eq" : ""}`;
+      const it = look(i);
+      node.className = it.style;
       node.querySelector(".count").textContent = it.text;
       node.querySelector("small").textContent = it.below;
-      node.setAttribute("aria-label", label(i, it, strong, node.hasAttribute("title")));
+      node.setAttribute("aria-label", label(i, it, node.hasAttribute("title")));
     });
   }
 
   const tint = (better) => (better > 0 ? " a" : better < 0 ? " b" : "");
 
-  /** A cell as it is chosen to be seen. `better` is above 0 where the first group is explained better, and
-      `differing` of `trials` differ: of its verdict, or of its seeds. */
-  function outcome(i) {
-    const get = (name) => cells[`${picked("quantity")}.${name}`][i];
-    const both = get("both_signs") ? " ±" : "";
-    const side = (d) => Math.sign(d ?? 0) * (metrics[cells.metric[i]].direction === "lower" ? -1 : 1);
-    if (picked("test") === "crossed") {
-      const verdict = get(`verdict.${picked("correction")}`);
-      const d = verdict ? number.value(get("d")) : null;
-      const differs = verdict === "different";
-      return {
-        d, verdict, better: side(d), differing: Number(differs), trials: Number(Boolean(verdict)),
-        strength: differs ? Math.min(8, Math.max(2, Math.round(8 * Math.abs(d)))) : 0,
-        text: d === null ? "–" : number.signed(d), below: (verdict || "not tested") + both,
-      };
-    }
-    const d = number.value(get("mean_d"));
-    const [differing, trials] = [get(`${picked("test")}.${picked("correction")}`), cells.start[i + 1] - cells.start[i]];
-    return {
-      d, better: side(d), differing, trials, strength: Math.round((8 * differing) / trials), text: String(differing),
-      below: (d === null ? "undefined" : `d = ${number.signed(d)}`) + both,
-    };
+  /** A cell as it is chosen to be seen. */
+  function look(i) {
+    const view = views[["quantity", "test", "correction"].map(picked).join(".")];
+    return view.looks[view.of[i]];
   }
 
-  function label(i, it, strong, flagged) {
+  /** Whether a look is of the first group's side (1), the second's (-1) or neither's. */
+  const side = (it) => (/ a\b/.test(it.style) ? 1 : / b\b/.test(it.style) ? -1 : 0);
+
+  function label(i, it, flagged) {
     const table = groups[cells.table[i]];
-    const who = it.strength && it.better ? `, better for ${it.better > 0 ? table.a : table.b}` : "";
+    const who = side(it) ? `, better for ${side(it) > 0 ? table.a : table.b}` : "";
     const said = picked("test") === "crossed" ? `${it.below}, d ${it.text}` : `${it.text} of ${it.trials} seeds, ${it.below}`;
-    return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong ? ", considerable" : ""}${flagged ? ", flagged" : ""}`;
+    const strong = / strong\b/.test(it.style) ? ", considerable" : "";
+    return `${cells.model[i]}, ${methods[cells.method[i]]}, ${metrics[cells.metric[i]].name}: ${said}${who}${strong}${flagged ? ", flagged" : ""}`;
   }
 
   function filter() {
@@ -101,9 +89,9 @@ sections.disparity = () => {
       const row = JSON.stringify([cells.table[i], cells.method[i]]);
       if (!sums.has(row)) sums.set(row, new Map(columns.map((id) => [id, { a: 0, b: 0, trials: 0 }])));
       const sum = sums.get(row).get(cells.metric[i]);
-      const { better, differing, trials } = outcome(i);
-      sum.trials += trials;
-      if (better) sum[better > 0 ? "a" : "b"] += differing;
+      const it = look(i);
+      sum.trials += it.trials;
+      if (side(it)) sum[side(it) > 0 ? "a" : "b"] += it.gaps;
     }
     const unit = picked("test") === "crossed" ? "models" : "trainings";
     const head = ["Dataset", "Method", ...columns.map((id) => `${metrics[id].name} ${metrics[id].direction === "lower" ? "↓" : "↑"}`)];
@@ -200,11 +188,12 @@ sections.disparity = () => {
       "verdict", "d", "significant_runs", "total_runs", "seeds_of_either_sign", "flags"];
     const rows = filter().map((i) => {
       const [dataset, a, b, model, method, metric] = key(i);
-      const it = outcome(i);
+      const [it, quantity] = [look(i), picked("quantity")];
       const single = picked("test") !== "crossed";
       const flags = [...new Set(detail.seeds(i).flatMap((t) => tests.flags[t]))].sort().join(";");
-      return [dataset, model, method, metric, a, b, picked("quantity"), picked("test"), picked("correction"), it.verdict, it.d,
-        single ? it.differing : "", single ? it.trials : "", cells[`${picked("quantity")}.both_signs`][i], flags];
+      const verdict = single ? "" : cells[`${quantity}.${picked("correction") === "holm" ? "verdict_strict" : "verdict"}`][i];
+      return [dataset, model, method, metric, a, b, quantity, picked("test"), picked("correction"), verdict,
+        cells[`${quantity}.${single ? "mean_d" : "d"}`][i], single ? it.gaps : "", single ? it.trials : "", cells[`${quantity}.both_signs`][i], flags];
     });
     tables.download("disparity", tables.csv([head, ...rows]));
   }

@@ -6,28 +6,25 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, product
-from typing import Any
+from typing import Any, NamedTuple
 
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.sections.findings import compared_quantity, over_trainings
+from exparity.report.sections.findings import compared_quantity, one_training
 from exparity.report.tables import PREFIXES, Cell, Row, Table
+from exparity.report.verdicts import legend, named, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
-NAN = float("nan")
 MARGINS_ABOVE = 1000
 """More cells than these are folded below a heat map of their margins."""
 TESTS = {"mann_whitney": "p", "signed_rank": "wilcoxon_p"}
 """Tests of single trainings, and their columns."""
 CORRECTIONS = {"raw": "", "holm": "_holm", "bh": "_bh"}
 """Corrections, and what they add to the names of columns."""
-_VERDICTS = {"raw": "verdict", "holm": "verdict_strict", "bh": "verdict"}
-_JUDGED: tuple[str, ...] = (
-    *("d", "p_mean", "p_mean_holm", "p_mean_bh", "ci_low", "ci_high", "pooled_sd"),
-    *("n_seeds", "n_sets"),
-    *("equivalence_p", "minimal_detectable_effect", "minimal_detectable_effect_corrected"),
-)
+_VERDICTS = {"bh": "verdict", "holm": "verdict_strict"}
+"""Corrections of verdicts, and their columns."""
+_JUDGED = ("d", "p_mean", "p_large", "p_small")
 _COLUMNS = (
     *("seed", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "mean_difference", "U"),
     *("p", "p_holm", "p_bh", "significant", "cohens_d", "d_ci_low", "d_ci_high", "rank_biserial"),
@@ -42,35 +39,57 @@ _COLUMNS = (
 
 @dataclass(frozen=True)
 class View:
-    """What the table shows where no script changes it.
+    """What the table shows of its cells.
 
     Attributes:
         quantity: of :data:`~exparity.report.tables.PREFIXES`.
-        test: ``crossed``, or of :data:`TESTS`.
-        correction: of :data:`CORRECTIONS`.
+        test: ``crossed``, for verdicts, or of :data:`TESTS`.
+        correction: of :data:`CORRECTIONS`; of verdicts not ``raw``.
     """
 
     quantity: str
     test: str
-    correction: str = "holm"
+    correction: str = "bh"
+
+    @property
+    def name(self) -> str:
+        """What the page calls it."""
+        return f"{self.quantity}.{self.test}.{self.correction}"
 
 
-@dataclass(frozen=True)
-class Shown:
-    """One cell as the view shows it: its text, the line below, and its colour's classes."""
+VIEWS = tuple(
+    View(quantity, test, correction)
+    for quantity in PREFIXES
+    for test, corrections in {"crossed": _VERDICTS, **dict.fromkeys(TESTS, CORRECTIONS)}.items()
+    for correction in corrections
+)
+"""All views, as the page's switches choose among them."""
+
+
+class Shown(NamedTuple):
+    """One cell as a view shows it.
+
+    Attributes:
+        text: what it says.
+        below: the line below.
+        style: classes of its colour.
+        gaps: how often there is a gap: of its verdict, or of its seeds.
+        trials: of how many.
+    """
 
     text: str
     below: str
     style: str
+    gaps: int
+    trials: int
 
 
 def view_of(study: Study) -> View:
-    """Return the view that says most: verdicts over trainings, of the excess, where there are."""
-    quantity = compared_quantity(study)
-    if over_trainings(study):
-        return View(quantity, "crossed")
+    """Return the view that says most: verdicts, of the excess, where there are."""
+    if study.verdicts:
+        return View(compared_quantity(study), "crossed")
     paired = any(row["n_pairs"] for row in study.rows)
-    return View(quantity, "signed_rank" if paired else "mann_whitney")
+    return View(compared_quantity(study), "signed_rank" if paired else "mann_whitney", "holm")
 
 
 def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, Any]) -> Shown:
@@ -83,65 +102,93 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
         statistics: settings of the tests.
     """
     prefix = PREFIXES[view.quantity]
-    below = ""
+    both = " ±" * has_both_signs(rows, prefix)
+    sign = 1 if rows[0]["metric_direction"] == "higher" else -1
     if view.test == "crossed":
-        row = cell.verdicts.get(view.quantity, {})
-        verdict = row.get(_VERDICTS[view.correction])
-        below, d = (verdict, row["d"]) if verdict else ("not tested", NAN)
-        strength = min(8, max(2, round(8 * abs(d)))) if verdict == "different" else 0
-        text = signed(d) if d == d else "–"
-        equal = " eq" if verdict == "equivalent" else ""
-    else:
-        count = _counts(rows, view.quantity, view.test, view.correction, statistics["alpha"])
-        d = mean_effect(rows, prefix)
-        strength = round(8 * count / len(rows))
-        text, below = str(count), f"d = {signed(d)}" if d == d else "undefined"
-        equal = ""
-    below += " ±" * has_both_signs(rows, prefix)
-    better = d if rows[0]["metric_direction"] == "higher" else -d
-    side = " a" if better > 0 else " b" if better < 0 else ""
-    strong = " strong" if strength and abs(d) >= statistics["threshold"] else ""
-    return Shown(text, below, f"n s{strength}{side if strength else ''}{strong}{equal}")
+        return _judged(cell.verdicts.get(view.quantity), view, statistics["threshold"], sign, both)
+    d = mean_effect(rows, prefix)
+    column = prefix + TESTS[view.test] + CORRECTIONS[view.correction]
+    count = sum(bool(row[column] <= statistics["alpha"]) for row in rows)
+    below = f"d = {signed(d)}" if d == d else "undefined"
+    strength = round(8 * count / len(rows))
+    strong = strength > 0 and abs(d) >= statistics["threshold"]
+    style = _style(strength, _side(sign * d), strong)
+    return Shown(str(count), below + both, style, count, len(rows))
 
 
-def _counts(rows: Sequence[Row], quantity: str, test: str, correction: str, alpha: float) -> int:
-    """Return how many seeds are significant."""
-    column = PREFIXES[quantity] + TESTS[test] + CORRECTIONS[correction]
-    return sum(bool(row[column] <= alpha) for row in rows)
+def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str) -> Shown:
+    """Return the verdict of a cell.
+
+    Args:
+        row: its row of the verdicts artefact, if it has one.
+        view: what is shown.
+        threshold: |d| from which a gap is considerable.
+        sign: 1 where higher scores are better, else -1.
+        both: the mark of trainings of opposite signs.
+    """
+    if row is None or not row["verdict"]:
+        return Shown("–", f"not tested{both}", _style(0), 0, 0)
+    verdict, d = named(row[_VERDICTS[view.correction]]), row["d"]
+    text, below = signed(d) if d == d else "–", verdict.id + both
+    if not verdict.is_gap:
+        return Shown(text, below, _style(0) + " eq" * (verdict.tone == "good"), 0, 1)
+    size = size_of(row)
+    strength = min(8, max(2, round(8 * size)))
+    side = _side(sign * d) if verdict.favours else " both"
+    return Shown(text, below, _style(strength, side, size >= threshold), 1, 1)
+
+
+def _side(better: float) -> str:
+    """Return the class of the group that is explained better: the first above 0."""
+    return " a" if better > 0 else " b" if better < 0 else ""
+
+
+def _style(strength: int, side: str = "", strong: bool = False) -> str:
+    """Return the classes of a cell, whose colour has a strength from 0 to 8."""
+    return f"n s{strength}{side if strength else ''}{' strong' * strong}"
 
 
 def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return cells and tests as columns; the tests of cell i are ``start[i]`` to ``start[i+1]``.
 
-    Cells are numbered through all tables, row by row. What depends on the quantity, the test and
-    the correction is under ``quantity``, ``quantity.test.correction`` or ``quantity.verdict`` and
-    the like.
+    Cells are numbered through all tables, row by row. How cells look in each view is under its
+    name, what depends on the quantity alone under ``quantity.column``.
     """
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
-    alpha = study.statistics["alpha"]
+    views: dict[str, list[Shown]] = {view.name: [] for view in VIEWS}
+    nothing = Shown("–", "not tested", _style(0), 0, 0)
+    threshold = study.statistics["threshold"]
     for number, table in enumerate(tables):
         for key in product(table.models, table.methods, table.metrics):
             rows, cell = table.tests.get(key, ()), table.cells.get(key)
+            higher = study.metric_facts(key[2]).direction == "higher"
             cells["table"].append(number)
             for kind, id in zip(("model", "method", "metric"), key, strict=True):
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
+            for view in VIEWS:
+                look = shown(cell, rows, view, study.statistics) if cell else nothing
+                views[view.name].append(look)
             for quantity, prefix in PREFIXES.items():
                 judged = cell.verdicts.get(quantity, {}) if cell else {}
+                sentence = sentence_of(judged, threshold=threshold, higher_is_better=higher)
+                cells[f"{quantity}.sentence"].append(sentence)
                 cells[f"{quantity}.mean_d"].append(mean_effect(rows, prefix))
                 cells[f"{quantity}.both_signs"].append(has_both_signs(rows, prefix))
-                for test, correction in product(TESTS, CORRECTIONS):
-                    count = _counts(rows, quantity, test, correction, alpha)
-                    cells[f"{quantity}.{test}.{correction}"].append(count)
-                for correction, name in _VERDICTS.items():
-                    cells[f"{quantity}.verdict.{correction}"].append(judged.get(name))
-                for name in _JUDGED:
+                for name in (*_JUDGED, *_VERDICTS.values()):
                     cells[f"{quantity}.{name}"].append(judged.get(name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
     cells["start"].append(len(tests["seed"]))
-    return {"cells": cells, "tests": tests}
+    return {"cells": cells, "tests": tests, "views": {k: _coded(v) for k, v in views.items()}}
+
+
+def _coded(looks: Sequence[Shown]) -> dict[str, list[Any]]:
+    """Return the distinct ones, and the number of each cell's: most look like another one."""
+    numbers: dict[Shown, int] = {}
+    of_cells = [numbers.setdefault(look, len(numbers)) for look in looks]
+    return {"looks": [look._asdict() for look in numbers], "of": of_cells}
 
 
 def names_of(study: Study) -> dict[str, Any]:
@@ -174,6 +221,8 @@ def build(context: Context) -> Content | None:
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
+            "legend": legend(threshold=study.statistics["threshold"], of_one=one_training(study)),
+            "one_training": one_training(study),
             "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,

@@ -1,7 +1,6 @@
 """What was found, in words: what to be careful about first, then the largest consistent gaps.
 
-A gap is named where it stands: over all trainings the verdict is *different*, or, of a single
-training, its test is significant after Holm's correction. Where random explanations were scored,
+A gap is named where the verdict of a cell counts as one. Where random explanations were scored,
 that is said of the excess over them.
 """
 
@@ -14,10 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.report.gather import Accuracy, Study
-from exparity.report.tables import PREFIXES, Table
+from exparity.report.tables import CellKey, Table
+from exparity.report.verdicts import (
+    detectable,
+    is_decided,
+    named,
+    nothing_found,
+    sentence_of,
+    size_of,
+)
 from exparity.stats.dependence import Dependence
-from exparity.stats.informative import informative
-from exparity.stats.power import minimal_detectable_effect
 
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
 """Cramér's V of label and group from which readers are warned."""
@@ -29,19 +34,23 @@ _MOST = 6
 
 @dataclass(frozen=True)
 class Standing:
-    """A gap that stands, of one method.
+    """A gap of one method.
 
     Attributes:
         method: its name.
-        d: Cohen's d of the scores, first group minus second.
-        better: the group whose explanations are better.
+        d: Cohen's d of the mean gap, first group minus second.
+        size: |d|, or how large the gap of a training typically is.
+        better: the group whose explanations are better; None where that changes by training.
         worse: the other one.
+        sentence: what the verdict says of it.
     """
 
     method: str
     d: float
-    better: str
-    worse: str
+    size: float
+    better: str | None
+    worse: str | None
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -53,7 +62,7 @@ class Finding:
         model: the model.
         metric: name of the metric.
         kind: property of explanations that it measures.
-        gaps: the gaps that stand, largest first.
+        gaps: the gaps, largest first.
         methods: methods whose gap was tested.
     """
 
@@ -66,13 +75,14 @@ class Finding:
 
     @property
     def is_consistent(self) -> bool:
-        """Whether all methods for which a gap stands serve the same group better."""
-        return len({gap.better for gap in self.gaps}) == 1
+        """Whether all gaps favour the same group."""
+        return len(groups := {gap.better for gap in self.gaps}) == 1 and None not in groups
 
     @property
     def size(self) -> float:
-        """Mean d over the methods, 0 where no gap stands: large where many agree on a large one."""
-        return abs(sum(gap.d for gap in self.gaps)) / self.methods
+        """Mean size over the methods, 0 where there is no gap; gaps of opposite sides cancel."""
+        sided = sum(math.copysign(gap.size, gap.d) for gap in self.gaps if gap.better)
+        return max(abs(sided), sum(gap.size for gap in self.gaps if not gap.better)) / self.methods
 
 
 def compared_quantity(study: Study) -> str:
@@ -80,41 +90,43 @@ def compared_quantity(study: Study) -> str:
     return "excess" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else "score"
 
 
-def over_trainings(study: Study) -> bool:
-    """Return whether any gap was tested over several trainings."""
-    return any(row["n_seeds"] > 1 for cell in study.verdicts.values() for row in cell.values())
+def one_training(study: Study) -> bool:
+    """Return whether there is no cell that was tested over several trainings."""
+    return all(row["n_seeds"] < 2 for cell in study.verdicts.values() for row in cell.values())
+
+
+def judged_rows(study: Study, table: Table) -> dict[CellKey, Mapping[str, Any]]:
+    """Return the verdict of each cell of a table that has one, of what is compared."""
+    quantity = compared_quantity(study)
+    return {
+        key: cell.verdicts[quantity]
+        for key, cell in table.cells.items()
+        if cell.verdicts.get(quantity, {}).get("verdict")
+    }
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
-    """Return the gaps that stand by dataset, pair of groups, model and metric, largest first.
+    """Return the gaps by dataset, pair of groups, model and metric, largest first.
 
     Args:
         study: the study.
         tables: its disparity tables.
     """
-    quantity, crossed = compared_quantity(study), over_trainings(study)
     findings = []
     for table in tables:
         gaps: dict[tuple[str, str], list[Standing]] = defaultdict(list)
         methods = Counter[tuple[str, str]]()
-        for (model, method, metric), tests in table.tests.items():
-            rows = informative(tests)
-            if crossed:
-                stands, d = _judged(table.cells[model, method, metric].verdicts.get(quantity))
-            else:
-                stands, d = _tested(rows, PREFIXES[quantity], study.statistics["alpha"])
-            if stands is None:
-                continue
+        for (model, method, metric), row in judged_rows(study, table).items():
             methods[model, metric] += 1
-            if stands and d:
-                gaps[model, metric].append(_standing(study, table, method, metric, d))
+            if named(row["verdict"]).is_gap:
+                gaps[model, metric].append(_standing(study, method, metric, row))
         findings += [
             Finding(
                 study.display("dataset", table.dataset),
                 model,
                 study.display("metric", metric),
                 study.metric_facts(metric).kind,
-                sorted(standing, key=lambda gap: -abs(gap.d)),
+                sorted(standing, key=lambda gap: -gap.size),
                 methods[model, metric],
             )
             for (model, metric), standing in gaps.items()
@@ -122,42 +134,20 @@ def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
     return sorted(findings, key=lambda finding: -finding.size)
 
 
-def _judged(row: Mapping[str, Any] | None) -> tuple[bool | None, float]:
-    """Return whether a cell's gap stands over trainings, None where it has no verdict, and d."""
-    if row is None or not row["verdict"]:
-        return None, math.nan
-    return row["verdict"] == "different", row["d"]
-
-
-def _tested(
-    rows: Sequence[Mapping[str, Any]], prefix: str, alpha: float
-) -> tuple[bool | None, float]:
-    """Return whether the gap of a single training stands, None where it was not tested, and d."""
-    if len(rows) != 1:
-        return None, math.nan
-    p = rows[0][f"{prefix}{'wilcoxon_p' if rows[0]['n_pairs'] else 'p'}_holm"]
-    return None if p != p else p <= alpha, rows[0][f"{prefix}cohens_d"]
-
-
-def _standing(study: Study, table: Table, method: str, metric: str, d: float) -> Standing:
+def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) -> Standing:
     higher = study.metric_facts(metric).direction == "higher"
-    groups = (table.group_a, table.group_b) if (d > 0) == higher else (table.group_b, table.group_a)
-    return Standing(study.display("method", method), d, *groups)
-
-
-def detectable(study: Study, table: Table) -> float:
-    """Return the |d| that a single training's tests of unmatched texts find with a power of 80 %.
-
-    By the t-test, to which the rank test is close, at α over the number of tests; NaN where sets
-    are matched, and with several trainings, whose verdicts have such an effect of their own.
-    """
-    rows = [row for tests in table.tests.values() for row in informative(tests)]
-    sizes = [(row["n_a"], row["n_b"]) for row in rows if min(row["n_a"], row["n_b"]) > 1]
-    if over_trainings(study) or not sizes or any(row["n_pairs"] for row in rows):
-        return math.nan
-    n_a, n_b = min(sizes, key=min)
-    error, alpha = math.sqrt(1 / n_a + 1 / n_b), study.statistics["alpha"] / len(rows)
-    return float(minimal_detectable_effect(error, n_a + n_b - 2, alpha=alpha))
+    groups = row["group_a"], row["group_b"]
+    better, worse = groups if (row["d"] > 0) == higher else groups[::-1]
+    favours = named(row["verdict"]).favours
+    sentence = sentence_of(row, threshold=study.statistics["threshold"], higher_is_better=higher)
+    return Standing(
+        study.display("method", method),
+        row["d"],
+        size_of(row),
+        better if favours else None,
+        worse if favours else None,
+        sentence,
+    )
 
 
 def cautions(study: Study, tables: Sequence[Table]) -> list[str]:
@@ -235,16 +225,18 @@ def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
         where = f"{table.group_a} and {table.group_b} of {study.display('dataset', table.dataset)}"
         rows = [row for tests in table.tests.values() for row in tests]
         hopeless = sum(bool({"cannot_pass", "too_few"} & set(row["flags"])) for row in rows)
-        least = detectable(study, table)
+        judged = judged_rows(study, table).values()
+        least = detectable(judged)
         if hopeless:
             yield (
                 f"{where}: {hopeless} of {len(rows)} comparisons are of so few texts that no gap "
                 "could be significant."
             )
-        elif least > _LARGE:
+        elif least > _LARGE and not any(is_decided(row["verdict"]) for row in judged):
+            trainings = "" if one_training(study) else " or trainings"
             yield (
-                f"{where}: so few texts that only very large gaps would be seen, of |d| = "
-                f"{least:.1f} or more."
+                f"{where}: so few texts{trainings} that only very large gaps would be seen, of |d| "
+                f"= {least:.1f} or more."
             )
 
 
@@ -270,15 +262,15 @@ def _is_accuracy_of(row: Mapping[str, Any], a: Accuracy) -> bool:
 def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return what the template of the findings shows."""
     every = findings_of(study, tables)
-    one_training = bool(study.rows) and not over_trainings(study) and len(study.seeds) == 1
-    least = [value for table in tables if (value := detectable(study, table)) == value]
+    single = bool(study.rows) and len(study.seeds) == 1
+    judged = [row for table in tables for row in judged_rows(study, table).values()]
     return {
         "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
         "cautions": cautions(study, tables),
-        "one_training": one_training,
-        "audited": list(_audited(study)) if one_training else [],
-        "detectable": max(least, default=None),
+        "one_training": single,
+        "audited": list(_audited(study)) if single else [],
+        "nothing_found": nothing_found(judged, one_training=single),
         "excess": compared_quantity(study) == "excess",
     }

@@ -10,12 +10,14 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
-from exparity.report.gather import Study
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import numbers_of, words_of
-from exparity.report.tables import PREFIXES, Table, headlines, rates_by_metric, verdict_counts
+from exparity.report.tables import Table, headlines, rates_by_metric
+from exparity.report.verdicts import QUANTITIES, Counts, counts_of, missed_line
+from exparity.stats import verdicts
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
+_OF_TABLE = ("dataset", "group_a", "group_b")
 _RUN_MODELS = ("finetune", "explain", "evaluate")
 _MANY_UNCHANGED = 0.5
 """Share of a dataset's counterfactuals with the words of their original, above which it is said."""
@@ -89,19 +91,23 @@ def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
         )
 
 
-def _counts(study: Study, table: Table | None = None) -> Iterator[tuple[str, Mapping[str, int]]]:
-    """Yield each quantity that has verdicts, and the cells of a table, or all, by verdict."""
-    cells = study.verdicts.values() if table is None else [c.verdicts for c in table.cells.values()]
-    for quantity in PREFIXES:
-        counts = verdict_counts(cell[quantity] for cell in cells if quantity in cell)
-        if counts:
-            yield quantity, counts
+def _counts(context: Context) -> list[tuple[Table, Counts]]:
+    """Return the cells of each table, and random explanations beside them, by verdict."""
+    study = context.study
+    counted = []
+    for table in context.tables:
+        pair = table.dataset, table.group_a, table.group_b
+        rows = [row for cell in table.cells.values() for row in cell.verdicts.values()]
+        rows += [r for r in study.random_verdicts if tuple(r[k] for k in _OF_TABLE) == pair]
+        counted += [(table, counts) for counts in counts_of(rows)]
+    return counted
 
 
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
     of_tests = headlines(study)
+    judged = [row for cell in study.verdicts.values() for row in cell.values()]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
     commits = versioned.get("commit", [])
@@ -115,10 +121,13 @@ def build(context: Context) -> Content:
             "headlines": of_tests,
             # Of matched sets the signed rank, which comes second.
             "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
-            "verdicts": [(t, *counted) for t in context.tables for counted in _counts(study, t)],
+            "counts": _counts(context),
+            "verdicts": verdicts.VERDICTS,
+            "quantities": QUANTITIES,
+            "missed_line": missed_line,
             **words_of(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
-            "totals": next(_counts(study), ("", {})),
+            "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],
             "warnings": _warnings(context, len(commits)),
             **{f"{kind}s": settings_of(context.origins, kind) for kind in SETTLED},

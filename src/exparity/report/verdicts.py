@@ -1,0 +1,196 @@
+"""Verdicts in words: what is said of a cell, and of how many cells.
+
+What a verdict is called, says and counts as is in :data:`exparity.stats.verdicts.VERDICTS` alone.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+from typing import Any
+
+from exparity.stats import verdicts
+from exparity.stats.verdicts import Verdict
+
+Row = Mapping[str, Any]
+
+
+class _Dots:
+    """What stands in for any number or name."""
+
+    def __format__(self, spec: str) -> str:
+        return "…"
+
+
+class _Number(float):
+    """A number that is written with a minus that is one."""
+
+    def __format__(self, spec: str) -> str:
+        if not math.isfinite(self):
+            return "∞" if self > 0 else "unknown"
+        return super().__format__(spec).replace("-", "−")
+
+
+QUANTITIES = {
+    "excess": "excess over random explanations",
+    "random_excess": "a random explanation over others",
+    "score": "scores",
+    "random_score": "scores of a random explanation",
+}
+"""What is judged, in words; what says most comes first."""
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The cells of one quantity by their verdict.
+
+    Attributes:
+        quantity: of :data:`QUANTITIES`.
+        by_verdict: number of cells by id, in the order of the verdicts.
+        strict: number of cells that are decided by Holm's correction, too.
+        n_seeds: trainings of most of the cells.
+    """
+
+    quantity: str
+    by_verdict: Mapping[str, int]
+    strict: int
+    n_seeds: int
+
+    @property
+    def total(self) -> int:
+        """All cells with a verdict."""
+        return sum(self.by_verdict.values())
+
+    @property
+    def decided(self) -> int:
+        """Cells whose verdict is not an open one."""
+        return sum(n for id, n in self.by_verdict.items() if is_decided(id))
+
+
+def named(id: str) -> Verdict:
+    """Return a verdict by its id."""
+    return next(one for one in verdicts.VERDICTS if one.id == id)
+
+
+def is_random(row: Row) -> bool:
+    """Return whether a row of the verdicts artefact is of random explanations themselves."""
+    return str(row["quantity"]).startswith("random_")
+
+
+def is_decided(id: str) -> bool:
+    """Return whether a verdict settles anything."""
+    return named(id).tone != "open"
+
+
+def counts_of(rows: Iterable[Row]) -> list[Counts]:
+    """Count cells by quantity and verdict, in the order of :data:`QUANTITIES`.
+
+    Args:
+        rows: rows of the verdicts artefact; those without a verdict do not count.
+    """
+    judged = [row for row in rows if row["verdict"]]
+    counts = []
+    for quantity in QUANTITIES:
+        own = [row for row in judged if row["quantity"] == quantity]
+        if own:
+            n = Counter(row["verdict"] for row in own)
+            strict = sum(is_decided(row["verdict_strict"]) for row in own)
+            (n_seeds, _), *_ = Counter(row["n_seeds"] for row in own).most_common()
+            by_verdict = {one.id: n[one.id] for one in verdicts.VERDICTS}
+            counts.append(Counts(quantity, by_verdict, strict, n_seeds))
+    return counts
+
+
+def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
+    """Return what to say where no verdict counts as a gap: how large one might still be.
+
+    Args:
+        rows: rows of the verdicts artefact of what is compared.
+        one_training: whether they are of a single training.
+    """
+    if not rows or any(row["verdict"] and named(row["verdict"]).is_gap for row in rows):
+        return ""
+    of_excess = rows[0]["quantity"] == "excess"
+    than = "larger than what random explanations show" if of_excess else "shown"
+    sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
+    sentence += "That does not show that there is none"
+    least = detectable(rows)
+    if least == least:
+        gap = "gap" if one_training else "mean gap"
+        sentence += f": in half of the cells, a {gap} of |d| = {least:.2g} would have been found"
+    return f"{sentence}."
+
+
+def detectable(rows: Iterable[Row]) -> float:
+    """Return the mean |d| that half of some cells would find; NaN if none was tested."""
+    effects = [row["minimal_detectable_effect_corrected"] for row in rows if row["verdict"]]
+    known = [effect for effect in effects if effect == effect]
+    return median(known) if known else math.nan
+
+
+def missed_line(n_seeds: int) -> str:
+    """Return what no number of trainings can exclude; empty of a single one."""
+    if n_seeds < 2:
+        return ""
+    share = f"{100 * missed(n_seeds):.0f} %"
+    return f"From {n_seeds} trainings no one can exclude bad ones that are rarer than {share}."
+
+
+def missed(n_seeds: int) -> float:
+    """Return how frequent bad trainings may be without one among ``n_seeds``, in 5 % of studies."""
+    return float(1 - 0.05 ** (1 / n_seeds))
+
+
+def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
+    """Return what a cell's verdict says of it; empty if it has none.
+
+    Args:
+        row: a row of the verdicts artefact; empty if there is none.
+        threshold: |d| from which a gap is considerable.
+        higher_is_better: whether the group with the higher scores is favoured.
+    """
+    if not row.get("verdict"):
+        return ""
+    verdict = named(row["verdict"])
+    of_a, of_b = row["seeds_above"], row["seeds_below"]
+    if not higher_is_better:
+        of_a, of_b = of_b, of_a
+    sides = [(row["group_a"], of_a), (row["group_b"], of_b)]
+    if (row["d"] < 0) == higher_is_better:
+        sides.reverse()
+    (favoured, n_favoured), (other, n_other) = sides
+    template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
+    numbers = ("d", "rms_gap", "rms_low", "rms_high")
+    return template.format(
+        **{name: _Number(row[name]) for name in numbers},
+        n_seeds=row["n_seeds"],
+        threshold=threshold,
+        detectable=_Number(row["minimal_detectable_effect_corrected"]),
+        favoured=favoured,
+        other=other,
+        n_favoured=n_favoured,
+        n_other=n_other,
+    )
+
+
+def legend(*, threshold: float, of_one: bool) -> dict[str, str]:
+    """Return what each verdict says, by its label, with dots for what differs between cells.
+
+    Args:
+        threshold: |d| from which a gap is considerable.
+        of_one: whether it is said of a single classifier; some verdicts are not.
+    """
+    fields: defaultdict[str, Any] = defaultdict(_Dots, {"threshold": threshold})
+    templates = {
+        one.label: one.sentence_of_one if of_one else one.sentence for one in verdicts.VERDICTS
+    }
+    return {label: text.format_map(fields) for label, text in templates.items() if text}
+
+
+def size_of(row: Row) -> float:
+    """Return the size of a gap: |d| where its verdict says who is favoured, else R."""
+    d, rms = abs(row["d"]), row["rms_gap"]
+    return d if named(row["verdict"]).favours or not math.isfinite(rms) else float(rms)

@@ -1,0 +1,136 @@
+"""Verdicts on page and terminal: a new one is a row of data, and no drawing judges."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+from report.synthetic import config, make_study, options_of
+
+from exparity.artefacts.files import read_artefact
+from exparity.report.verdicts import counts_of, legend, missed, sentence_of
+from exparity.stages.report import report
+from exparity.stats import verdicts
+from exparity.stats.verdicts import VERDICTS, Verdict
+from exparity.tools.cost import cost
+from exparity.tools.show import show
+
+SETTINGS = {
+    **config(datasets=1, models=1, seeds=2, methods=2, metrics=2),
+    "report": {"figures": False},
+}
+ODD = Verdict(
+    "odd",
+    "Odd one out",
+    "The mean gap is {d:+.2f}, an odd one for {favoured}.",
+    "This one is odd.",
+    "bad",
+    is_gap=True,
+    favours=True,
+    holds=lambda p, alpha: p.p_mean <= 1,
+)
+
+
+def row(verdict, **more):
+    """A row of the verdicts artefact."""
+    return {
+        "quantity": "score", "group_a": "Afro-Caribbean", "group_b": "white", "n_seeds": 3,
+        "seeds_above": 1, "seeds_below": 2, "d": -0.5, "rms_gap": 0.75, "rms_low": 0.25,
+        "rms_high": float("inf"), "minimal_detectable_effect_corrected": 1.25, "verdict": verdict,
+        "verdict_strict": "undecided", **more,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def results(tmp_path, monkeypatch):
+    """A small study that was judged with one verdict more than there are."""
+    monkeypatch.setattr(verdicts, "VERDICTS", (ODD, *VERDICTS))
+    folder = tmp_path / "results"
+    make_study(folder, SETTINGS, pairs=8)
+    cost(folder)
+    return folder
+
+
+def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
+    """What it is called, says and looks like is nowhere else."""
+
+    def judge(*_, **__):
+        raise AssertionError("judged while the page is drawn")
+
+    monkeypatch.setattr(verdicts, "judge", judge)
+    page = results / "report" / "index.html"
+    report(results, page, options_of(SETTINGS))
+    text = page.read_text()
+    judged = read_artefact(results / "verdicts.parquet", "verdicts")[0].to_pylist()
+    assert {r["verdict"] for r in judged} == {"odd"}
+    assert re.search(
+        "Decided: <strong>4</strong> of 4 cells.*\n<strong>4</strong> odd one out", text
+    )
+    assert '<th scope="col" class="r">Odd one out</th>' in text
+    assert "<dt>Odd one out</dt><dd>The mean gap is …, an odd one for ….</dd>" in text
+    assert len(re.findall(r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*>.*<small>odd', text)) == 4
+    data = json.loads(re.search(r'id="data-disparity"[^>]*>(.*?)</script>', text)[1])
+    assert all("an odd one for" in told for told in data["cells"]["excess.sentence"])
+    assert "most with" in text  # it is a gap, and so among the findings
+
+    capsys.readouterr()
+    show(results)
+    shown = capsys.readouterr().out
+    assert "decided 4 of 4 cells (strict: 4): 4 odd one out, 0 equivalent" in shown
+    assert len(re.findall(r"[+−]\d\.\d\d odd", shown)) == 4
+    assert "Odd one out: The mean gap is …, an odd one for …." in shown
+
+
+@pytest.mark.parametrize("one", VERDICTS, ids=[one.id for one in VERDICTS])
+def test_every_sentence_can_be_said(one):
+    several = sentence_of(row(one.id), threshold=0.2, higher_is_better=True)
+    assert several
+    assert not re.search(r"[{}]|nan|inf|-\d", several)
+    single = row(one.id, n_seeds=1)
+    said = sentence_of(single, threshold=0.2, higher_is_better=True)
+    assert bool(said) == bool(one.sentence_of_one)
+
+
+def test_who_is_favoured_follows_the_direction_of_the_metric():
+    of = {"threshold": 0.2}
+    higher = sentence_of(row("unstable"), higher_is_better=True, **of)
+    assert higher.endswith("changes: 2 of 3 favour white, 1 Afro-Caribbean.")
+    lower = sentence_of(row("unstable"), higher_is_better=False, **of)
+    assert lower.endswith("changes: 2 of 3 favour Afro-Caribbean, 1 white.")
+    assert "(R = 0.25 to ∞)" in higher
+    assert sentence_of(row("different"), higher_is_better=True, **of) == (
+        "Over trainings, white is favoured (d = −0.50)."
+    )
+
+
+def test_an_undecided_cell_says_how_large_a_gap_would_have_been_found():
+    """M2: of several trainings and of one."""
+    for n_seeds in (1, 3):
+        said = sentence_of(row("undecided", n_seeds=n_seeds), threshold=0.2, higher_is_better=True)
+        assert re.search(r"\|d\| = 1\.2 would have been found\.$", said)
+
+
+def test_counts():
+    rows = [
+        row("different", verdict_strict="different"),
+        row("undecided"),
+        row("equivalent"),
+        row(None),
+        row("unstable", quantity="random_excess"),
+    ]
+    of_random, counted = counts_of(rows)
+    assert (of_random.quantity, of_random.decided, of_random.total) == ("random_excess", 1, 1)
+    assert (counted.decided, counted.strict, counted.total, counted.n_seeds) == (2, 1, 3, 3)
+    assert list(counted.by_verdict) == [one.id for one in VERDICTS]
+
+
+def test_the_legend_of_one_classifier_says_nothing_of_others():
+    of_one = legend(threshold=0.2, of_one=True)
+    assert of_one.keys() < legend(threshold=0.2, of_one=False).keys()
+    assert "classifier" in of_one["Different"]
+
+
+@pytest.mark.parametrize(("n", "share"), [(3, 0.63), (5, 0.45), (10, 0.26), (20, 0.14)])
+def test_what_trainings_may_miss(n, share):
+    assert missed(n) == pytest.approx(share, abs=0.005)

@@ -211,6 +211,14 @@ class TestVerdicts:
         (line,) = [line for line in lines if line.startswith("Undecided: Neither a gap of 0.2")]
         assert line.endswith("A mean gap of |d| = … would have been found.")
 
+    def test_a_single_training_has_the_verdicts_of_its_classifier_alone(self, shown, tmp_path):
+        make_study(tmp_path, config(datasets=1, models=1, seeds=1, methods=1, metrics=1), pairs=8)
+        lines = shown(tmp_path, correction=None)
+        (line,) = [line for line in lines if line.startswith("scores: decided")]
+        assert re.search(r": \d equivalent, \d different, \d undecided$", line)
+        assert "unstable" not in "".join(lines)
+        assert not any("trainings no one can exclude" in line for line in lines)
+
     def test_some_seeds_are_counted(self, results, shown):
         lines = shown(results, seed=[1], correction=None)
         assert tables(lines) == tables(shown(results, seed=[1]))

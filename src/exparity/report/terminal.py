@@ -200,7 +200,11 @@ def _extent(selection: Selection) -> str:
 def _verdicts(selection: Selection) -> Iterator[RenderableType]:
     """Yield how many cells are decided, and have each verdict."""
     for counted in counts_of(selection.verdicts):
-        words = [f"{n} {named(id).label.lower()}" for id, n in counted.by_verdict.items()]
+        words = [
+            f"{n} {named(id).label.lower()}"
+            for id, n in counted.by_verdict.items()
+            if counted.n_seeds > 1 or named(id).sentence_of_one
+        ]
         yield _text(
             f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} cells "
             f"(strict: {counted.strict}): {', '.join(words)}"

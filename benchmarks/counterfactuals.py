@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from engine import markdown
+from engine_tables import markdown
 
 from exparity.counterfactuals import GENERATORS
 from exparity.data.geco import read_geco

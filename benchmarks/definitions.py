@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 import torch
-from engine import markdown
+from engine_tables import markdown
 
 from exparity import Classifier, Explanation, GroupComparison, compare_groups, load_classifier
 from exparity import evaluate as score

@@ -26,7 +26,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import torch
-from engine import markdown
+from engine_tables import markdown
 from gpu_measurements import (
     Models,
     beside_ferret,

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from engine import markdown
+from engine_tables import markdown
 from scipy.stats import spearmanr
 
 from exparity import compare_groups, evaluate, load_classifier

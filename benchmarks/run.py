@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from engine import PARTS, bench
+from engine_tables import PARTS, bench
 
 RESULTS = Path(__file__).resolve().parents[1] / "results"
 REPEATS = 5

@@ -64,6 +64,7 @@ FULL["analyses"] = {
 # Tests of each.
 SHIPPED = {
     "config": 2 * 2 * 3 * 6 * 7,
+    "embedded": 2 * 2 * 3 * 6 * 7,
     "geco": 2 * 2 * 5 * 6 * 7,
     "geco-small": 2 * 2 * 5 * 6 * 8,
     "compas-sst-small": 2 * 1 * 5 * 6 * 7,

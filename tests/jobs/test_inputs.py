@@ -61,7 +61,8 @@ def test_a_job_is_told_by_what_it_reads(job):
 
 
 def test_the_report_reads_what_the_grid_holds():
-    options = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
+    grid = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
+    options = {**grid, "report": {}}
     call = call_of("report --page r/report/p.html", json.dumps(options))
     assert Path("r/bias/d/m/0.parquet") in list(inputs_of(call))
 

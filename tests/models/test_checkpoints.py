@@ -213,8 +213,8 @@ class TestHub:
     def test_a_fetched_model_is_found_and_of_one_that_is_not_it_says_how_to_get_it(self, answers):
         assert answers["someone/whole"] == answers[f"someone/whole@{self.COMMIT}"] == "3"
         message = answers["someone/else"]
-        assert message.startswith("checkpoint someone/else: cannot be loaded: ")
-        assert "fetch it where there is a network, by `snakemake fetch`" in message
+        assert message.startswith("checkpoint someone/else: there is no folder someone/else here, ")
+        assert "by `snakemake fetch` with the run's config" in message
 
     def test_no_code_of_the_cache_is_run(self, home, answers):
         start = "checkpoint someone/hostile: config.json names Python code of its"

@@ -438,6 +438,21 @@ class TestRefusals:
         rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]
         assert "128 classes, of at most 127" in refused(write(tmp_path / "a.csv", rows))
 
+    def test_m3_swapped_text_and_label(self, tmp_path):
+        path = write(tmp_path / "a.csv", table(40))
+        assert refused(path, text="label", label="text") == (
+            f"{path}: 40 classes in column 'text', and 2 different texts in 'label'; text and "
+            "label seem to be swapped"
+        )
+
+    @pytest.mark.parametrize(
+        ("separator", "what"), [(";", "semicolons"), ("\t", "tabs"), ("|", "bars")]
+    )
+    def test_m3_another_separator(self, separator, what, tmp_path):
+        path = tmp_path / "a.csv"
+        write_csv(path, table(), separator)
+        assert f"the header is one cell with {what}, 'text" in refused(path)
+
     def test_a_group_without_test_rows(self, tmp_path):
         rows = [{**row, "part": "train" if row["group"] == "old" else "test"} for row in table()]
         message = refused(write(tmp_path / "a.csv", rows), split="part")
@@ -555,6 +570,50 @@ class TestStages:
         pairs = set(zip(*(found.column(f"group_{x}").to_pylist() for x in "ab"), strict=True))
         assert pairs >= {("middle aged", "n/a"), ("middle aged", "young"), ("n/a", "young")}
         assert set(found.column("n_a").to_pylist()) == {6}
+
+
+class TestIntersections:
+    """Groups of several columns."""
+
+    def rows(self):
+        return [{**row, "race": ("A", "B", "C")[i // 4 % 3]} for i, row in enumerate(table(48))]
+
+    @pytest.mark.parametrize("suffix", FORMATS)
+    def test_every_combination_that_a_row_has_is_a_group(self, suffix, tmp_path):
+        rows = [row for row in self.rows() if (row["group"], row["race"]) != ("old", "C")]
+        found, facts = load(write(tmp_path / f"a.{suffix}", rows), group=["group", "race"])
+        assert facts.attribute == "group & race"
+        assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
+        wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
+        assert {example.example_id: example.group for example in found} == wanted
+
+    def test_their_order_and_the_name_of_the_attribute_can_be_told(self, tmp_path):
+        order = [f"{age} & {race}" for race in "CBA" for age in ("young", "old")]
+        path = write(tmp_path / "a.csv", self.rows())
+        _, facts = load(path, group=["group", "race"], groups=order, attribute="who")
+        assert (facts.attribute, facts.groups) == ("who", tuple(order))
+
+    def test_a_list_of_one_column_is_that_column(self, tmp_path):
+        path = write(tmp_path / "a.csv", table())
+        assert load(path, group=["group"]) == load(path, group="group")
+
+    def test_what_is_wrong_with_the_columns(self, tmp_path):
+        path = write(tmp_path / "a.csv", self.rows())
+        assert "no column 'rcae'; did you mean 'race'" in refused(path, group=["group", "rcae"])
+        assert "names the column 'race' twice" in refused(path, group=["race", "race"])
+        rows = self.rows()
+        rows[5]["race"] = ""
+        message = refused(write(tmp_path / "b.csv", rows), group=["group", "race"])
+        assert message.endswith("b.csv:7: the race is empty; fill it in or remove the row")
+
+    def test_two_combinations_of_one_name(self, tmp_path):
+        rows = self.rows()
+        for row in rows:
+            row["group"], row["race"] = ("a", "b & c") if row["race"] == "A" else ("a & b", "c")
+        message = refused(write(tmp_path / "a.csv", rows), group=["group", "race"])
+        assert message.endswith(
+            "the group 'a & b & c' can be read in two ways; rename a value that holds '&'"
+        )
 
 
 class TestWithoutGroups:

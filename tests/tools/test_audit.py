@@ -120,6 +120,19 @@ def test_d3_every_column_is_a_comparison_of_its_own(runs, asked, columns, ids):
     assert [one["group"] for one in config["datasets"].values()] == distinct
 
 
+def test_columns_with_a_plus_are_intersections(runs, asked):
+    with Path("reviews.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["review", "author", "town", "age"])
+        for i in range(96):
+            place = ["x", "y"][i // 2 % 2], ["old", "young"][i // 4 % 2]
+            writer.writerow([f"text {i}", CLASSES[i % 2], *place])
+    audit(**{**asked, "table": Path("reviews.csv"), "group": ["town+age", "age"]})
+    ((config, *_),) = runs
+    groups = {id: one["group"] for id, one in config["datasets"].items()}
+    assert groups == {"reviews_town_age": ["town", "age"], "reviews_age": "age"}
+
+
 def test_d3_tables_and_checkpoints_without_latin_letters_have_results_of_their_own(runs, asked):
     for name in ("性别.csv", "年龄.csv"):
         shutil.copy("Reviews 2026.csv", name)
@@ -188,7 +201,9 @@ def test_shortcuts_are_taken_where_they_are_known(
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"text": "revew"}, "Reviews 2026.csv: no column 'revew'; did you mean 'review'"),
+        ({"text": "revew"}, "--text: Reviews 2026.csv: no column 'revew'; did you mean 'review'"),
+        ({"group": ["town+ago"]}, "--group: Reviews 2026.csv: no column 'ago'; known: "),
+        ({"text": "author", "label": "review"}, "text and label seem to be swapped"),
         ({"group": ["town", "twon"]}, "no column 'twon'; did you mean 'town'"),
         ({"table": Path("gone.csv")}, "gone.csv: no such file"),
         ({"checkpoint": "./gone"}, "checkpoint gone: no such folder"),

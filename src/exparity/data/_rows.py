@@ -92,6 +92,12 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     if any("\0" in known for known in header):
         raise InputError(f"{path}: the header holds NUL characters; save it as UTF-8")
     if name not in header:
+        for separator, what in {";": "semicolons", "\t": "tabs", "|": "bars"}.items():
+            if len(header) == 1 and separator in header[0]:
+                raise InputError(
+                    f"{path}: the header is one cell with {what}, '{header[0]}'; save the table "
+                    "with commas, or as .tsv with tabs"
+                )
         raise no_column(str(path), name, header)
     first = header.index(name)
     if not repeats and name in header[first + 1 :]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,6 +18,8 @@ from exparity.data.files import DataSource
 from exparity.interface import Example, Loaded, Range
 
 Row = Mapping[str, Any]
+AND = " & "
+"""What parts the values of a group of several columns, and their names."""
 _LONGEST = 200
 _NO_NAMES = frozenset({"nan", "nat", "<na>"})
 _WHOLE = re.compile(r"-?[0-9]+")
@@ -35,9 +38,27 @@ def check_columns(options: Mapping[str, Any]) -> None:
     Raises:
         InputError: it lacks a column that an option names, or is no table.
     """
-    unused = "group" if options["groups"] == [] else ""
-    named = [options[option] for option in _COLUMN_OPTIONS if option != unused]
-    next(read_rows(Path(options["path"]), [name for name in named if name is not None]), None)
+    named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
+    by = [] if options["groups"] == [] else _columns_of(options["group"])
+    check_head(Path(options["path"]), [*filter(None, named), *by])
+
+
+def check_head(path: Path, columns: Sequence[str]) -> None:
+    """Read some columns of a table as far as its first row.
+
+    Raises:
+        InputError: it lacks one of them, or is no table.
+    """
+    next(read_rows(path, columns), None)
+
+
+def _columns_of(group: str | Sequence[str] | None) -> list[str]:
+    """Return the columns whose values make the groups."""
+    columns = [group] if isinstance(group, str) else list(group or ())
+    twice = next((name for name, n in Counter(columns).items() if n > 1), None)
+    if twice is not None:
+        raise InputError(f"dataset table: `group` names the column '{twice}' twice; leave one out")
+    return columns
 
 
 @dataset(
@@ -60,7 +81,7 @@ def own_table(
     path: str = "",
     text: str = "text",
     label: str = "label",
-    group: str | None = "group",
+    group: str | list[str] | None = "group",
     id: str | None = None,
     match: str | None = None,
     split: str | None = None,
@@ -80,15 +101,17 @@ def own_table(
         path: the table.
         text: column of the text: a string, split at blanks, or a list of words.
         label: column of the class.
-        group: column of the protected attribute's value; without it, or with an empty ``groups``,
-            nothing is compared.
+        group: column of the protected attribute's value; of several columns, every combination of
+            values that a row has is a group, such as ``female & Black``. Without it, or with an
+            empty ``groups``, nothing is compared.
         id: column of an id; the number of the row if None.
         match: column of the matched set; empty where there is none.
         split: column of ``train`` or ``test``; if None, see :func:`split_examples`.
         rationale: column of a 0 or 1 per word, as a list or separated by blanks.
         text_b: column of the second text of a pair, such as a hypothesis; empty where none is.
         rationale_b: column of a 0 or 1 per word of the second text.
-        attribute: name of the protected attribute; that of the group's column if None.
+        attribute: name of the protected attribute; that of the group's column, or of several
+            (``gender & race``), if None.
         groups: the groups in the order that fixes the sign; sorted if None.
         labels: the classes in the order of a model's outputs; sorted if None.
         test_share: share of the rows in the test split, if no column says. With 1 there is no
@@ -108,21 +131,22 @@ def own_table(
             "dataset table: mark both texts of a pair or none: `rationale_b` takes `text_b` and "
             "`rationale`, and these two take `rationale_b`"
         )
-    if groups is not None and not groups:
-        group = None
-    named = (text, label, group, id, match, split, rationale, text_b, rationale_b)
-    rows = list(read_rows(Path(path), [name for name in named if name is not None]))
+    by = _columns_of(None if groups is not None and not groups else group)
+    named = (text, label, id, match, split, rationale, text_b, rationale_b)
+    rows = list(read_rows(Path(path), [*(name for name in named if name is not None), *by]))
     if not rows:
         raise InputError(f"{path}: has no rows")
+    _refuse_swapped(path, rows, text, label)
     label_names = [_name(where, row, label) for where, row in rows]
     places = [where for where, _ in rows]
     classes = _order(label, "labels", labels, label_names, places)
-    group_names = [_name(where, row, group) if group else "" for where, row in rows]
-    order = _order(group, "groups", groups, group_names, places) if group else ()
+    crossed = AND.join(by)
+    group_names = _groups(rows, by)
+    order = _order(crossed, "groups", groups, group_names, places) if by else ()
     present = set(group_names)
     for name in order:
         if name not in present:
-            raise InputError(f"{path}: no row has the {group} '{name}'; correct `groups`")
+            raise InputError(f"{path}: no row has the {crossed} '{name}'; correct `groups`")
     index = {name: i for i, name in enumerate(classes)}
     width = len(str(len(rows)))
     examples = []
@@ -149,7 +173,32 @@ def own_table(
         examples = [replace(example, split="test") for example in examples]
     elif split is None and len(order) <= MAX_GROUPS and len(classes) <= MAX_CLASSES:
         examples = split_examples(examples, test_share=test_share, seed=split_seed, where=path)
-    return Loaded(examples, (attribute or group) if group else "", order, classes)
+    return Loaded(examples, (attribute or crossed) if by else "", order, classes)
+
+
+def _refuse_swapped(path: str, rows: Sequence[tuple[str, Row]], text: str, label: str) -> None:
+    """Refuse a table with far more classes than texts, as it has if their columns are swapped."""
+    classes, texts = (len({str(row[name]) for _, row in rows}) for name in (label, text))
+    if classes > max(2 * texts, 10):
+        raise InputError(
+            f"{path}: {classes} classes in column '{label}', and {texts} different texts in "
+            f"'{text}'; text and label seem to be swapped"
+        )
+
+
+def _groups(rows: Sequence[tuple[str, Row]], columns: Sequence[str]) -> list[str]:
+    """Return the group of each row: its values of all columns, empty without any."""
+    names: list[str] = []
+    first: dict[str, tuple[str, ...]] = {}
+    for where, row in rows:
+        values = tuple(_name(where, row, column) for column in columns)
+        names.append(name := AND.join(values))
+        if first.setdefault(name, values) != values:
+            raise InputError(
+                f"{where}: the group '{name}' can be read in two ways; rename a value that holds "
+                f"'{AND.strip()}'"
+            )
+    return names
 
 
 def _order(

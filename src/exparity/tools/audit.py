@@ -20,6 +20,7 @@ from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.costs.planned import ExampleCounts
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
+from exparity.data.own_table import check_head
 from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 from exparity.tools.running import run_workflow, write_config
@@ -84,8 +85,9 @@ def audit(
         revision: commit of that repository.
         text: column of the texts.
         label: column of the true classes.
-        group: column of the protected attribute; of several, each is a comparison of its own, for
-            which all is explained anew.
+        group: column of the protected attribute, or several with ``+`` between them for groups at
+            their intersections, such as ``gender+race``. Of several values, each is a comparison of
+            its own, for which all is explained anew.
         match: column of the matched set, of texts that differ in the group alone.
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
@@ -106,10 +108,12 @@ def audit(
     group = list(dict.fromkeys(group))
     model = _as_id("_".join(_name_of(checkpoint)), "model")
     size = max_examples or (QUICK_EXAMPLES if quick else None)
-    columns = {"text": text, "label": label, "match": match, "rationale": rationale}
-    options: dict[str, Any] = {name: of for name, of in columns.items() if of is not None}
+    named = {"text": text, "label": label, "match": match, "rationale": rationale}
+    options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
+    by = [column.split("+") if "+" in column else column for column in group]
+    _check_flags(table, {**options, "group": "+".join(group)})
     options |= {"path": str(table), "test_share": 1}
-    classes = _classes({**options, "group": group[0]}, labels)
+    classes = _classes({**options, "group": by[0]}, labels)
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
@@ -125,8 +129,8 @@ def audit(
         "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {table.name}"[:200],
         "results": str(results),
         "datasets": {
-            dataset: {"use": "table", **options, "group": column}
-            for dataset, column in zip(ids, group, strict=True)
+            dataset: {"use": "table", **options, "group": columns}
+            for dataset, columns in zip(ids, by, strict=True)
         },
         "models": {
             model: {
@@ -157,6 +161,17 @@ def audit(
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
         say(f"Open {results / layout.path_of('page', {})} in a browser")
+
+
+def _check_flags(table: Path, named: Mapping[str, str]) -> None:
+    """Check that there is a table, with the columns that flags name; names the flag if not."""
+    check_head(table, [])
+    for option, names in named.items():
+        for name in names.split("+") if option == "group" else [names]:
+            try:
+                check_head(table, [name])
+            except InputError as error:
+                raise InputError(f"--{option}: {error}") from None
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -36,7 +36,7 @@ def cost(
 ) -> None:
     """Gather what every finished job took.
 
-    A summary is printed. Files that no sense can be made of are named in the log and left out;
+    A summary is printed. Unreadable files are named in the log and left out;
     what a job without a benchmark took is null.
 
     Args:

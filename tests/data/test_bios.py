@@ -295,6 +295,17 @@ def test_what_is_ambiguous_tells_both_of_two_occupations_and_neither(ambiguity, 
     assert facts == [(e.split, e.label, e.group, e.attributes["home"]) for e in bios(**options)]
 
 
+@pytest.mark.parametrize("group", ["male", "female"])
+def test_one_gender_alone_can_be_ambiguous(group):
+    shared = {word for of in SHARED.values() for word in words_of(of, *KINDS)}
+    planted = observed(ambiguity=1.0, ambiguous_group=group)
+    plain, all_of_them = observed(), observed(ambiguity=1.0)
+    for one, clear, open_ in zip(planted, plain, all_of_them, strict=True):
+        assert (one.label, one.group) == (clear.label, clear.group) == (open_.label, open_.group)
+        text = " ".join(one.words).lower()
+        assert any(words.lower() in text for words in shared) == (one.group == group)
+
+
 # Corpus
 
 
@@ -390,6 +401,7 @@ def test_texts_stay_the_same_byte_for_byte(options, digest):
             "bios.imbalance: 0.8 has no effect on pairs, whose two versions share",
         ),
         ({"proxy": 0.5}, "bios.proxy: 0.5 has no effect on pairs, whose two versions share"),
+        ({"ambiguous_group": "male"}, "bios.ambiguous_group: male has no effect on pairs"),
         ({"imbalance": 0.4}, "bios.imbalance: 0.4 is out of range (at least 0.5 and at most 1)"),
         ({"proxy": -0.1}, "bios.proxy: -0.1 is out of range (at least 0 and at most 1)"),
         ({"ambiguity": 1.1}, "bios.ambiguity: 1.1 is out of range (at least 0 and at most 1)"),

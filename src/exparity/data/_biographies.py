@@ -97,11 +97,13 @@ class Population:
             the occupation's index is even, else of women.
         proxy: P(town of one's own list) − P(town of the other list), without pairs.
         ambiguity: the share whose words for work leave open which of two occupations it is.
+        ambiguous_group: the gender among whom that share is; ``both``, or one without pairs.
     """
 
     imbalance: float
     proxy: float
     ambiguity: float
+    ambiguous_group: str
 
 
 def generate_biographies(
@@ -151,6 +153,7 @@ def _people(
         turn, occupation = divmod(place, len(OCCUPATIONS))
         home = gender if rng.random() < (1 + population.proxy) / 2 else 1 - gender
         ambiguous = shared.random() < population.ambiguity
+        ambiguous &= population.ambiguous_group in ("both", GROUPS[gender])
         template = templates[turn % len(templates)]
         people.append(_Person(split, template, occupation, gender, home, ambiguous))
     return people

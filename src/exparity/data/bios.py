@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
@@ -33,6 +33,7 @@ def bios(
     imbalance: Annotated[float, Range(at_least=0.5, at_most=1)] = 0.5,
     proxy: Annotated[float, Range(at_least=0, at_most=1)] = 0.0,
     ambiguity: Annotated[float, Range(at_least=0, at_most=1)] = 0.0,
+    ambiguous_group: Literal["both", "male", "female"] = "both",
     test_share: Share = 0.15,
     generator_seed: int = 0,
 ) -> list[Example]:
@@ -48,6 +49,8 @@ def bios(
             whose town is from the other one's.
         ambiguity: share of biographies whose words for work are shared by two occupations, the
             first and second or the third and fourth, and leave open which of them it is.
+        ambiguous_group: of whom these biographies are; of one gender, without pairs, they plant a
+            gap: what a text says of its class is less where the person is of that gender.
         test_share: share of the biographies in the test split, in (0, 1).
         generator_seed: seed of the grammar; another one gives other biographies.
 
@@ -60,15 +63,19 @@ def bios(
     """
     from exparity.data._biographies import Population, generate_biographies
 
-    for option, value, neutral in (("imbalance", imbalance, 0.5), ("proxy", proxy, 0.0)):
+    for option, value, neutral in (
+        ("imbalance", imbalance, 0.5),
+        ("proxy", proxy, 0.0),
+        ("ambiguous_group", ambiguous_group, "both"),
+    ):
         if paired and value != neutral:
             raise InputError(
                 f"dataset bios.{option}: {value} has no effect on pairs, whose two versions share "
-                "occupation and town; set paired: false as well"
+                "occupation, town and words for work; set paired: false as well"
             )
     return generate_biographies(
         n_biographies,
-        Population(imbalance, proxy, ambiguity),
+        Population(imbalance, proxy, ambiguity, ambiguous_group),
         paired=paired,
         test_share=test_share,
         seed=generator_seed,

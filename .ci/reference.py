@@ -1,8 +1,9 @@
 """Write the tables of the docs that the code knows: keys, options, catalogues.
 
 A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAME is ``config``
-and a path in the schema of the config, ``methods``, ``metrics``, or ``method`` or ``metric`` and an
-id. Run by `make reference`; with ``--check`` nothing is written, and old tables are an error.
+and a path in the schema of the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
+id, or ``api`` and the path of a function, a class, or a package with ``__all__``. Run by `make
+reference`; with ``--check`` nothing is written, and old tables are an error.
 """
 
 from __future__ import annotations
@@ -11,8 +12,10 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
+from functools import cached_property
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Any
 
 from exparity.config.schema import read_schema
@@ -24,8 +27,11 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS, metric_options, token_options, word_options
 
 ROOT = Path(__file__).parents[1]
-PAGES = tuple(ROOT / "docs" / f"{name}.md" for name in ("configuration", "methods", "metrics"))
+PAGES = tuple(
+    ROOT / "docs" / f"{name}.md" for name in ("api", "configuration", "methods", "metrics")
+)
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
+_SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
 _RUNS = {"probabilities": "yes", "explainer": "yes, and the method"}
 _LONGEST = 90  # characters of a list of choices that a cell of a table has room for
 
@@ -56,6 +62,8 @@ def _made(name: str) -> str:
         return _methods()
     if kind == "metrics":
         return _metrics()
+    if kind == "api":
+        return _api(id)
     entry = {"method": METHODS, "metric": METRICS}[kind].get(id)
     options = metric_options(entry) if kind == "metric" else entry.options
     meanings = documented(token_options) | documented(word_options) | documented(entry.function)
@@ -63,14 +71,68 @@ def _made(name: str) -> str:
         ("Option", "Values", "Default", "Meaning"),
         (_option(option, meanings[name]) for name, option in options.items()),
     )
-    gives = f"Returns {_prose(_returned(entry.function))}\n\n" if kind == "method" else ""
+    returned = _prose(_sections(entry.function)["Returns"])
+    gives = f"Returns {returned}\n\n" if kind == "method" else ""
     return f"{gives}{table if options else 'No options.'}\n\nSource: {entry.facts.reference}."
 
 
-def _returned(function: Callable[..., Any]) -> str:
-    """Return what a docstring says of the return value."""
-    section = (inspect.getdoc(function) or "").partition("\nReturns:\n")[2]
-    return " ".join(section.partition("\n\n")[0].split())
+def _sections(item: Any) -> dict[str, str]:
+    """Return the parts of a docstring by name, paragraphs apart; what comes first has no name."""
+    first, *others = _SECTION.split(inspect.getdoc(item) or "")
+    parts = {"": first, **dict(zip(others[::2], others[1::2], strict=True))}
+    return {
+        name: text.rstrip() if name in ("Args", "Attributes") else _paragraphs(text)
+        for name, text in parts.items()
+    }
+
+
+def _paragraphs(text: str) -> str:
+    return "\n\n".join(" ".join(part.split()) for part in text.strip().split("\n\n"))
+
+
+def _api(path: str) -> str:
+    """Return what can be read of a function, of a class and its members, or of a package."""
+    if path == "exparity":
+        return "\n\n".join(_api(f"exparity.{name}") for name in resolve_name(path).__all__)
+    home, _, name = path.rpartition(".")
+    item = getattr(resolve_name(home), name)
+    parts = [f"### `{path}`", _described(item, name)]
+    for member, value in vars(item).items() if isinstance(item, type) else ():
+        if member.startswith("_"):
+            continue
+        value = getattr(value, "__func__", value)
+        if isinstance(value, property | cached_property):
+            parts.append(f"`.{member}`: {_prose(_paragraphs(inspect.getdoc(value) or ''))}")
+        elif inspect.isfunction(value):
+            parts.append(_described(value, f"{name}.{member}"))
+    return "\n\n".join(parts)
+
+
+def _described(item: Any, name: str) -> str:
+    """Return the signature of a function or class, and its docstring as Markdown."""
+    sections = _sections(item)
+    parts = [f"```text\n{name}{_signature(item)}\n```", _prose(sections.pop(""))]
+    for section, text in sections.items():
+        if section in ("Args", "Attributes"):
+            rows = re.findall(r"^ {4}(\*{0,2}\w+): (.*(?:\n {8}.*)*)", text, re.MULTILINE)
+            head = "Argument" if section == "Args" else "Attribute"
+            cells = ((f"`{key}`", _prose(" ".join(told.split()))) for key, told in rows)
+            parts.append(_table((head, "Meaning"), cells))
+        else:
+            parts.append(f"{section}: {_prose(text)}")
+    return "\n\n".join(parts).replace("if null", "if None")
+
+
+def _signature(item: Any) -> str:
+    """Return a signature without ``self``; one that is long has a line for each argument."""
+    text = re.sub(r"(: |-> )'([^']+)'", r"\1\2", str(inspect.signature(item)))
+    text = re.sub(r"\((self|cls)(, |(?=\)))", "(", text, count=1)
+    text = re.sub(r"<function (\w+) at \w+>", r"\1", text).replace("<factory>", "...")
+    if len(text) <= _LONGEST:
+        return text
+    inner, _, returned = text[1:].rpartition(")")
+    arguments = re.sub(r", (?=\*|\*?\w+:|\w+=)", ",\n    ", inner)
+    return f"(\n    {arguments},\n){returned}"
 
 
 def _option(option: Option, meaning: str) -> tuple[str, ...]:

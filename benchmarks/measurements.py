@@ -128,7 +128,8 @@ def _works(classifier: Classifier, ids: IntArray) -> dict[str, Work]:
 
     def gradient() -> None:
         embedded = padded([classifier.embed(text) for text in ids])
-        classifier.input_gradients([length] * examples, embedded, targets, lambda *_: None)
+        for _ in classifier.input_gradients([length] * examples, embedded, targets):
+            pass
 
     def plain_gradient() -> None:
         bare_gradient(classifier, ids, budget // GRADIENT_SHARE)

@@ -188,6 +188,7 @@ class Explanation:
         changed_words: (w,) 0/1 per word of the text, 1 where a counterfactual of another group has
             another word; None where unknown.
         pair: both texts of a pair, whose words are numbered on; None of one text.
+        target_name: name of the class, for people; None where unknown.
 
     Raises:
         InputError: the lengths disagree, there is no token, or the rationale or the changed words
@@ -205,6 +206,7 @@ class Explanation:
     rationale: Sequence[int] | BoolArray | None = None
     changed_words: Sequence[int] | BoolArray | None = None
     pair: tuple[str, str] | None = None
+    target_name: str | None = None
 
     def __post_init__(self) -> None:
         plain(self.text, str, "text")
@@ -256,7 +258,7 @@ class Explanation:
         classifier: Classifier,
         text: Text,
         scores: Sequence[float] | FloatArray,
-        target: int,
+        target: int | str,
         **facts: Any,
     ) -> Explanation:
         """Build an explanation from one score for each word, shared evenly by its tokens.
@@ -265,15 +267,15 @@ class Explanation:
             classifier: whose tokenizer tells tokens, ids and special ones.
             text: the text, or its words; a tuple of two for a pair.
             scores: (w,) one for each word.
-            target: class index that the scores explain.
+            target: index or name of the class that the scores explain.
             **facts: ``rationale`` or ``origin``.
 
         Raises:
-            InputError: another number of scores than of words.
+            InputError: another number of scores than of words, or no such class.
         """
         (encoding,) = classifier.encode([text])
         own = alignment.of_words(encoding, array_of(float, scores, "scores"))
-        return cls._of(encoding, own, target, facts)
+        return cls._of(classifier, encoding, own, target, facts)
 
     @classmethod
     def from_tokens(
@@ -282,7 +284,7 @@ class Explanation:
         text: Text,
         tokens: Sequence[str],
         scores: Sequence[float] | FloatArray,
-        target: int,
+        target: int | str,
         **facts: Any,
     ) -> Explanation:
         """Build an explanation from tokens of the model's tokenizer and their scores.
@@ -295,16 +297,17 @@ class Explanation:
             text: the text, or its words; a tuple of two for a pair.
             tokens: with or without the tokenizer's marks; with all special tokens or with none.
             scores: one for each.
-            target: class index that the scores explain.
+            target: index or name of the class that the scores explain.
             **facts: ``rationale`` or ``origin``.
 
         Raises:
-            InputError: the tokens are not those that the tokenizer makes of the text.
+            InputError: the tokens are not those that the tokenizer makes of the text, or no such
+                class.
         """
         (encoding,) = classifier.encode([text])
         named = [plain(token, str, "token") for token in listed(tokens, "tokens", "text")]
         own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
-        return cls._of(encoding, own, target, facts)
+        return cls._of(classifier, encoding, own, target, facts)
 
     @classmethod
     def from_captum(
@@ -312,7 +315,7 @@ class Explanation:
         classifier: Classifier,
         text: Text,
         attributions: Any,
-        target: int,
+        target: int | str,
         **facts: Any,
     ) -> Explanation:
         """Build an explanation from what a captum method returned for one text.
@@ -322,11 +325,11 @@ class Explanation:
             text: the text, or its words; a tuple of two for a pair.
             attributions: (t,) or (1, t) of tokens; or (t, h) or (1, t, h) of embeddings, which are
                 summed over h. Special tokens included, padding not.
-            target: class index that was attributed.
+            target: index or name of the class that was attributed.
             **facts: ``rationale`` or ``origin``.
 
         Raises:
-            InputError: another shape, or another number of tokens than the text has.
+            InputError: another shape, another number of tokens than the text has, or no such class.
         """
         values = attributions.detach().cpu() if hasattr(attributions, "detach") else attributions
         array = np.asarray(values, dtype=np.float64)
@@ -342,11 +345,11 @@ class Explanation:
                 f"{np.shape(values)}, and the text has {size} tokens; give (tokens,) or (tokens, "
                 "embedding), of one text without padding"
             )
-        return cls._of(encoding, array, target, facts)
+        return cls._of(classifier, encoding, array, target, facts)
 
     @classmethod
     def from_shap(
-        cls, classifier: Classifier, explained: Any, target: int, **facts: Any
+        cls, classifier: Classifier, explained: Any, target: int | str, **facts: Any
     ) -> Explanation:
         """Build an explanation from one row of a ``shap.Explanation`` of texts.
 
@@ -354,12 +357,13 @@ class Explanation:
             classifier: whose tokenizer tells the tokens.
             explained: one text, as ``explainer(texts)[0]``: its pieces as ``data``, and ``values``
                 of pieces, or of pieces and classes.
-            target: class index, of the column if there are several.
+            target: index or name of the class, whose column it is if there are several.
             **facts: ``rationale`` or ``origin``.
 
         Raises:
-            InputError: it is something else, or of several texts.
+            InputError: it is something else, or of several texts; or no such class.
         """
+        target = classifier.class_index(target)
         try:
             pieces = [str(piece) for piece in explained.data]
             values = np.asarray(explained.values, dtype=np.float64)
@@ -373,15 +377,23 @@ class Explanation:
                 f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
             )
         (encoding,) = classifier.encode(["".join(pieces).strip()])
-        return cls._of(encoding, alignment.of_pieces(encoding, pieces, column), target, facts)
+        own = alignment.of_pieces(encoding, pieces, column)
+        return cls._of(classifier, encoding, own, target, facts)
 
     @classmethod
     def _of(
-        cls, encoding: Encoding, scores: FloatArray, target: int, facts: Mapping[str, Any]
+        cls,
+        classifier: Classifier,
+        encoding: Encoding,
+        scores: FloatArray,
+        target: int | str,
+        facts: Mapping[str, Any],
     ) -> Explanation:
+        index = classifier.class_index(target)
         return cls(
             text=encoding.text,
-            target=target,
+            target=index,
+            target_name=classifier.class_names[index],
             token_ids=encoding.token_ids,
             tokens=encoding.tokens,
             scores=scores,
@@ -398,7 +410,8 @@ class Explanation:
         tokens = ", ".join(
             f"{self.tokens[i]} {self.scores[i]:+.3g}" for i in strongest if self.tokens
         )
-        return f"<Explanation {origin}, target {self.target}, {len(self)} tokens: {tokens}, …>"
+        target = self.target if self.target_name is None else self.target_name
+        return f"<Explanation {origin}, target {target}, {len(self)} tokens: {tokens}, …>"
 
     def to_frame(self) -> pd.DataFrame:
         """Return one row for each token: ``token``, ``score``, ``special`` and ``word``."""

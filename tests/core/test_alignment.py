@@ -143,5 +143,5 @@ def test_frames_and_short_representations(classifiers):
     np.testing.assert_array_equal(frame["score"], one.scores)
     assert len(repr(one)) < 150
     strongest = one.tokens[int(np.abs(np.where(one.content_mask, one.scores, 0)).argmax())]
-    assert f"<Explanation occlusion, target 1, {len(one)} tokens: {strongest} " in repr(one)
+    assert f"<Explanation occlusion, target male, {len(one)} tokens: {strongest} " in repr(one)
     assert "by hand" in repr(Explanation(text="x", target=0, tokens=["x"], scores=[1.0]))

@@ -6,10 +6,12 @@ import logging
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain
+from typing import TypeVar
 
 import torch
 
 log = logging.getLogger(__name__)
+Result = TypeVar("Result")
 
 
 def plan_batches(
@@ -48,16 +50,16 @@ def _out_of_memory(error: RuntimeError) -> bool:
 def run_batches(
     lengths: Sequence[int],
     token_budget: int,
-    run: Callable[[list[int]], None],
+    run: Callable[[list[int]], Result],
     *,
     exact: bool = False,
-) -> int:
+) -> Iterator[tuple[Result, int]]:
     """Run work in the batches of :func:`plan_batches`; halve one that does not fit into memory.
 
-    ``run`` receives positions of items, runs these and stores what comes out.
+    ``run`` receives positions of items and runs these.
 
-    Returns:
-        The budget that fitted, not above ``token_budget``.
+    Yields:
+        What ``run`` returned of a batch, and the budget that fits, not above ``token_budget``.
 
     Raises:
         RuntimeError: a single item does not fit into memory.
@@ -66,11 +68,13 @@ def run_batches(
     while queue:
         batch = queue.popleft()
         try:
-            run(batch)
-            continue
+            result = run(batch)
         except RuntimeError as error:
             if len(batch) == 1 or not _out_of_memory(error):
                 raise
+        else:
+            yield result, token_budget
+            continue
         # Outside the handler: the traceback held the failed batch's tensors.
         token_budget = max(1, len(batch) * lengths[batch[0]] // 2)
         log.warning("out of memory; continuing with %d tokens a batch", token_budget)
@@ -79,4 +83,3 @@ def run_batches(
         rest = [*batch, *chain.from_iterable(queue)]
         packed = plan_batches([lengths[i] for i in rest], token_budget, exact=exact)
         queue = deque([rest[i] for i in part] for part in packed)
-    return token_budget

@@ -20,7 +20,7 @@ from torch.nn.utils.rnn import pad_sequence
 
 from exparity.core.calls import checked, plain
 from exparity.core.device import resolve_device
-from exparity.core.errors import ExparityError, InputError
+from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.engine.batching import run_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
 
 Build = Callable[[list[int], int], torch.Tensor]
 Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
-Consume = Callable[[int, tuple[torch.Tensor, ...], FloatArray], None]
+Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
@@ -126,6 +126,24 @@ class Classifier:
         """Names of the classes, as the model's configuration has them."""
         names: dict[Any, str] = dict(getattr(self.model.config, "id2label", None) or {})
         return tuple(str(names.get(i, i)) for i in range(self.n_classes))
+
+    def class_index(self, target: int | str) -> int:
+        """Return the index of a class that is given by its index or by its name.
+
+        Raises:
+            InputError: there is no such class.
+        """
+        names = self.class_names
+        if isinstance(target, str):
+            if target not in names:
+                raise InputError(f"target '{target}'; {did_you_mean(target, names)}")
+            return names.index(target)
+        index: int = plain(target, int, "target")
+        if not 0 <= index < self.n_classes:
+            raise InputError(
+                f"target {index}: the model has {self.n_classes} classes, 0 to {self.n_classes - 1}"
+            )
+        return index
 
     @property
     def pad_id(self) -> int:
@@ -252,7 +270,8 @@ class Classifier:
                 result[batch] = logits.softmax(-1).cpu().numpy()
 
         with self._evaluating():
-            self.token_budget = run_batches(lengths, self.token_budget, run, exact=self.exact)
+            for _, fitting in run_batches(lengths, self.token_budget, run, exact=self.exact):
+                self.token_budget = fitting
         if not np.isfinite(result).all():
             raise ExparityError(
                 "the model gives probabilities that are not finite; its training has diverged, or "
@@ -265,9 +284,8 @@ class Classifier:
         lengths: Sequence[int],
         build: Build,
         targets: IntArray,
-        consume: Consume,
         objectives: Sequence[Objective] = (target_logit,),
-    ) -> None:
+    ) -> Iterator[Gradients]:
         """Differentiate functions of the logits with respect to input embeddings, batch by batch.
 
         Nothing but one batch is held, so that a caller decides what to keep of it. Several
@@ -277,12 +295,13 @@ class Classifier:
             lengths: (n,) rows of each input.
             build: see :meth:`forward`.
             targets: (n,) class index of each input.
-            consume: receives the position of an input, its (t, h) gradient of each objective and
-                its (c,) logits.
             objectives: functions of (b, c) logits and (b,) targets to (b,) numbers.
+
+        Yields:
+            The position of an input, its (t, h) gradient of each objective and its (c,) logits.
         """
 
-        def run(batch: list[int]) -> None:
+        def run(batch: list[int]) -> list[Gradients]:
             sizes = [lengths[i] for i in batch]
             inputs = build(batch, max(sizes)).detach().requires_grad_(True)
             with torch.enable_grad():
@@ -295,14 +314,17 @@ class Classifier:
                     (gradient,) = torch.autograd.grad(total, inputs, retain_graph=keep)
                     gradients.append(gradient)
             values = logits.detach().cpu().numpy()
-            for place, (position, size) in enumerate(zip(batch, sizes, strict=True)):
-                consume(position, tuple(g[place, :size] for g in gradients), values[place])
+            return [
+                (position, tuple(g[place, :size] for g in gradients), values[place])
+                for place, (position, size) in enumerate(zip(batch, sizes, strict=True))
+            ]
 
         with self._evaluating(), self._frozen():
             budget = max(1, self.token_budget // GRADIENT_SHARE)
-            fitted = run_batches(lengths, budget, run, exact=self.exact)
-            if fitted < budget:
-                self.token_budget = fitted * GRADIENT_SHARE
+            for results, fitting in run_batches(lengths, budget, run, exact=self.exact):
+                if fitting < budget:
+                    self.token_budget = fitting * GRADIENT_SHARE
+                yield from results
 
     def logits(self, embeddings: torch.Tensor, lengths: Sequence[int]) -> torch.Tensor:
         """Return (b, c) float32 logits of one batch of (b, width, h), padded at the end.

@@ -7,9 +7,10 @@ registered with :func:`method` in a module of its own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
@@ -47,7 +48,7 @@ from exparity.methods._words import Training as Training
 if TYPE_CHECKING:
     import torch
 
-    from exparity.engine.classifier import Classifier
+    from exparity.engine.classifier import Classifier, Objective
 
 log = logging.getLogger(__name__)
 
@@ -115,9 +116,82 @@ class MethodBatch:
         """Tokens of each text."""
         return [len(encoding) for encoding in self.encodings]
 
+    @property
+    def word_rows(self) -> list[torch.Tensor]:
+        """(t, h) embeddings of each text without what tells the texts of a pair apart."""
+        pairs = zip(self.rows, self.token_ids, strict=True)
+        return [self.classifier.without_types(rows, ids) for rows, ids in pairs]
+
+    def gradients(self, objective: Objective | None = None) -> list[torch.Tensor]:
+        """Differentiate a function of each text's logits with respect to its embeddings.
+
+        Args:
+            objective: receives the (b, c) logits and (b,) targets of b texts, and returns (b,)
+                numbers, each of its own text alone; the target's logit if None.
+
+        Returns:
+            (t, h) gradient of each text, in order.
+        """
+        from exparity.engine.classifier import padded, target_logit
+
+        found = self.classifier.input_gradients(
+            self.lengths, padded(self.rows), self.targets, [objective or target_logit]
+        )
+        by_text = {index: gradient for index, (gradient,), _ in found}
+        return [by_text[index] for index in range(len(self))]
+
+    def gradients_between(
+        self,
+        start_of: Callable[[int, IntArray], torch.Tensor],
+        places: Sequence[FloatArray],
+        objective: Objective | None = None,
+    ) -> Iterator[tuple[int, int, torch.Tensor]]:
+        """Differentiate a function of the logits at points between baselines and texts.
+
+        Args:
+            start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
+                (t, h) if they have the same.
+            places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
+            objective: see :meth:`gradients`.
+
+        Yields:
+            A text, one of its points and the (t, h) gradient there. Points of a text come one after
+            the other, so that a sum does not depend on where batches end.
+        """
+        import torch
+
+        from exparity.engine.classifier import target_logit
+
+        counts = [len(own) for own in places]
+        owners = np.repeat(np.arange(len(self)), counts)
+        steps = np.concatenate([np.arange(count) for count in counts])
+
+        def build(positions: list[int], width: int) -> torch.Tensor:
+            points = self.rows[0].new_zeros(len(positions), width, self.rows[0].shape[1])
+            for row, side_by_side in _runs(owners[positions]):
+                own = steps[positions][side_by_side]
+                start, end = start_of(row, own), self.rows[row]
+                alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
+                alpha = alpha.to(end.device)[:, None, None]
+                points[side_by_side, : len(end)] = start + alpha * (end - start)
+            return points
+
+        lengths = [self.lengths[row] for row in owners]
+        for position, (gradient,), _ in self.classifier.input_gradients(
+            lengths, build, self.targets[owners], [objective or target_logit]
+        ):
+            yield int(owners[position]), int(steps[position]), gradient
+
     def generator(self, index: int) -> np.random.Generator:
         """Return the random generator of one text; the same whatever it is batched with."""
         return generator(self.seed, "explain", self.method, self.keys[index])
+
+
+def _runs(owners: IntArray) -> list[tuple[int, slice]]:
+    """Return each owner of a batch with the places it holds, which lie side by side."""
+    edges = np.flatnonzero(np.diff(owners)) + 1
+    bounds = [0, *edges.tolist(), len(owners)]
+    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]
 
 
 @overload
@@ -311,10 +385,12 @@ def explain_encodings(
         flags |= noticed
     elif noticed:
         log.warning("%s: the scores are flagged %s", method, ", ".join(sorted(noticed)))
+    names = classifier.class_names
     return [
         Explanation(
             text=encoding.text,
             target=int(target),
+            target_name=names[target],
             token_ids=encoding.token_ids,
             tokens=encoding.tokens,
             scores=score,

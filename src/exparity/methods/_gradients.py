@@ -1,9 +1,7 @@
-"""What gradient methods share: gradients at points on the way from a baseline to the input."""
+"""What gradient methods share: poolings of a gradient, baselines, and the mean along a path."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,7 +11,6 @@ from exparity.interface import FloatArray, IntArray
 if TYPE_CHECKING:
     import torch
 
-    from exparity.engine.classifier import Build
     from exparity.methods import MethodBatch
 
 Pooling = Literal["l1", "times_input"]
@@ -43,42 +40,16 @@ def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> Floa
     return sums
 
 
-def attributed(
-    batch: MethodBatch,
-    score: Callable[[int, torch.Tensor], FloatArray],
-    build: Build | None = None,
-) -> list[FloatArray]:
-    """Return what ``score`` makes of the (t, h) gradient of each text's target logit.
-
-    Args:
-        batch: the texts.
-        score: receives a text and the gradient at its embeddings.
-        build: makes batches of embeddings; see :meth:`Classifier.forward`.
-    """
-    from exparity.engine.classifier import padded
-
-    scores = [np.zeros(0)] * len(batch)
-
-    def consume(row: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
-        scores[row] = score(row, gradients[0])
-
-    batch.classifier.input_gradients(
-        batch.lengths, build or padded(batch.rows), batch.targets, consume
-    )
-    return scores
-
-
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
     """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
-
-    def both(row: int, gradient: torch.Tensor) -> FloatArray:
-        inputs = batch.classifier.without_types(batch.rows[row], batch.token_ids[row])
-        return np.stack([pooled(gradient, inputs, kind) for kind in _POOLINGS])
-
     if "gradient" not in batch.memo:
-        batch.memo["gradient"] = attributed(batch, both)
-    place = _POOLINGS.index(pooling)
-    return [scores[place] for scores in batch.memo["gradient"]]
+        gradients = list(zip(batch.gradients(), batch.word_rows, strict=True))
+        batch.memo["gradient"] = {
+            kind: [pooled(gradient, rows, kind) for gradient, rows in gradients]
+            for kind in _POOLINGS
+        }
+    scores: list[FloatArray] = batch.memo["gradient"][pooling]
+    return scores
 
 
 def baseline_ids(batch: MethodBatch, row: int) -> IntArray:
@@ -124,10 +95,9 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
     ends, starts = batch.rows, baseline_rows(batch)
     sums = [torch.zeros_like(end, dtype=torch.float64) for end in ends]
 
-    def consume(row: int, step: int, gradient: torch.Tensor) -> None:
+    places = [nodes] * len(batch)
+    for row, step, gradient in batch.gradients_between(lambda row, _: starts[row], places):
         sums[row].add_(gradient.double(), alpha=float(weights[step]))
-
-    gradients_between(batch, lambda row, _: starts[row], [nodes] * len(batch), consume)
     pooled_sums: dict[str, Any] = {"l2": [], "sum": [], "times_input": []}
     ratios = []
     for mean, start, end in zip(sums, starts, ends, strict=True):
@@ -141,50 +111,3 @@ def _path_sums(batch: MethodBatch, n_steps: int) -> dict[str, Any]:
     noise_level = min(100 * torch.finfo(ends[0].dtype).eps, 0.05)
     pooled_sums["noise"] = max(ratios) < noise_level
     return pooled_sums
-
-
-def gradients_between(
-    batch: MethodBatch,
-    start_of: Callable[[int, IntArray], torch.Tensor],
-    places: Sequence[FloatArray],
-    consume: Callable[[int, int, torch.Tensor], None],
-) -> None:
-    """Differentiate the target logit at points between baselines and texts.
-
-    Args:
-        batch: the texts.
-        start_of: given a text and (k,) of its points, returns their baselines: (k, t, h), or
-            (t, h) if they have the same.
-        places: (p,) where each text's points lie, from 0 (the baseline) to 1 (the text).
-        consume: receives a text, one of its points and the (t, h) gradient there. Points of a text
-            come one after the other, so that a sum does not depend on where batches end.
-    """
-    import torch
-
-    ends = batch.rows
-    counts = [len(own) for own in places]
-    owners = np.repeat(np.arange(len(batch)), counts)
-    steps = np.concatenate([np.arange(count) for count in counts])
-
-    def build(positions: list[int], width: int) -> torch.Tensor:
-        points = ends[0].new_zeros(len(positions), width, ends[0].shape[1])
-        for row, side_by_side in _runs(owners[positions]):
-            own = steps[positions][side_by_side]
-            start, end = start_of(row, own), ends[row]
-            alpha = torch.as_tensor(places[row][own], dtype=end.dtype)
-            alpha = alpha.to(end.device)[:, None, None]
-            points[side_by_side, : len(end)] = start + alpha * (end - start)
-        return points
-
-    def visit(position: int, gradients: tuple[torch.Tensor, ...], _: FloatArray) -> None:
-        consume(int(owners[position]), int(steps[position]), gradients[0])
-
-    lengths = [len(ends[row]) for row in owners]
-    batch.classifier.input_gradients(lengths, build, batch.targets[owners], visit)
-
-
-def _runs(owners: IntArray) -> list[tuple[int, slice]]:
-    """Return each owner of a batch with the places it holds, which lie side by side."""
-    edges = np.flatnonzero(np.diff(owners)) + 1
-    bounds = [0, *edges.tolist(), len(owners)]
-    return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]

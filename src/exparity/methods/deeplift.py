@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 
@@ -41,7 +43,7 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
 
     from exparity.engine.classifier import padded
     from exparity.methods._backward import Activations, Rescale
-    from exparity.methods._gradients import attributed, baseline_rows
+    from exparity.methods._gradients import baseline_rows
 
     classifier, starts = batch.classifier, baseline_rows(batch)
     texts, baselines = padded(batch.rows), padded(starts)
@@ -52,11 +54,12 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
             classifier.logits(baselines(positions, width), [batch.lengths[p] for p in positions])
         return texts(positions, width)
 
-    def score(row: int, multiplier: torch.Tensor) -> FloatArray:
-        rule.check_done()
-        change = (batch.rows[row] - starts[row]).double()
-        total: FloatArray = (multiplier.double() * change).sum(-1).cpu().numpy()
-        return total
-
+    scores = [np.zeros(0)] * len(batch)
     with Activations(classifier.model, rule):
-        return attributed(batch, score, build)
+        for row, (multiplier,), _ in classifier.input_gradients(
+            batch.lengths, build, batch.targets
+        ):
+            rule.check_done()
+            change = (batch.rows[row] - starts[row]).double()
+            scores[row] = (multiplier.double() * change).sum(-1).cpu().numpy()
+    return scores

@@ -46,7 +46,7 @@ def gradient_shap(
         (t,) signed scores for each text, in logits. Their sum is f(input) − f(baseline) on average
         over baselines and draws.
     """
-    from exparity.methods._gradients import baseline_ids, gradients_between
+    from exparity.methods._gradients import baseline_ids
 
     classifier = batch.classifier
     known = min(len(classifier.tokenizer), len(classifier.model.get_input_embeddings().weight))
@@ -66,9 +66,7 @@ def gradient_shap(
     def start_of(row: int, steps: IntArray) -> torch.Tensor:
         return classifier.embed(ids[row][steps])
 
-    def consume(row: int, step: int, gradient: torch.Tensor) -> None:
+    for row, step, gradient in batch.gradients_between(start_of, places):
         change = batch.rows[row] - start_of(row, np.array([step]))[0]
         sums[row] += (gradient.double() * change.double()).sum(-1).cpu().numpy()
-
-    gradients_between(batch, start_of, places, consume)
     return [total / n_samples for total in sums]

@@ -36,8 +36,9 @@ def guided_backprop(
         (t,) scores for each text, not negative, in logits per unit of embedding.
     """
     from exparity.methods._backward import Activations, Kind, passing_positive
-    from exparity.methods._gradients import attributed, pooled
+    from exparity.methods._gradients import pooled
 
     kinds: tuple[Kind, ...] = ("relu", "smooth") if guided == "rectifiers" else ("relu",)
     with Activations(batch.classifier.model, passing_positive(kinds)):
-        return attributed(batch, lambda row, gradient: pooled(gradient, batch.rows[row], "l1"))
+        gradients = batch.gradients()
+    return [pooled(g, rows, "l1") for g, rows in zip(gradients, batch.rows, strict=True)]

@@ -213,7 +213,14 @@ class MetricBatch:
         for item, scores in zip(np.flatnonzero(others), made, strict=True):
             raw[item] = scores
         explanations = [
-            guarded(replace(self.explanations[text], target=int(target), scores=scores))
+            guarded(
+                replace(
+                    self.explanations[text],
+                    target=int(target),
+                    target_name=self.classifier.class_names[target],
+                    scores=scores,
+                )
+            )
             for text, target, scores in zip(texts, targets, raw, strict=True)
         ]
         normalised = tuple(locked(l1_normalised(scores)) for scores in raw)

@@ -141,16 +141,16 @@ class Ascent:
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
 
-        def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
+        objectives = [prediction_loss] * climbing + [target_logit] * (visit is not None)
+        for place, gradients, logits in self.batch.classifier.input_gradients(
+            lengths, build, targets, objectives
+        ):
             item = int(chosen[place])
             all_logits[place] = logits
             if visit is not None:
                 visit(item, gradients[-1], self.copy(item))
             if climbing:
                 self.climb(item, gradients[0])
-
-        objectives = [prediction_loss] * climbing + [target_logit] * (visit is not None)
-        self.batch.classifier.input_gradients(lengths, build, targets, consume, objectives)
         return all_logits
 
     def probabilities(self, items: IntArray) -> FloatArray:

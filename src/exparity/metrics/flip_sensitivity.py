@@ -125,20 +125,14 @@ class _Search:
         texts = np.unique(owners)
         rows = [batch.rows[text] for text in texts]
 
-        def consume(place: int, gradients: tuple[torch.Tensor, ...], logits: FloatArray) -> None:
-            self._predicted[texts[place]] = logits.argmax()
-            self._first[int(texts[place])] = gradients[0].sign()
-
         def loss_of_predicted(logits: torch.Tensor, _: torch.Tensor) -> torch.Tensor:
             return prediction_loss(logits, logits.argmax(-1))
 
-        batch.classifier.input_gradients(
-            [len(row) for row in rows],
-            padded(rows),
-            np.zeros_like(texts),
-            consume,
-            (loss_of_predicted,),
-        )
+        for place, (gradient,), logits in batch.classifier.input_gradients(
+            [len(row) for row in rows], padded(rows), np.zeros_like(texts), [loss_of_predicted]
+        ):
+            self._predicted[texts[place]] = logits.argmax()
+            self._first[int(texts[place])] = gradient.sign()
 
     def flips(self, items: IntArray, radii: FloatArray) -> BoolArray:
         """Return (k,) whether the class flips at any iterate of each ascent.

@@ -115,7 +115,7 @@ class MaskedLanguageModel:
 
         lengths = [len(question.ids) for question in asked]
         # Texts of one length share a batch, so that a score has the same bits in any.
-        run_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu")
+        list(run_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu"))
         return answers
 
 

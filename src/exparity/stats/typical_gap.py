@@ -19,7 +19,7 @@ from exparity.stats.behrens_fisher import TwoErrors, critical_value, two_sided_p
 from exparity.stats.roots import root_between
 
 NAN = float("nan")
-_ANGLES = np.linspace(0, np.pi / 2, 41)
+_COARSE, _FINE = np.arange(0, 91, 5), np.arange(-4, 5)  # degrees, the fine ones about the best
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 # Distances to the ends shrink as squares there, so that square roots in them are smooth.
 _PLACES, _SLOPES = (3 * _NODES - _NODES**3) / 2, _WEIGHTS * 1.5 * (1 - _NODES**2)
@@ -140,9 +140,9 @@ def typical_gap(
 
     T = S·D̄² + S(S − 1)·V_S, the sum of the trainings' squared gaps, is compared with
     Q = (v + S·B)(Z + λ)² + v·χ²_{S−1}, where v = τ² + S·V_E, B = max(V_I − V_E, 0) and
-    λ = μ/√(v/S + B). Of all μ and τ whose R is the threshold, the one counts for which Q is
-    most often beyond T. Z is normal, for ``p_large`` a t variable with the degrees of freedom of
-    V_I. See ``docs/statistics.md``.
+    λ = μ/√(v/S + B). Of all μ and τ whose R is the threshold, in steps of one degree of the angle
+    between them, the one counts for which Q is most often beyond T. Z is normal, for ``p_large`` a
+    t variable with the degrees of freedom of V_I. See ``docs/statistics.md``.
 
     Args:
         estimate: (n,) D̄, the mean gap.
@@ -258,22 +258,15 @@ def _places(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _largest(cells: _Cells, rms: FloatArray, *, upper: bool) -> tuple[FloatArray, FloatArray]:
-    """Return the largest probability over all angles, and its angle: (n,) each.
-
-    The vertex of the parabola through the largest and its neighbours comes within 1e-5 of it.
-    """
-    p = _beyond(cells, rms[:, None], _ANGLES[None], upper=upper)
-    best, step = p.argmax(axis=1), _ANGLES[1]
-    inner = np.clip(best, 1, len(_ANGLES) - 2)
-    before, at, after = (p[np.arange(len(p)), inner + shift] for shift in (-1, 0, 1))
-    bend = before - 2 * at + after
-    shift = np.divide(before - after, 2 * bend, out=np.zeros_like(at), where=bend < 0)
-    vertex = _ANGLES[inner] + step * np.clip(shift, -1, 1)
-    p_vertex = _beyond(cells, rms[:, None], vertex[:, None], upper=upper)[:, 0]
-    p_best = p.max(axis=1)
-    angle = np.where(p_vertex > p_best, vertex, _ANGLES[best])
+    """Return the largest probability over all whole degrees, and its angle: (n,) each."""
+    degrees = np.broadcast_to(_COARSE, (len(rms), len(_COARSE)))
+    p = _beyond(cells, rms[:, None], np.deg2rad(degrees), upper=upper)
+    fine = np.clip(_COARSE[p.argmax(axis=1), None] + _FINE, 0, 90)
+    p = np.hstack([p, _beyond(cells, rms[:, None], np.deg2rad(fine), upper=upper)])
+    row, best = np.arange(len(p)), p.argmax(axis=1)
     nothing = cells.total[:, 0] <= 0
-    return np.where(nothing, 1.0 if upper else 0.0, np.maximum(p_vertex, p_best)), angle
+    angle = np.deg2rad(np.hstack([degrees, fine])[row, best])
+    return np.where(nothing, 1.0 if upper else 0.0, p[row, best]), angle
 
 
 def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> FloatArray:

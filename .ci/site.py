@@ -1,14 +1,16 @@
-"""What the site does beyond Markdown: formulas as MathML, and nothing from a network."""
+"""What the site does beyond Markdown: formulas, the notebook as a page, nothing from a network."""
 
 from __future__ import annotations
 
 import html
+import json
 import re
 from pathlib import Path
 from typing import Any
 
 from latex2mathml.converter import convert
 from mkdocs.exceptions import PluginError
+from mkdocs.structure.files import File, Files
 
 _FORMULA = re.compile(r'<(span|div) class="arithmatex">\\(?:\(|\[)(.*?)\\(?:\)|\])</\1>', re.DOTALL)
 # As in the report: the one is set as a product, the other has a sign that few fonts have.
@@ -16,6 +18,24 @@ _BETTER = {r"\arg\min": r"\operatorname{arg\,min}", r"\setminus": r"\backslash"}
 _LOADED = re.compile(
     r"""<(?:script|img|iframe|source|link)\b[^>]*?(?:src|href)=["']?(?:https?:)?//[^>]*>"""
 )
+_NOTEBOOK, _AS_PAGE = "example.ipynb", "example.md"
+
+
+def on_files(files: Files, config: Any) -> Files:
+    """Add the notebook as a page."""
+    notebook = json.loads((Path(config.docs_dir) / _NOTEBOOK).read_text(encoding="utf-8"))
+    parts = [part for cell in notebook["cells"] for part in _markdown(cell)]
+    files.append(File.generated(config, _AS_PAGE, content="\n\n".join(parts)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Link to the notebook's page, where other readers of the docs open the notebook."""
+    return (
+        markdown
+        if page.file.src_uri == _AS_PAGE
+        else markdown.replace(f"({_NOTEBOOK})", f"({_AS_PAGE})")
+    )
 
 
 def on_page_content(content: str, **_: Any) -> str:
@@ -36,3 +56,23 @@ def _mathml(formula: re.Match[str]) -> str:
     for name, better in _BETTER.items():
         tex = tex.replace(name, better)
     return convert(tex, display=display)
+
+
+def _markdown(cell: dict[str, Any]) -> list[str]:
+    """Return the source of a notebook's cell and its outputs, as Markdown."""
+    source = "".join(cell["source"])
+    if cell["cell_type"] == "markdown":
+        return [source]
+    parts = [f"```python\n{source}\n```"]
+    for output in cell["outputs"]:
+        data = {kind: "".join(value) for kind, value in output.get("data", {}).items()}
+        if "image/png" in data:
+            parts.append(f'<img alt="" src="data:image/png;base64,{data["image/png"].strip()}">')
+        elif "text/html" in data:
+            # A blank line would end the block of HTML.
+            parts.append("<div>" + re.sub(r"\n\s*\n", "\n", data["text/html"]) + "</div>")
+        else:
+            parts.append(
+                "```text\n" + "".join(output.get("text", data.get("text/plain", ""))) + "\n```"
+            )
+    return parts

@@ -125,12 +125,13 @@ def test_columns_with_a_plus_are_intersections(runs, asked):
         writer = csv.writer(file)
         writer.writerow(["review", "author", "town", "age"])
         for i in range(96):
-            place = ["x", "y"][i // 2 % 2], ["old", "young"][i // 4 % 2]
+            place = ["x", "y", "z"][i // 2 % 3], ["old", "young"][i // 6 % 2]
             writer.writerow([f"text {i}", CLASSES[i % 2], *place])
     audit(**{**asked, "table": Path("reviews.csv"), "group": ["town+age", "age"]})
     ((config, *_),) = runs
     groups = {id: one["group"] for id, one in config["datasets"].items()}
     assert groups == {"reviews_town_age": ["town", "age"], "reviews_age": "age"}
+    assert config["analyses"] == {"worst_group": {}}  # of six groups
 
 
 def test_d3_tables_and_checkpoints_without_latin_letters_have_results_of_their_own(runs, asked):

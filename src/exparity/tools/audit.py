@@ -21,6 +21,7 @@ from exparity.costs.planned import ExampleCounts
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.data.own_table import check_head
+from exparity.interface import DatasetFacts
 from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 from exparity.tools.running import run_workflow, write_config
@@ -47,6 +48,8 @@ QUICK_METRICS = ("comprehensiveness", "sufficiency", "gini")
 QUICK_EXAMPLES = 200
 QUICK_DRAWS = 3
 """Random explanations of each text."""
+MANY = 5
+"""Groups from which one asks for the worst."""
 _NO_ID = re.compile("[^a-z0-9]+")
 _MADE_BY = "Made by `exparity audit`"
 """How the configs begin that this tool may overwrite."""
@@ -113,13 +116,14 @@ def audit(
     by = [column.split("+") if "+" in column else column for column in group]
     _check_flags(table, {**options, "group": "+".join(group)})
     options |= {"path": str(table), "test_share": 1}
-    classes = _classes({**options, "group": by[0]}, labels)
+    loaded = [_facts({**options, "group": columns}, labels) for columns in by]
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
     from exparity.models.checkpoints import load_config
 
     pretrained = load_config(checkpoint, revision)
-    options["labels"] = list(_in_order_of_outputs(classes, checkpoint, pretrained, bool(labels)))
+    in_order = _in_order_of_outputs(loaded[0].labels, checkpoint, pretrained, bool(labels))
+    options["labels"] = list(in_order)
     id = _as_id(table.stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
@@ -141,7 +145,10 @@ def audit(
         },
         "methods": _methods(methods, quick, size),
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
-        "analyses": {"correctness": {}} if rationale else {},
+        "analyses": {
+            **({"correctness": {}} if rationale else {}),
+            **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
+        },
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
         "engine": {"shortcuts": pretrained.model_type in FAMILIES},
         "report": {"figures": not quick},
@@ -199,16 +206,14 @@ def _metrics(ids: Sequence[str], quick: bool, rationale: str | None) -> Sequence
     return ids or (*usual, *(CORRECTNESS if rationale else ()))
 
 
-def _classes(options: Mapping[str, Any], labels: Sequence[str]) -> Sequence[str]:
-    """Return the classes of a table, in the order given if one is.
+def _facts(options: Mapping[str, Any], labels: Sequence[str]) -> DatasetFacts:
+    """Return the facts of a table, whose classes are in the order given if one is.
 
     Raises:
         InputError: a bad table, or classes that are not those of the order.
     """
     written = {**options, "labels": list(labels)} if labels else options
-    return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[
-        1
-    ].labels
+    return load_with_facts("table", DataSource(Path()), written, name=str(options["path"]))[1]
 
 
 def _in_order_of_outputs(

@@ -1,0 +1,123 @@
+"""Analysis worst_group: which of many groups has the worst explanations, beyond chance?
+
+Of many groups one always has the lowest mean, and small ones are the lowest most often. Means that
+are shrunk towards the mean of all say how much of their range is left when chance is taken out.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import pyarrow as pa
+
+from exparity.analyses import analysis, fields
+from exparity.analyses.reading import read_compared
+from exparity.analyses.worst_group._spread import GroupMean, Spread, spread_of
+from exparity.analyses.worst_group.section import findings
+from exparity.artefacts.files import write_artefact
+from exparity.artefacts.schemas import record_columns
+from exparity.core.flags import Output
+from exparity.core.seeding import derive_seed
+from exparity.interface import Range
+from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.excess import RandomScores
+from exparity.stats.informative import informative
+from exparity.stats.model_bias import is_collapsed
+from exparity.stats.multiplicity import benjamini_hochberg
+
+__all__ = ["GroupMean", "Spread", "spread_of", "worst_group_cell"]
+
+
+@analysis(
+    "worst_group",
+    level="seed",
+    reads=("predictions", "scores", "random_scores"),
+    artefact="worst_group",
+    columns=fields(
+        ("quantity", pa.string()),
+        *record_columns(GroupMean).items(),
+        *record_columns(Spread).items(),
+        ("p_bh", pa.float64()),
+    ),
+    keys=("method", "metric", "quantity", "group"),
+    ids=("method", "metric"),
+    display="Worst group",
+    section=findings,
+)
+def worst_group_cell(
+    predictions: Path,
+    scores: Sequence[Path],
+    random_scores: Sequence[Path] | None,
+    output: Output,
+    *,
+    permutations: Annotated[int, Range(at_least=99, at_most=100_000)] = 1999,
+) -> None:
+    """Shrink the means of all groups, and tell their range from that by chance.
+
+    A row is of the ``score``, or of the ``excess`` over random explanations where there are any.
+
+    Args:
+        predictions: the predictions artefact; one class for every text is flagged ``collapsed``.
+        scores: scores artefacts of one dataset, model and seed; one per method and metric.
+        random_scores: scores of random explanations by the same metrics; none without the control.
+        output: the worst_group artefact to write.
+        permutations: how often groups are permuted.
+
+    Raises:
+        InputError: a file does not hold what was written, compares other groups than the first, or
+            is of another trained classifier.
+    """
+    start = time.monotonic()
+    predicted, metadata = read_examples(predictions, "predictions")
+    ids_of_cell = cell_of(metadata)
+    collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
+    random = {str(one.ids["metric"]): one for one in map(RandomScores.read, random_scores or ())}
+    rows: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {}
+    for path, table, facts in read_compared("worst_group", scores):
+        require_same_cell((predictions, ids_of_cell), (path, facts["wildcards"]))
+        ids = {name: facts["wildcards"][name] for name in ("method", "metric")}
+        of_metric = random.get(str(ids["metric"]))
+        quantities = {"score": table.column("score").to_numpy()}
+        if of_metric is not None and of_metric.are_scored_as(facts):
+            quantities["excess"] = of_metric.excess(table)
+        groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
+        for quantity, values in quantities.items():
+            key = ("worst_group", ids["method"], ids["metric"], quantity)
+            spread, means = spread_of(
+                values,
+                groups,
+                facts["groups"],
+                sets,
+                permutations=permutations,
+                seed=derive_seed(int(facts["wildcards"]["seed"]), *key),
+            )
+            spread.flags.extend([*facts.get("flags", []), *collapsed])
+            rows += [
+                {**ids, "quantity": quantity, **asdict(mean), **asdict(spread)} for mean in means
+            ]
+    for quantity in ("score", "excess"):
+        _correct([row for row in rows if row["quantity"] == quantity])
+    write_artefact(
+        output,
+        "worst_group",
+        rows,
+        ids_of_cell,
+        stage="worst_group",
+        parameters={"permutations": permutations},
+        seconds=time.monotonic() - start,
+        extra={name: facts[name] for name in ("groups", "attribute")},
+    )
+
+
+def _correct(rows: Sequence[dict[str, Any]]) -> None:
+    """Add p-values corrected over the methods and metrics by Benjamini and Hochberg."""
+    cells = {(row["method"], row["metric"]): row["p"] for row in informative(rows)}
+    corrected = dict(zip(cells, benjamini_hochberg(list(cells.values())).tolist(), strict=True))
+    for row in rows:
+        row["p_bh"] = corrected.get((row["method"], row["metric"]), math.nan)

@@ -1,0 +1,218 @@
+"""How far the means of many groups lie apart, how far they would by chance, and shrunk means."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from exparity.interface import FloatArray, IntArray
+from exparity.stats.samples import samples, set_index, set_means
+
+NAN = float("nan")
+_PLENTY = 10
+"""Values from which a group has a variance of its own."""
+_AT_ONCE = 2_000_000
+"""Values that are permuted in one array."""
+
+
+@dataclass(frozen=True)
+class GroupMean:
+    """The mean of one group.
+
+    Attributes:
+        group: the group.
+        n: values, or matched sets with values of the group.
+        mean: of the scores, or of the means in each set, in the metric's unit.
+        standard_error: s_g, of the mean.
+        shrinkage: B_g = s_g² / (s_g² + τ²); 1 where groups do not differ beyond chance.
+        shrunk_mean: μ + (1 − B_g)(mean − μ).
+    """
+
+    group: str
+    n: int
+    mean: float
+    standard_error: float
+    shrinkage: float
+    shrunk_mean: float
+
+
+@dataclass(frozen=True)
+class Spread:
+    """How far the means of all groups lie apart, in the metric's unit.
+
+    Attributes:
+        n_groups: groups with a value; these take part.
+        center: μ, the mean over groups (random effects).
+        tau: standard deviation between the groups' true means (DerSimonian and Laird 1986).
+        q: Cochran's Q.
+        p: of Q, by permuting groups: at least 1 / (permutations + 1).
+        range: largest minus smallest mean.
+        range_by_chance: mean range where groups are permuted.
+        shrunk_range: largest minus smallest shrunk mean.
+        lowest, highest: groups of the smallest and largest shrunk mean; empty where τ is 0.
+        flags: ``too_few`` or ``constant`` where nothing is estimated; ``undefined_values``.
+    """
+
+    n_groups: int = 0
+    center: float = NAN
+    tau: float = NAN
+    q: float = NAN
+    p: float = NAN
+    range: float = NAN
+    range_by_chance: float = NAN
+    shrunk_range: float = NAN
+    lowest: str = ""
+    highest: str = ""
+    flags: list[str] = field(default_factory=list)
+
+
+class Combined(NamedTuple):
+    """A random-effects model of means; arrays have (..., g) groups, the others (...)."""
+
+    q: FloatArray
+    tau2: FloatArray
+    center: FloatArray
+    shrinkage: FloatArray
+    shrunk: FloatArray
+
+
+def combined(means: FloatArray, variances: FloatArray) -> Combined:
+    """Combine means of groups by DerSimonian and Laird (1986), and shrink them.
+
+    Args:
+        means: (..., g) means of two or more groups.
+        variances: (..., g) squared standard errors, above 0.
+    """
+    weights = 1 / variances
+    total = weights.sum(axis=-1, keepdims=True)
+    fixed = (weights * means).sum(axis=-1, keepdims=True) / total
+    q = (weights * (means - fixed) ** 2).sum(axis=-1)
+    scale = total[..., 0] - (weights**2).sum(axis=-1) / total[..., 0]
+    tau2 = np.maximum(0, (q - (means.shape[-1] - 1)) / scale)
+    weights = 1 / (variances + tau2[..., None])
+    center = (weights * means).sum(axis=-1) / weights.sum(axis=-1)
+    shrinkage = variances / (variances + tau2[..., None])
+    shrunk = center[..., None] + (1 - shrinkage) * (means - center[..., None])
+    return Combined(q, tau2, center, shrinkage, shrunk)
+
+
+def spread_of(
+    scores: Sequence[float] | FloatArray,
+    groups: Sequence[str],
+    order: Sequence[str],
+    pairs: Sequence[Any] | None = None,
+    *,
+    permutations: int = 1999,
+    seed: int = 0,
+) -> tuple[Spread, list[GroupMean]]:
+    """Describe how far the means of groups lie apart.
+
+    Args:
+        scores: (n,) one a text; NaN where undefined.
+        groups: (n,) each one's group.
+        order: the groups.
+        pairs: (n,) each one's matched set, None where it has none. A set's values of a group count
+            as one, their mean. Groups are permuted among sets of one size, and within sets.
+        permutations: how often.
+        seed: of the permutations.
+
+    Returns:
+        What is said of all groups, and the mean of each that has a value.
+
+    Raises:
+        InputError: lengths disagree, or a group is not in ``order``.
+    """
+    values, codes, names = samples(scores, groups, order, pairs)
+    kept = ~np.isnan(values)
+    sets = set_index(names, kept)
+    flags = [] if kept.all() else ["undefined_values"]
+    values, codes = values[kept], codes[kept]
+    present, codes = np.unique(codes, return_inverse=True)
+    g = len(present)
+    if g < 2 or len(values) <= g:
+        return Spread(n_groups=g, flags=[*flags, "too_few"]), []
+    if not np.ptp(values):
+        return Spread(n_groups=g, flags=[*flags, "constant"]), []
+    offset = values.mean()
+    n, means, variances = _moments(values - offset, codes[None], sets, g)
+    if not variances.all():
+        return Spread(n_groups=g, flags=[*flags, "too_few"]), []
+    found = combined(means, variances)
+    q, ranges = [], []
+    rng = np.random.default_rng(seed)
+    for permuted in _permuted(codes, sets, permutations, rng):
+        _, means_by_chance, variances_by_chance = _moments(values - offset, permuted, sets, g)
+        with np.errstate(all="ignore"):  # equal values within each group: more extreme than any
+            q.append(np.nan_to_num(combined(means_by_chance, variances_by_chance).q, nan=np.inf))
+        ranges.append(np.ptp(means_by_chance, axis=-1))
+    by_chance = np.concatenate(q)
+    named = [order[code] for code in present]
+    shrunk, tau2 = found.shrunk[0], float(found.tau2[0])
+    spread = Spread(
+        n_groups=g,
+        center=float(found.center[0] + offset),
+        tau=tau2**0.5,
+        q=float(found.q[0]),
+        p=float((1 + (by_chance >= found.q[0] * (1 - 1e-9)).sum()) / (1 + permutations)),
+        range=float(np.ptp(means[0])),
+        range_by_chance=float(np.concatenate(ranges).mean()),
+        shrunk_range=float(np.ptp(shrunk)),
+        lowest=named[shrunk.argmin()] if tau2 else "",
+        highest=named[shrunk.argmax()] if tau2 else "",
+        flags=flags,
+    )
+    columns = (n[0], means[0] + offset, variances[0] ** 0.5, found.shrinkage[0], shrunk + offset)
+    rows = zip(named, *(column.tolist() for column in columns), strict=True)
+    return spread, [GroupMean(*row) for row in rows]
+
+
+def _moments(
+    values: FloatArray, codes: IntArray, sets: IntArray | None, groups: int
+) -> tuple[IntArray, FloatArray, FloatArray]:
+    """Return (r, groups) sizes, means and squared standard errors for (r, n) groups of (n,) values.
+
+    A group of few values, or of equal ones, has the variance within all groups. It is 0 where no
+    group has two values that differ.
+    """
+    r = len(codes)
+    if sets is None:
+        units = np.broadcast_to(values, codes.shape)
+        cells = (np.arange(r)[:, None] * groups + codes).ravel()
+    else:
+        of_sets = set_means(values, codes, sets, groups)  # (r, m, groups)
+        there = ~np.isnan(of_sets)
+        units, (row, _, code) = of_sets[there], np.nonzero(there)
+        cells = row * groups + code
+    units = units.ravel()
+    shape = r, groups
+    n = np.bincount(cells, minlength=r * groups).reshape(shape)
+    means = np.bincount(cells, units, minlength=r * groups).reshape(shape) / n
+    deviations = (units - means.ravel()[cells]) ** 2
+    squares = np.bincount(cells, deviations, minlength=r * groups).reshape(shape)
+    own = squares / np.maximum(n - 1, 1)
+    spare = np.maximum((n - 1).sum(axis=-1, keepdims=True), 1)
+    within = squares.sum(axis=-1, keepdims=True) / spare
+    few = (n < _PLENTY) | (squares <= 1e-12 * squares.sum(axis=-1, keepdims=True))
+    return n, means, np.where(few, within, own) / n
+
+
+def _permuted(
+    codes: IntArray, sets: IntArray | None, permutations: int, rng: np.random.Generator
+) -> Iterator[IntArray]:
+    """Yield (r, n) permuted groups, ``permutations`` of them in all."""
+    for start in range(0, permutations, step := max(1, _AT_ONCE // len(codes))):
+        drawn = np.tile(codes, (min(step, permutations - start), 1))
+        if sets is None:
+            yield rng.permuted(drawn, axis=1)
+            continue
+        members = np.argsort(sets, kind="stable")
+        _, first, size = np.unique(sets[members], return_index=True, return_counts=True)
+        for k in np.unique(size):
+            places = members[first[size == k, None] + np.arange(k)]  # (m, k)
+            order = rng.permuted(np.tile(np.arange(len(places)), (len(drawn), 1)), axis=1)
+            of_sets = codes[places][order]  # (r, m, k)
+            drawn[:, places] = rng.permuted(of_sets, axis=2)
+        yield drawn

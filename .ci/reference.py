@@ -1,7 +1,7 @@
-"""Write the tables of the docs that the code knows: keys, options, catalogues.
+"""Write what the code knows: tables of the docs, and the JSON schema of the config for editors.
 
 A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAME is ``config``
-and a path in the schema of the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
+and a path in the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
 id, or ``api`` and the path of a function, a class, or a package with ``__all__``. Run by `make
 reference`; with ``--check`` nothing is written, and old tables are an error.
 """
@@ -18,9 +18,12 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any
 
-from exparity.config.schema import read_schema
-from exparity.core.command_line import documented
+import yaml
+
+from exparity.config.models import Config
+from exparity.config.schema import config_schema
 from exparity.core.options import Option
+from exparity.core.schema import documented
 from exparity.core.wording import allowed
 from exparity.interface import ARROWS
 from exparity.methods import METHODS
@@ -30,6 +33,7 @@ ROOT = Path(__file__).parents[1]
 PAGES = tuple(
     ROOT / "docs" / f"{name}.md" for name in ("api", "configuration", "methods", "metrics")
 )
+SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
 _SECTION = re.compile(r"^(Args|Attributes|Returns|Yields|Raises):\n", re.MULTILINE)
 _RUNS = {"probabilities": "yes", "explainer": "yes, and the method"}
@@ -37,16 +41,33 @@ _LONGEST = 90  # characters of a list of choices that a cell of a table has room
 
 
 def main() -> None:
-    """Write the pages, or compare."""
-    old = []
-    for page in PAGES:
-        text = page.read_text(encoding="utf-8")
-        if text != (renewed := with_tables(text)):
-            old.append(page.name)
-            if "--check" not in sys.argv:
-                page.write_text(renewed, encoding="utf-8")
+    """Write the files, or compare."""
+    written = {page: with_tables(page.read_text(encoding="utf-8")) for page in PAGES}
+    written[SCHEMA] = schema_file()
+    old = [path for path, text in written.items() if path.read_text(encoding="utf-8") != text]
     if old and "--check" in sys.argv:
-        sys.exit(f"{', '.join(old)}: tables are not those of the code; run `make reference`")
+        names = ", ".join(path.name for path in old)
+        sys.exit(f"{names}: not what the code says; run `make reference`")
+    for path in old:
+        path.write_text(written[path], encoding="utf-8")
+
+
+def schema_file() -> str:
+    """Return the JSON schema of the config, which editors complete keys by."""
+    title, description, *_ = (inspect.getdoc(Config) or "").split("\n\n")
+    schema = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": title.rstrip("."),
+        "description": " ".join(description.split()),
+        **config_schema(),
+    }
+    text = yaml.dump(schema, Dumper=_Plain, sort_keys=False, allow_unicode=True, width=100)
+    return f"# Written by `make reference` from src/exparity/config/models.py.\n{text}"
+
+
+class _Plain(yaml.SafeDumper):
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
 
 
 def with_tables(text: str) -> str:
@@ -141,29 +162,23 @@ def _option(option: Option, meaning: str) -> tuple[str, ...]:
 
 def _keys(path: list[str]) -> str:
     """Return the table of a block of the config, without the blocks within it."""
-    root = schema = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
+    schema = config_schema()
     for step in path:
-        schema = _followed(schema["properties"][step] if step != "*" else _entries(schema), root)
+        schema = schema["properties"][step] if step != "*" else _entries(schema)
     rows = []
     for key, part in schema["properties"].items():
-        if key == "default" or "properties" in _followed(part, root) or "not" in part:
+        if "properties" in part or "not" in part:
             continue
         default = "required" if key in schema.get("required", ()) else ""
         if "default" in part:
             default = _default(part["default"])
-        values = _followed(part, root)
-        shown = "ids" if "propertyNames" in values else _values(values)
+        shown = "ids" if "propertyNames" in part else _values(part)
         rows.append((f"`{key}`", shown, default or "none", _prose(part["description"])))
     return _table(("Key", "Values", "Default", "Meaning"), rows)
 
 
 def _entries(schema: Mapping[str, Any]) -> Any:
     return schema["items"] if "items" in schema else schema["additionalProperties"]
-
-
-def _followed(part: Mapping[str, Any], root: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Return what a part of a schema refers to, and the part itself if it refers to nothing."""
-    return root["$defs"][part["$ref"].rpartition("/")[2]] if "$ref" in part else part
 
 
 def _methods() -> str:

@@ -102,16 +102,13 @@ def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
     """A copy of the project in which the files of every job are there, and empty."""
     sys.path.insert(0, str(ROOT / "src"))
     from exparity.config.experiment import Experiment
-    from exparity.config.schema import read_schema
 
     checkout = folder / "checkout"
     for name in ("workflow", "config", "profiles"):
         shutil.copytree(ROOT / name, checkout / name)
     shutil.copy(ROOT / "Snakefile", checkout)
     (checkout / "grid.yaml").write_text(yaml.safe_dump(config))
-    grid = Experiment.from_mapping(
-        config, read_schema(checkout / "workflow/schemas/config.schema.yaml")
-    )
+    grid = Experiment.from_mapping(config)
     cells = list(grid.cells())
     for pattern in (  # inputs first, so that no output is older
         "data/{dataset}.parquet",

@@ -21,7 +21,7 @@ from support import TINY
 
 from exparity import cli
 from exparity.artefacts.analyses import ANALYSES
-from exparity.config.schema import read_schema, validate
+from exparity.config.schema import config_schema, validate
 from exparity.core.options import complete
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
@@ -121,19 +121,14 @@ def test_python_that_needs_no_results_runs(page, tmp_path, monkeypatch, capsys):
             del sys.modules[added]
 
 
-@pytest.fixture(scope="module")
-def schema():
-    return read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
-
-
 @pytest.mark.parametrize("page", with_blocks("yaml"), ids=named)
-def test_configs_are_of_the_schema(page, schema):
+def test_configs_are_of_the_schema(page):
     for code in blocks(page, "yaml"):
         config = yaml.safe_load(code)
         config = config.get("exparity", config)  # the config of a workflow that imports this one
         if set(config) == {"debias"}:  # a line of a model
             config = {"models": {"one": config}}
-        validate({**TINY, **config}, schema)
+        validate({**TINY, **config}, config_schema())
         for kind, registry in (("methods", METHODS), ("metrics", METRICS)):
             for id, instance in (config.get(kind) or {}).items():
                 if (use := instance.get("use", id)) not in registry.ids():

@@ -30,7 +30,6 @@ import exparity
 from exparity import ExparityError, InputError, cli, compare_groups, evaluate, explain
 from exparity.cli import main
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.escaping import UNSAFE
 from exparity.core.options import complete
 from exparity.core.registry import load_plugin
@@ -41,7 +40,6 @@ from exparity.methods import METHODS, explain_many
 from exparity.metrics import METRICS, evaluate_many
 
 ROOT = Path(__file__).resolve().parents[1]
-SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
 
 
 def tries(default):
@@ -132,7 +130,7 @@ KINDS = st.sampled_from([datetime.date(2026, 1, 1), b"bytes", {1: 2}, (1, 2), {"
 @tries(100)
 @given(mutated(CONFIG, VALUES | KINDS) | st.dictionaries(st.sampled_from(sorted(CONFIG)), VALUES))
 def test_configs(config):
-    works_or_is_refused(lambda: Experiment.from_mapping(config, SCHEMA))
+    works_or_is_refused(lambda: Experiment.from_mapping(config))
 
 
 ROWS = [
@@ -438,7 +436,7 @@ def use_plugin(path, registry, value, classifier, explanations):
     load_plugin(str(path))
     entry = registry.get("fuzzed")
     config = {**TINY, "plugins": [str(path)], f"{registry.kind}s": {"fuzzed": {"option": value}}}
-    works_or_is_refused(lambda: Experiment.from_mapping(config, SCHEMA))
+    works_or_is_refused(lambda: Experiment.from_mapping(config))
     complete(entry.options, {}, "fuzzed")
     if registry is METRICS:
         evaluate(classifier, explanations, "fuzzed")

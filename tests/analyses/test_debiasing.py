@@ -20,7 +20,6 @@ from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.checks import cautions
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.seeding import derive_seed
 from exparity.debiasing import INTERVENTIONS
 from exparity.report.bias import Declared, ModelBias
@@ -312,7 +311,6 @@ class TestSection:
 
 @pytest.fixture
 def experiment(repository):
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
     plugins = [str(repository / "tests" / "debiasing" / "mending_plugin.py")]
     before = set(sys.modules)
 
@@ -325,7 +323,7 @@ def experiment(repository):
             "models": {name: {**tiny, **own} for name, own in models.items()},
             "analyses": {"debiasing": settings},
         }
-        return Experiment.from_mapping(config, schema)
+        return Experiment.from_mapping(config)
 
     yield make
     for name in set(sys.modules) - before:
@@ -379,13 +377,12 @@ class TestConfig:
             )  # fmt: skip
 
     def test_a_metric_of_changed_words_needs_a_generator(self, experiment, repository):
-        schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
         config = {**copy.deepcopy(TINY), "datasets": {"bios": {"paired": False}},
                   "metrics": {"term_attribution": {}}}  # fmt: skip
         with pytest.raises(InputError, match="dataset 'bios' has no generator; name one"):
-            Experiment.from_mapping(config, schema)
+            Experiment.from_mapping(config)
         config["counterfactuals"] = {"bios": "gender_words"}
-        found = Experiment.from_mapping(config, schema)
+        found = Experiment.from_mapping(config)
         cell = {"dataset": "bios", "model": "bert_tiny", "seed": 0, "metric": "term_attribution"}
         artefact = "results/counterfactuals/bios.parquet"
         assert found.reads("evaluate", {**cell, "method": "gradient"})[-1] == artefact

@@ -11,24 +11,18 @@ from support import TINY
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 
 pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def schema(repository):
-    return read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-
-
-@pytest.fixture
-def experiment(schema):
+def experiment():
     def make(analyses=None, **changes):
         config = {**copy.deepcopy(TINY), "metrics": {"mass_accuracy": {}, "gini": {}}, **changes}
         if analyses is not None:
             config["analyses"] = analyses
-        return Experiment.from_mapping(config, schema)
+        return Experiment.from_mapping(config)
 
     return make
 

@@ -14,7 +14,6 @@ from exparity.artefacts import layout
 from exparity.config.applies import omissions
 from exparity.config.checks import cautions
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.tools.detectable import planned_samples
 
@@ -22,15 +21,10 @@ pytestmark = pytest.mark.contract
 
 
 @pytest.fixture
-def schema(repository):
-    return read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-
-
-@pytest.fixture
-def experiment(schema):
+def experiment():
     def make(datasets, metrics, **changes):
         config = {**copy.deepcopy(TINY), "datasets": datasets, "metrics": metrics, **changes}
-        return Experiment.from_mapping(config, schema)
+        return Experiment.from_mapping(config)
 
     return make
 
@@ -125,9 +119,9 @@ class TestWhatADatasetLacks:
             "it in a config without term_attribution"
         )
 
-    def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository, schema):
+    def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository):
         for path in sorted({*(repository / "config").glob("*.yaml")} - {repository / FERRET}):
-            made = Experiment.from_mapping(yaml.safe_load(path.read_text()), schema)
+            made = Experiment.from_mapping(yaml.safe_load(path.read_text()))
             assert "left_out" not in made.grid, path.name
             cells = itertools.product(made.pairs, made.seeds, made.methods, made.metrics)
             expected = [(*pair, seed, method, metric) for pair, seed, method, metric in cells]
@@ -137,7 +131,7 @@ class TestWhatADatasetLacks:
 
 
 class TestDatasetsOfMethodsAndMetrics:
-    def test_they_are_used_on_these_alone(self, experiment, schema):
+    def test_they_are_used_on_these_alone(self, experiment):
         made = experiment(
             WITH_BIOS,
             {"gini": {}, "mass_accuracy": {"datasets": ["bios"]}},
@@ -150,7 +144,7 @@ class TestDatasetsOfMethodsAndMetrics:
             ("bios", "uniform_random", "mass_accuracy"),
         ]
         assert not list(omissions(made))  # its author knows
-        again = Experiment.from_mapping(made.resolved(), schema)
+        again = Experiment.from_mapping(made.resolved())
         assert [*again.cells("scores")] == [*made.cells("scores")]
 
     def test_no_other_job_depends_on_it(self, experiment):

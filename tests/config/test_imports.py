@@ -9,7 +9,6 @@ import pytest
 from exparity.artefacts import layout
 from exparity.config.checks import cautions
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 
 MODEL = {"init": "scratch", "architecture": "bert"}
@@ -24,7 +23,6 @@ SMALL = {
 @pytest.fixture
 def experiment(repository, tmp_path, monkeypatch):
     """An experiment with a method ``mine``, run where a file of each classifier lies."""
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
     for dataset in SMALL["datasets"]:
         for model in SMALL["models"]:
             for seed in SMALL["seeds"]:
@@ -33,7 +31,7 @@ def experiment(repository, tmp_path, monkeypatch):
 
     def build(path="{dataset}-{model}-{seed}.jsonl", **changes):
         methods = {"gradient": {}, "mine": {"use": "imported", "path": path}}
-        return Experiment.from_mapping({**SMALL, "methods": methods, **changes}, schema)
+        return Experiment.from_mapping({**SMALL, "methods": methods, **changes})
 
     return build
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from exparity.config.experiment import Experiment
 from exparity.config.presets import preset, preset_names, replaced_use, with_preset
-from exparity.config.schema import read_schema
+from exparity.config.schema import config_schema
 from exparity.core.options import complete
 from exparity.data import DATASETS
 from exparity.methods import METHODS
@@ -25,7 +25,6 @@ from exparity.models.catalogue import known_models
 from exparity.models.spec import TrainingSpec, merge_training
 
 ROOT = Path(__file__).resolve().parents[2]
-SCHEMA = read_schema(ROOT / "workflow" / "schemas" / "config.schema.yaml")
 STUDIES = ["text", "code"]  # of one published study
 PRESETS = [*STUDIES, "gecobench", "ferret"]
 PUBLISHED = {"geco_all": 50, "geco_subj": 50, "compas": 5, "stereotypes": 10}
@@ -55,7 +54,7 @@ GRID = {
 
 
 def experiment(**changes) -> Experiment:
-    return Experiment.from_mapping({**copy.deepcopy(GRID), **changes}, SCHEMA)
+    return Experiment.from_mapping({**copy.deepcopy(GRID), **changes})
 
 
 def training_of(found, dataset, model):
@@ -69,7 +68,7 @@ def metric_of(found, metric, dataset="first"):
 @pytest.mark.contract
 class TestFiles:
     def test_the_schema_names_every_preset(self):
-        assert sorted(SCHEMA["properties"]["study"]["enum"]) == sorted(preset_names())
+        assert sorted(config_schema()["properties"]["study"]["enum"]) == sorted(preset_names())
         assert preset_names() == ["default", "code", "ferret", "gecobench", "text"]
 
     @pytest.mark.parametrize("study", PRESETS)
@@ -80,7 +79,7 @@ class TestFiles:
         }  # fmt: skip
         fields = {field.name for field in dataclasses.fields(TrainingSpec)}
         assert set(chosen.get("training", {})) <= fields
-        statistics = set(SCHEMA["$defs"]["statistics"]["properties"])
+        statistics = set(config_schema()["properties"]["statistics"]["properties"])
         assert set(chosen.get("statistics", {})) <= statistics
         for id, options in chosen.get("methods", {}).items():
             complete(METHODS.get(id).options, options, f"methods.{id}")
@@ -311,7 +310,7 @@ class TestWhatTheConfigSetsWins:
             config["models"][model]["training"] = own
         else:
             config["overrides"] = [{"match": {"dataset": dataset, "model": model}, "training": own}]
-        found = training_of(Experiment.from_mapping(config, SCHEMA), dataset, model)
+        found = training_of(Experiment.from_mapping(config), dataset, model)
         assert own.items() <= found.items()
         plain = training_of(experiment(study=study), dataset, model)
         rest = {key: value for key, value in plain.items() if key not in own}
@@ -328,7 +327,7 @@ class TestWhatComesOut:
 
     def test_it_is_a_valid_config_that_says_the_same(self, study):
         plain = {**with_preset({**copy.deepcopy(GRID), "study": study}), "study": "default"}
-        one, two = experiment(study=study), Experiment.from_mapping(plain, SCHEMA)
+        one, two = experiment(study=study), Experiment.from_mapping(plain)
         for dataset, model in one.pairs:
             assert training_of(one, dataset, model) == training_of(two, dataset, model)
         for metric in GRID["metrics"]:
@@ -336,8 +335,8 @@ class TestWhatComesOut:
 
     def test_nothing_is_left_to_presets_once_written_out(self, study):
         one = experiment(study=study)
-        two = Experiment.from_mapping({**one.resolved(), "study": "default"}, SCHEMA)
-        again = Experiment.from_mapping(one.resolved(), SCHEMA)
+        two = Experiment.from_mapping({**one.resolved(), "study": "default"})
+        again = Experiment.from_mapping(one.resolved())
         for dataset, model in one.pairs:
             assert len({e.finetune_options(dataset, model, 0) for e in (one, two, again)}) == 1
         for metric in GRID["metrics"]:
@@ -437,7 +436,7 @@ def test_the_docs_table_of_gecobench_says_what_the_file_and_the_defaults_say():
 
 def test_the_docs_table_has_the_defaults():
     documented = table_of_the_docs()["default"]
-    training, statistics = TrainingSpec(), SCHEMA["$defs"]["statistics"]["properties"]
+    training, statistics = TrainingSpec(), config_schema()["properties"]["statistics"]["properties"]
     checked = 0
     for names, value in documented.items():
         first, *rest = names

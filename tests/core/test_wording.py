@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from exparity.core.options import violation
+from exparity.core.schema import violation
 from exparity.core.wording import allowed, reason
 
 NUMBER = {"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1}

@@ -8,7 +8,6 @@ from made_up import MadeUp
 from support import TINY
 
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 
 
@@ -21,10 +20,9 @@ def made(tmp_path) -> MadeUp:
 def experiment(repository, tmp_path, monkeypatch):
     """Return a function that makes an experiment in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
 
     def make(**changes) -> Experiment:
-        return Experiment.from_mapping({**TINY, **changes}, schema)
+        return Experiment.from_mapping({**TINY, **changes})
 
     return make
 

@@ -9,7 +9,6 @@ import pytest
 from support import TINY
 
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.costs.planned import ExampleCounts
 from exparity.costs.probe import probe_config
 
@@ -19,12 +18,11 @@ BIG = {"datasets": {"pairs_all": {"n_pairs": 600}}}  # 240 test examples
 @pytest.fixture
 def probe(experiment, repository):
     """Return a function that makes an experiment and its probe."""
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
 
     def make(least=20, **changes):
         made = experiment(**changes)
         config = probe_config(made, ExampleCounts(made), least)
-        return made, Experiment.from_mapping(config, schema)
+        return made, Experiment.from_mapping(config)
 
     return make
 

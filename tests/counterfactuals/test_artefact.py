@@ -10,7 +10,6 @@ from exparity import cli
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
@@ -20,7 +19,6 @@ MODEL = {"init": "scratch", "architecture": "bert"}
 
 @pytest.fixture
 def experiment(repository):
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
 
     def make(**changes):
         config = {
@@ -29,7 +27,7 @@ def experiment(repository):
             "methods": {"gradient": {}},
             "metrics": {"gini": {}},
         }
-        return Experiment.from_mapping({**config, **changes}, schema)
+        return Experiment.from_mapping({**config, **changes})
 
     return make
 

@@ -10,7 +10,7 @@ import yaml
 from exparity import InputError
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
+from exparity.config.schema import config_schema
 from exparity.core import digest
 from exparity.core.options import options_of
 from exparity.debiasing.recipes import RECIPES, calls_of, interventions_of
@@ -96,8 +96,7 @@ def experiment(repository, debias=None, **changes) -> Experiment:
         "methods": {"gradient": {}},
         "metrics": {"gini": {}},
     }
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-    return Experiment.from_mapping({**config, **changes}, schema)
+    return Experiment.from_mapping({**config, **changes})
 
 
 def finetune(found: Experiment, model="mended"):
@@ -207,15 +206,14 @@ def test_the_page_tells_of_every_name_and_key(repository):
     page = (repository / "docs" / "debiasing.md").read_text()
     for name in (*RECIPES, *options_of(interventions_of)):
         assert f"`{name}`" in page
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-    description = schema["$defs"]["model"]["properties"]["debias"]["description"]
+    entries = config_schema()["properties"]["models"]["additionalProperties"]
+    description = entries["properties"]["debias"]["description"]
     assert all(key in description for key in options_of(interventions_of))
 
 
 def test_the_example_of_the_page_is_a_config(repository):
     page = (repository / "docs" / "debiasing.md").read_text()
     example = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])
-    schema = read_schema(repository / "workflow" / "schemas" / "config.schema.yaml")
-    found = Experiment.from_mapping(example, schema)
+    found = Experiment.from_mapping(example)
     debiased = {model: calls for model, calls in found.interventions.items() if calls}
     assert debiased.keys() == {"tiny_us", "tiny_rw_cda", "tiny_half"}

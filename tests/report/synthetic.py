@@ -22,13 +22,11 @@ from exparity.analyses.judge import judge_cells
 from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.stages.report import report
 from exparity.stages.test import NO_EXCESS
 from exparity.stats.model_bias import model_bias
 from exparity.tools.cost import cost
 
-SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
            "lime", "shap")  # fmt: skip
 METRICS = ("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
@@ -64,7 +62,7 @@ def config(
 
 def options_of(settings: dict) -> dict:
     """Return what the report depends on, as the workflow passes it."""
-    return json.loads(Experiment.from_mapping(settings, read_schema(SCHEMA)).report_options())
+    return json.loads(Experiment.from_mapping(settings).report_options())
 
 
 def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:

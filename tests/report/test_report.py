@@ -23,7 +23,6 @@ from exparity import read_results
 from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.figures import style
@@ -37,7 +36,6 @@ from exparity.stats.crossed import CrossedTest
 from exparity.stats.model_bias import model_bias
 from exparity.tools.show import show
 
-SCHEMA = Path(__file__).resolve().parents[2] / "workflow" / "schemas" / "config.schema.yaml"
 SEEDS = (0, 1, 2)
 DATASETS = ("first", "second")
 MODELS = ("bert", "gpt")
@@ -225,7 +223,7 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
 
 @pytest.fixture(scope="module")
 def options():
-    found = Experiment.from_mapping(CONFIG, read_schema(SCHEMA))
+    found = Experiment.from_mapping(CONFIG)
     return json.loads(found.report_options())
 
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from report.synthetic import SCHEMA, config, make_study, options_of
+from report.synthetic import config, make_study, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
 from exparity.cli import main
 from exparity.config.experiment import Experiment
-from exparity.config.schema import read_schema
 from exparity.core.errors import InputError
 from exparity.report.build import build_context
 from exparity.report.gather import gather
@@ -145,10 +144,9 @@ def test_d10_no_run(tmp_path, content, message):
 
 def test_the_report_reads_the_other_run(first, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    schema = read_schema(SCHEMA)
 
     def experiment(other):
-        return Experiment.from_mapping({**SETTINGS, "report": {"compare_with": other}}, schema)
+        return Experiment.from_mapping({**SETTINGS, "report": {"compare_with": other}})
 
     with pytest.raises(InputError, match=r"report\.compare_with: elsewhere holds no finished run"):
         experiment("elsewhere")

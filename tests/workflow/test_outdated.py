@@ -14,7 +14,6 @@ import yaml
 import exparity
 from exparity.config.experiment import Experiment
 from exparity.config.outdated import outdated, up_to_date
-from exparity.config.schema import read_schema
 
 pytestmark = pytest.mark.workflow
 
@@ -44,8 +43,7 @@ def experiment(finished, monkeypatch):
 
     def read(**changes):
         config = yaml.safe_load(finished.config_path.read_text()) | changes
-        schema = read_schema(finished.root / "workflow" / "schemas" / "config.schema.yaml")
-        return Experiment.from_mapping(config, schema)
+        return Experiment.from_mapping(config)
 
     return read
 

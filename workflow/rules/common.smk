@@ -48,9 +48,7 @@ else:
     if config is workflow.modifier_stack[0].globals["config"]:
         check_or_exit(map(Path, workflow.configfiles))
         update_config(config, as_in_a_file(workflow.config_settings.config))
-    EXPERIMENT = load_or_exit(
-        config, Path(workflow.source_path("../schemas/config.schema.yaml"))
-    )
+    EXPERIMENT = load_or_exit(config)
 
     # Jobs read this file as well.
     for omission in omissions(EXPERIMENT) if workflow.is_main_process else ():

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.strict import parse_yaml, read_yaml
-from exparity.resources import workflow_file
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -39,10 +38,8 @@ def experiment_of(config: Mapping[str, Any]) -> Experiment:
         InputError: a bad config.
     """
     from exparity.config.experiment import Experiment
-    from exparity.config.schema import read_schema
 
-    schema = read_schema(workflow_file("schemas/config.schema.yaml"))
-    return Experiment.from_mapping(config, schema)
+    return Experiment.from_mapping(config)
 
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:

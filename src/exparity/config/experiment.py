@@ -33,8 +33,9 @@ from exparity.config.instances import (
     instances_of,
     named,
 )
+from exparity.config.models import NOT_OF_SPEC
 from exparity.config.presets import with_preset
-from exparity.config.schema import read_schema, validate, with_defaults
+from exparity.config.schema import config_schema, validate, with_defaults
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.core.strict import plain, read_yaml
@@ -46,15 +47,13 @@ from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
 Cell = Mapping[str, str | int]
-NOT_OF_SPEC = ("training", "datasets", "debias")
-"""Keys of a model's entry that do not say where the model comes from."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
-def load_or_exit(config: Mapping[str, Any], schema: Path) -> Experiment:
+def load_or_exit(config: Mapping[str, Any]) -> Experiment:
     """Make an experiment from Snakemake's config; on a config error, say so and exit with 2."""
     with _exiting():
-        experiment = Experiment.from_mapping(config, read_schema(schema))
+        experiment = Experiment.from_mapping(config)
         check_results(experiment)
         return experiment
 
@@ -124,8 +123,8 @@ class Experiment:
         self.analyses = Analyses(self)
 
     @classmethod
-    def from_mapping(cls, config: Mapping[str, Any], schema: Mapping[str, Any]) -> Experiment:
-        """Validate a config against the schema and the registries.
+    def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
+        """Validate a config against its description and the registries.
 
         Raises:
             InputError: names the key and the remedy.
@@ -134,6 +133,7 @@ class Experiment:
             written = plain(config)
         except RecursionError:
             raise InputError("config: holds itself, or is nested too deeply") from None
+        schema = config_schema()
         validate(written, schema)
         return cls(with_defaults(with_preset(written), schema), written)
 

@@ -29,12 +29,12 @@ from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Range
-from exparity.core.options import Option, complete, schema_of
+from exparity.core.options import Option, complete
+from exparity.core.schema import documented, schema_of
 from exparity.core.strict import parse_json
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
-_ARGUMENT = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
 _ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
     "at_least": ("from", operator.ge),
@@ -281,13 +281,6 @@ def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
 def _plain(text: str) -> str:
     """Return text of a docstring without its markup, on one line."""
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
-
-
-def documented(function: Callable[..., Any]) -> dict[str, str]:
-    """Return what a docstring says of each argument, with its markup."""
-    parts = (inspect.getdoc(function) or "").partition("\nArgs:\n")[2]
-    section = _SECTION.split(parts, maxsplit=1)[0]
-    return {name: " ".join(text.split()).rstrip(".") for name, text in _ARGUMENT.findall(section)}
 
 
 class Command:

@@ -34,7 +34,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
         A clause such as ``did you mean 'lime'?`` or ``known: gini, sparsity``.
     """
     names = sorted(known)
-    near = difflib.get_close_matches(name, names, n=2, cutoff=0.6)
+    alike = {name.lower().replace("-", "_"): name for name in names}
+    near = difflib.get_close_matches(name.lower().replace("-", "_"), alike, n=2, cutoff=0.6)
     if near:
-        return "did you mean " + " or ".join(f"'{n}'" for n in near) + "?"
+        return "did you mean " + " or ".join(f"'{alike[n]}'" for n in near) + "?"
     return "known: " + (", ".join(names) or "none")

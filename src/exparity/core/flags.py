@@ -22,6 +22,34 @@ class Range:
     below: float | None = None
 
 
+@dataclass(frozen=True)
+class Text:
+    """What a text may be.
+
+    Attributes:
+        pattern: a regular expression that all of it matches.
+        longest: the most characters that it has.
+        rule: what both ask for, as an instruction to who wrote another text.
+    """
+
+    pattern: str = ""
+    longest: int = 0
+    rule: str = ""
+
+
+@dataclass(frozen=True)
+class Items:
+    """What a list or mapping may hold; without this mark a list is not empty.
+
+    Attributes:
+        at_least: the fewest items.
+        distinct: no item is there twice.
+    """
+
+    at_least: int = 0
+    distinct: bool = False
+
+
 Count = Annotated[int, Range(at_least=1, at_most=1_000_000)]
 Positive = Annotated[float, Range(above=0, at_most=1_000_000)]
 NotNegative = Annotated[float, Range(at_least=0, at_most=1_000_000)]

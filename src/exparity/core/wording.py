@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+from exparity.core.schema import Violation, violation
 
 _TYPES = {
     "array": "a list",
@@ -22,6 +25,8 @@ _ENDS = {
 }
 _ANYTHING = "anything"
 _SHOWN = 80
+_POWER = re.compile(r"([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)")  # text in YAML 1.1 without point or sign
+_PLAIN_NUMBER = re.compile(r"[-+]?\d+(\.\d+)?")
 
 
 def allowed(schema: Mapping[str, Any]) -> str:
@@ -30,30 +35,44 @@ def allowed(schema: Mapping[str, Any]) -> str:
     return f"{words}, or null" if _takes_null(schema) else words
 
 
-def reason(error: Any) -> str:
-    """Return what a violation of a JSON schema is: what the value may be, and what it is."""
-    parent = error.parent
-    if error.validator in ("type", "enum") and parent and parent.instance is error.instance:
-        error = parent  # of several alternatives, name them all
-    schema, value = error.schema, error.instance
+def reason(error: Violation) -> str:
+    """Return why a value is refused: what it may be, what it is, and how to write it."""
+    schema, value = error.schema, error.value
     if isinstance(value, float) and not math.isfinite(value):
         return f"{value} is not a finite number"
-    if error.validator in ("type", "enum", "anyOf"):
-        return f"{_kind(schema)}, found {_short(value)}"
-    if error.validator in _ENDS:
+    if error.rule in ("type", "enum", "anyOf"):
+        return f"{_kind(schema)}, found {_short(value)}{_rewritten(schema, value)}"
+    if error.rule in _ENDS:
         return f"{_short(value)} is out of range ({_each_end(schema)})"
-    if error.validator in ("pattern", "maxLength") and "$comment" in schema:
-        return f"{_short(value)} is refused: {schema['$comment']}"
-    if error.validator == "required":
+    if error.rule == "required":
         missing = next(key for key in schema["required"] if key not in value)
         return f"'{missing}' is missing"
-    if error.validator in ("minItems", "minProperties", "minLength") and not value:
+    if error.rule in ("minItems", "minProperties") and not value:
         return f"{_short(value)} is empty; name at least one"
-    if error.validator == "not" and "description" in schema:
-        return str(schema["description"]).rstrip(".")
-    if error.validator == "uniqueItems":
+    if error.rule == "uniqueItems":
         return f"{_short(value)} names one twice"
-    return str(error.message).replace(repr(value), _short(value))
+    if error.rule == "not":
+        return str(schema.get("description", f"{_short(value)} is not for here")).rstrip(".")
+    return f"{_short(value)} is refused: {schema.get('$comment', f'{error.rule} is broken')}"
+
+
+def _rewritten(schema: Mapping[str, Any], value: Any) -> str:
+    """Return how to write a value that was meant well; empty if that is not known."""
+    parts = schema.get("anyOf", [schema])
+    kinds = {kind for part in parts for kind in _types(part)}
+    if isinstance(value, str) and {"integer", "number"} & kinds:
+        if power := _POWER.fullmatch(value):
+            whole, decimals, sign, digits = power.groups()
+            return f"; write {whole}{decimals or '.0'}e{sign or '+'}{digits}"
+        return f"; write {value} without quotes" if _PLAIN_NUMBER.fullmatch(value) else ""
+    if "object" in kinds and "array" not in kinds and isinstance(value, str | list) and value:
+        names = [value] if isinstance(value, str) else value
+        if schema.get("propertyNames") and all(isinstance(name, str) for name in names):
+            return f"; write {{{', '.join(f'{name}: {{}}' for name in names)}}}"
+    for part in parts:
+        if part.get("type") == "array" and violation(part["items"], value) is None:
+            return f"; write [{_literal(value)}]"
+    return ""
 
 
 def _kind(schema: Mapping[str, Any]) -> str:
@@ -62,7 +81,7 @@ def _kind(schema: Mapping[str, Any]) -> str:
         values = [value for value in schema["enum"] if value is not None]
         return f"{'one of ' * (len(values) > 1)}{', '.join(map(_literal, values))}"
     if "anyOf" in schema:
-        return " or ".join(_kind(part) for part in schema["anyOf"] if part.get("type") != "null")
+        return _listed([_kind(part) for part in schema["anyOf"] if part.get("type") != "null"])
     if "type" not in schema:
         return _ANYTHING
     names = [name for name in _types(schema) if name != "null"]
@@ -73,6 +92,10 @@ def _kind(schema: Mapping[str, Any]) -> str:
         return "an empty list"
     if names == ["array"] and (items := _kind(schema.get("items", {}))) != _ANYTHING:
         return f"a list, each {items} {_range(schema['items'])}".strip()
+    return _listed(words)
+
+
+def _listed(words: Sequence[str]) -> str:
     return ", ".join(words[:-1]) + " or " * (len(words) > 1) + words[-1]
 
 

@@ -1,7 +1,6 @@
 """What a config says of a model and of its training, as typed values.
 
-The JSON schema of the config (``workflow/schemas/config.schema.yaml``) describes the same keys to
-users; a test holds the two together.
+:mod:`exparity.config.models` describes the rest of the config.
 """
 
 from __future__ import annotations
@@ -35,14 +34,22 @@ class ModelSpec:
     """Where a model's weights and tokenizer come from.
 
     Attributes:
-        init: ``pretrained`` to load ``checkpoint``, ``scratch`` for random weights.
-        checkpoint: Hub id or folder; for ``scratch``, lends its tokenizer and shape.
-        revision: commit of the Hub repository.
-        architecture: transformers model type for ``scratch``, such as ``bert`` or ``gpt2``.
-        size: entries of the architecture's configuration, such as ``hidden_size``.
-        tokenizer: kind of tokenizer to train for ``scratch``; by architecture if None.
-        vocab_size: upper bound of the trained tokenizer's vocabulary.
-        scheme: the parts that are trained; see :mod:`exparity.models.schemes`.
+        init: load ``checkpoint`` (pretrained), or start from random weights (scratch), so that what
+            the model knows of groups comes from this data alone.
+        checkpoint: Hub id or local folder with safetensors weights; with init scratch, only its
+            tokenizer and shape are taken.
+        revision: commit, branch or tag of the Hub repository; the newest if None. Pin it: the
+            newest one can change between two runs.
+        architecture: model type for init scratch, as transformers names it (bert, roberta, gpt2,
+            ...), or ola, the one-layer attention model.
+        size: entries of that architecture's configuration, such as hidden_size; the architecture's
+            own if left out.
+        tokenizer: kind of tokenizer trained on the training split for init scratch; by architecture
+            if None.
+        vocab_size: most entries of a trained tokenizer's vocabulary.
+        scheme: parts of a pretrained model that are trained: all, the embeddings and the head
+            (embedding), the same with embeddings drawn anew (embedding_reinitialised), or the head
+            alone (classification).
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -92,18 +99,23 @@ class TrainingSpec:
     """How a model is fine-tuned.
 
     Attributes:
-        epochs: passes over the training split; 0 leaves the weights as they are.
+        epochs: passes over the training split; 0 leaves the weights as they are, for checkpoints
+            that are already fine-tuned.
         batch_size: examples per step, over all processes.
-        learning_rate: peak of the linear schedule.
-        weight_decay: AdamW's, on all weights but biases and layer norms.
+        learning_rate: peak of the linear schedule. Small models from scratch need more, about 1e-3.
+        weight_decay: AdamW's weight decay, on all weights but biases and layer norms.
         warmup_steps: steps of linear warm-up; if None, ``warmup_share`` of all steps.
-        warmup_share: share of all steps used for warm-up.
+        warmup_share: share of all steps used for warm-up. Without warm-up large models can collapse
+            to one class.
         max_grad_norm: gradients are clipped to this norm.
-        max_length: longest input in tokens; the model's limit if None.
-        precision: arithmetic of training: ``fp32``, ``bf16`` or ``fp16``.
-        validation_share: share of the training split (whole matched sets) held out.
-        processes: processes (GPUs) that train one model together.
-        patience: stop after so many epochs without a better validation loss; never if None.
+        max_length: longest input in tokens; the model's limit if None. It cuts long texts, for
+            speed; words that are cut cannot be explained.
+        precision: arithmetic of training; bf16 and fp16 are mixed precision.
+        validation_share: share of the training split (whole matched sets) held out for validation.
+        patience: stop after so many epochs without a better validation loss, and keep the best
+            epoch's weights; never if None. Needs ``validation_share``.
+        processes: processes (GPUs) that train one model together. Dropout is drawn per process, so
+            that another number gives other weights.
     """
 
     epochs: Annotated[int, Range(at_least=0, at_most=10_000)] = 5

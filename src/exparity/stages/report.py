@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Folder, Output
-from exparity.core.options import violation
+from exparity.core.flags import Folder, Items, Output
+from exparity.core.schema import Open, schema_of, violation
 from exparity.core.wording import reason
 from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_results
@@ -26,10 +26,52 @@ from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
 from exparity.report.gather import Study, gather
 from exparity.report.render import render_page
-from exparity.resources import resource
 from exparity.stats.significance import count_significant
 
 log = logging.getLogger(__name__)
+_Pairs = (
+    Annotated[Sequence[Annotated[Sequence[str | None], Items(at_least=2)]], Items()]
+    | Mapping[str, Any]
+)
+
+
+@dataclass(frozen=True)
+class _Statistics(Open):
+    alpha: float
+    threshold: float
+    family: Annotated[Sequence[str], Items()]
+
+
+@dataclass(frozen=True)
+class _Permutation(Open):
+    repeats: int
+
+
+@dataclass(frozen=True)
+class _Controls(Open):
+    permutation: _Permutation
+
+
+@dataclass(frozen=True)
+class _Report(Open):
+    figures: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Options(Open):
+    """What the report cannot do without, of what the workflow passes."""
+
+    title: str
+    pairs: _Pairs
+    methods: _Pairs
+    metrics: _Pairs
+    datasets: _Pairs
+    models: _Pairs = field(default_factory=dict)
+    seeds: Annotated[Sequence[int], Items()]
+    statistics: _Statistics
+    controls: _Controls
+    report: _Report
+    analyses: Mapping[str, Any]
 
 
 def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> None:
@@ -46,10 +88,9 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
     Raises:
         InputError: an option is missing, or an artefact of the grid is missing or damaged.
     """
-    schema = resource("report_options.schema.json").read_text(encoding="utf-8")
-    error = violation(json.loads(schema), options)
+    error = violation(schema_of(_Options), options)
     if error is not None:
-        place = ".".join(["--options", *map(str, error.absolute_path)])
+        place = ".".join(["--options", *map(str, error.path)])
         raise InputError(
             f"{place}: {reason(error)}; run `snakemake`, which passes all that it needs"
         )

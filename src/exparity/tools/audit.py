@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import experiment_of
-from exparity.config.schema import MAX_ID
+from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range

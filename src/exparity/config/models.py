@@ -1,0 +1,365 @@
+"""What a config may say: its blocks and keys, their types, defaults and meaning.
+
+The one description of the config: checks, the tables of the docs and the JSON schema for editors
+are made from it. Models and their training are described by the classes that jobs build,
+:mod:`exparity.models.spec`; options of methods, metrics and the like by their signatures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Literal, Never
+
+from exparity.core.flags import Items, Range, Text
+from exparity.core.schema import Open
+from exparity.core.settings import Statistics as Settings
+from exparity.models.spec import ModelSpec, TrainingSpec
+
+LEFT_OUT: Any = None
+"""What a key is that a config need not have, and that may not be null."""
+MAX_ID = 64
+"""Longest id in the config, of which names of files are made."""
+Id = Annotated[
+    str,
+    Text(
+        r"[a-z][a-z0-9_]*",
+        longest=MAX_ID,
+        rule=f"use lower-case letters, digits and underscores, at most {MAX_ID}",
+    ),
+]
+Seed = Annotated[int, Range(at_least=0, at_most=(1 << 63) - 1)]
+Size = Annotated[int | None, Range(at_least=2)]
+Shards = Annotated[int, Range(at_least=1, at_most=10_000)]
+NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Engine:
+    """How jobs use the machine. Changing it reruns nothing.
+
+    Attributes:
+        device: device of model jobs: auto (the first GPU if there is one), cpu, cuda or cuda:N.
+            cpu keeps a GPU free.
+        shortcuts: leave out work that cannot reach the output: of the last layer, all but the
+            position that the head reads; of the first, projections of masked texts that repeat.
+            1.2 to 1.6 times faster; scores differ by rounding alone. Known for BERT, RoBERTa,
+            GPT-2 and OLA.
+        token_budget: padded tokens per batch; null for a measured default, 2,048 on a CPU and
+            65,536 on a GPU. Lower it if memory is shared; batches that do not fit are halved
+            anyway.
+    """
+
+    device: Annotated[
+        str,
+        Text(r"auto|cpu|cuda(:[0-9]+)?", rule="use auto, cpu, cuda or cuda:N, such as cuda:0"),
+    ] = "auto"
+    shortcuts: bool = False
+    token_budget: Annotated[int | None, Range(at_least=1, at_most=1_000_000_000)] = None
+
+
+@dataclass(frozen=True)
+class Named(Open):
+    """An entry that names something registered, and sets its options.
+
+    Attributes:
+        use: the registered id.
+    """
+
+    use: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Instance(Open):
+    """An entry of datasets, methods or metrics.
+
+    Attributes:
+        use: registered id that this entry is an instance of; the entry's own id if left out. So one
+            implementation runs under several settings, each with an id of its own.
+        max_examples: size of a deterministic sample of the test split (whole matched sets,
+            balanced by group), where all of it would take too long; all examples if null. Not for
+            datasets.
+        shards: jobs that share the examples of each cell, side by side, for methods and metrics
+            that take hours. It changes no result. Not for datasets.
+        datasets: datasets that this method or metric is used on; all if left out. Where data lack
+            what a metric needs, it is left out in any case. Not for datasets.
+    """
+
+    use: str = LEFT_OUT
+    max_examples: Size = None
+    shards: Shards = 1
+    datasets: Sequence[str] = LEFT_OUT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changes(Open):
+    """What an override changes of a method or metric.
+
+    Attributes:
+        use: not here; which implementation an id stands for cannot differ by cell.
+        datasets: not here; which datasets a method or metric is used on is said once.
+        max_examples: size of the sample in matching cells; null for all examples.
+        shards: jobs that share the examples of each matching cell.
+    """
+
+    use: Never = LEFT_OUT
+    datasets: Never = LEFT_OUT
+    max_examples: Size = None
+    shards: Shards = 1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model(ModelSpec):
+    """An entry of models.
+
+    Attributes:
+        use: known model that this entry starts from, such as tinybert or gpt2; the entry's own id
+            if left out. What the entry sets itself wins.
+        training: training settings of this model; they win over the top level. Known schemes
+            (bert_c, ...) bring their published ones.
+        debias: what the model is trained on instead of the data as they are: the name of a recipe
+            (us_cda, ...) or the id of a registered intervention, ``use`` and its options, or a list
+            of these, in order; or the keys resample (under, over), weights (group_class),
+            counterfactuals (add, substitute), order (resample_first, counterfactuals_first),
+            counterfactual_weights (same, one, own) and equal_steps.
+        datasets: datasets that this model is trained on; all if left out.
+    """
+
+    use: str = LEFT_OUT
+    training: TrainingSpec = field(default_factory=TrainingSpec)
+    debias: str | Mapping[str, Any] | Sequence[str | Named] = LEFT_OUT
+    datasets: Sequence[str] = LEFT_OUT
+
+
+NOT_OF_SPEC = ("training", "datasets", "debias")
+"""Keys of a model's entry that do not say where the model comes from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statistics(Settings):
+    """How groups are compared.
+
+    Attributes:
+        family: ids that tests must share to be one family, over which p-values are corrected (Holm,
+            Benjamini–Hochberg): [dataset, model] corrects each model's table by itself, [] all
+            tests at once. Not in overrides.
+    """
+
+    family: Annotated[
+        Sequence[Literal["dataset", "model", "seed", "method", "metric"]], Items(distinct=True)
+    ] = ("dataset",)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Report:
+    """What the report holds.
+
+    Attributes:
+        figures: draw the figures for papers, most of the report's time: two minutes for 5,040
+            tests. The page has plots of its own.
+        compare_with: results folder of another finished run, which the page shows beside this one:
+            what differs in configuration, versions, verdicts and gaps.
+    """
+
+    figures: bool = True
+    compare_with: NonEmpty | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Permutation:
+    """The groups of the scores are permuted and tested again.
+
+    Attributes:
+        repeats: permutations of each test: more give a steadier rate, 0 leaves the control out.
+        schemes: which labels change places: those within each matched set (where there are sets),
+            or those of all rows.
+    """
+
+    repeats: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 100
+    schemes: Annotated[
+        Sequence[Literal["within_sets", "across_rows"]], Items(at_least=1, distinct=True)
+    ] = ("within_sets", "across_rows")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Random:
+    """Every metric also scores random explanations.
+
+    Attributes:
+        draws: random explanations of each text: more give a steadier mean and take longer, each as
+            long as scoring one method. 0 leaves the control out, and the excess with it.
+    """
+
+    draws: Annotated[int, Range(at_least=0, at_most=1000)] = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Controls:
+    """Checks of the pipeline itself.
+
+    Attributes:
+        permutation: the groups of the scores are permuted and tested again. A pipeline that finds
+            more than a share of alpha significant then finds differences where none are.
+        random: every metric also scores random explanations, drawn without a look at the model.
+            What groups differ by then is none of an explanation; tests tell what a method's scores
+            have over it, the excess.
+    """
+
+    permutation: Permutation = field(default_factory=Permutation)
+    random: Random = field(default_factory=Random)
+
+
+Ids = str | Sequence[str]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Match:
+    """Ids of cells.
+
+    Attributes:
+        dataset: dataset ids.
+        model: model ids.
+        seed: seeds.
+        method: method ids.
+        metric: metric ids.
+    """
+
+    dataset: Ids = LEFT_OUT
+    model: Ids = LEFT_OUT
+    seed: int | Sequence[int] = LEFT_OUT
+    method: Ids = LEFT_OUT
+    metric: Ids = LEFT_OUT
+
+
+@dataclass(frozen=True, kw_only=True)
+class Override:
+    """Settings for some cells of the grid.
+
+    Attributes:
+        match: ids that a cell must have, each a single id or a list; keys that are left out match
+            everything.
+        training: training settings of matching cells.
+        method: method options (and max_examples, shards) of matching cells.
+        metric: metric options (and max_examples, shards) of matching cells.
+        statistics: statistics settings of matching cells.
+    """
+
+    match: Annotated[Match, Items(at_least=1)]
+    training: TrainingSpec = field(default_factory=TrainingSpec)
+    method: Changes = field(default_factory=Changes)
+    metric: Changes = field(default_factory=Changes)
+    statistics: Statistics = field(default_factory=Statistics)
+
+
+Instances = Mapping[Id, Instance | None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """Configuration of an exparity experiment.
+
+    Which classifiers are trained on which data, how they are explained, and how explanations are
+    scored and compared. Every level is closed: an unknown key is an error.
+
+    Attributes:
+        title: heads the report.
+        study: preset that fills in what the config does not set itself: what the text or the public
+            code of the published study (Dhaini et al. 2025) does, the sample counts of GECOBench
+            (Wilming et al. 2024), the options of the ferret library (Attanasio et al. 2023), or
+            exparity's own defaults.
+        results: folder of all results. Give each study its own, so that studies do not overwrite
+            each other. Relative to where Snakemake runs, and never above it.
+        data_dir: folder that raw files of datasets are read from, and downloaded to if missing. It
+            may be a shared one.
+        download: whether jobs may download missing raw files and checkpoints. With auto they may,
+            but not within a SLURM job, whose node may have no network; `snakemake fetch` gets all
+            beforehand. With false, what is missing is an error that says how to get it.
+        plugins: modules with additions of your own, such as datasets, methods or metrics: paths to
+            Python files, relative to where Snakemake runs, or importable module names.
+        seeds: each seed gives one training run per dataset and model, and its explanations.
+            Differences between groups vary with training; a gap seen with one seed alone may be
+            chance.
+        target: class whose output is explained and whose probability faithfulness refers to. The
+            label asks why the right class; predicted asks why the model's own answer.
+        examples: test examples that are explained: all, or those the model classifies correctly. If
+            one group is misclassified more often, errors and explanation quality mix; comparing
+            both settings shows how much.
+        precision: arithmetic of explaining and evaluating, where only probabilities are asked for
+            (LIME, SHAP, comprehensiveness, ...). Gradients are always taken in fp32. bf16 is faster
+            on recent GPUs and coarser; keep it the same for everything you compare.
+        engine: how jobs use the machine. Changing it reruns nothing.
+        datasets: datasets by id. Each entry may name a registered dataset with ``use`` (by default
+            the id itself) and set that dataset's options; several versions of one dataset are
+            several ids.
+        models: models by id. Each entry may name a known model with ``use`` (by default the id
+            itself, if it is one) and set whatever differs from it.
+        counterfactuals: how examples of a dataset are turned into ones of another group, by
+            dataset: the id of a registered generator, or ``use`` and its options. Interventions ask
+            for them, and the artefact ``counterfactuals`` holds them.
+        encoder: checkpoint that the known training schemes (bert_c, bert_ce, bert_cef, bert_cefaf,
+            ola_cea) start from instead of the published BERT: a folder or a Hub id. A small one
+            makes the benchmark run on a laptop. An entry with a ``checkpoint`` of its own keeps
+            that.
+        training: how models are fine-tuned, unless a model or an override says otherwise.
+        methods: explanation methods by id. Each entry may name a registered method with ``use``, a
+            sample size with ``max_examples``, a number of jobs with ``shards``, and set that
+            method's options. Without any method and metric, classifiers are trained and measured,
+            and nothing is explained.
+        metrics: quality metrics by id. Each entry may name a registered metric with ``use``, a
+            sample size with ``max_examples``, a number of jobs with ``shards``, and set that
+            metric's options.
+        statistics: how groups are compared.
+        report: what the report holds.
+        controls: checks of the pipeline itself.
+        analyses: what is measured beside the grid of tests, each only if it is named here, with its
+            options. Most need datasets that mark the words that carry the label, and leave out the
+            others.
+        overrides: settings for some cells of the grid; later entries win. ``training`` cannot
+            depend on method or metric, and ``method`` not on metric.
+    """
+
+    title: Annotated[str, Text(longest=200, rule="use at most 200 characters")] = (
+        "Explanation quality by group"
+    )
+    study: Literal["default", "text", "code", "gecobench", "ferret"] = "default"
+    results: Annotated[
+        str,
+        Text(
+            r"(?![-/])(?!.*\.\.)[^~{}]+",
+            longest=200,
+            rule="use at most 200 characters, not '..', '~', '{' or '}', and neither '/' nor '-' "
+            "at the beginning",
+        ),
+    ] = "results"
+    data_dir: NonEmpty = "data"
+    download: Literal["auto", True, False] = "auto"
+    plugins: Annotated[
+        Sequence[
+            Annotated[
+                str,
+                Text(
+                    r"[^:]+",
+                    rule="a path cannot hold ':', which separates the plug-ins where jobs learn of "
+                    "them",
+                ),
+            ]
+        ],
+        Items(),
+    ] = ()
+    seeds: Annotated[Sequence[Seed], Items(at_least=1, distinct=True)] = (0,)
+    target: Literal["label", "predicted"] = "label"
+    examples: Literal["all", "correct"] = "all"
+    precision: Literal["fp32", "bf16"] = "fp32"
+    engine: Engine = field(default_factory=Engine)
+    datasets: Annotated[Instances, Items(at_least=1)]
+    models: Annotated[Mapping[Id, Model | None], Items(at_least=1)]
+    counterfactuals: Mapping[Id, str | Named] = field(default_factory=dict)
+    encoder: NonEmpty | None = None
+    training: TrainingSpec = field(default_factory=TrainingSpec)
+    methods: Instances
+    metrics: Instances
+    statistics: Statistics = field(default_factory=Statistics)
+    report: Report = field(default_factory=Report)
+    controls: Controls = field(default_factory=Controls)
+    analyses: Mapping[Id, Mapping[str, Any] | None] = field(default_factory=dict)
+    overrides: Annotated[Sequence[Override], Items()] = ()

@@ -18,7 +18,7 @@ from exparity.analyses.debiasing.section import change_tables, findings
 from exparity.analyses.judge import judge_cells
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.config.checks import cautions
+from exparity.config.cautions import cautions
 from exparity.config.experiment import Experiment
 from exparity.core.seeding import derive_seed
 from exparity.debiasing import INTERVENTIONS

@@ -11,8 +11,7 @@ import yaml
 from support import TINY
 
 from exparity.artefacts import layout
-from exparity.config.applies import omissions
-from exparity.config.checks import cautions
+from exparity.config.cautions import cautions, omissions
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.tools.detectable import planned_samples

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from exparity.artefacts import layout
-from exparity.config.checks import cautions
+from exparity.config.cautions import cautions
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 

@@ -10,7 +10,7 @@ from snakemake.utils import update_config
 try:
     from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import pattern_of, stem_of
-    from exparity.config.applies import omissions
+    from exparity.config.cautions import omissions
     from exparity.jobs.at_start import (
         at_start,
         before_plan,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from graphlib import TopologicalSorter
 from operator import eq
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import (
@@ -20,11 +20,9 @@ from exparity.artefacts.analyses import (
 from exparity.config import digests
 from exparity.config.instances import canonical
 from exparity.config.schema import validate
+from exparity.config.settled import Settled
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
 
 Ids = Mapping[str, Any]
 _FROM_CELL = {"model_id": "model", "metric_id": "metric", "seed": "seed", "threads": "threads"}
@@ -41,7 +39,7 @@ class Analyses:
         InputError: an unknown analysis or option, or one that has nothing to work with.
     """
 
-    def __init__(self, experiment: Experiment) -> None:
+    def __init__(self, experiment: Settled) -> None:
         self._experiment = experiment
         _check_settings(experiment.config["analyses"])
         self.settings: dict[str, Mapping[str, Any]] = {
@@ -60,6 +58,12 @@ class Analyses:
             {artefact: [r for r in e.facts.reads if r in made] for artefact, e in made.items()}
         )
         return [made[artefact] for artefact in order.static_order()]
+
+    @cached_property
+    def grid(self) -> Mapping[str, Any]:
+        """The axes of the grid, and what each analysis applies to."""
+        targets = {one.id: self.targets(one.id) for one in self.used}
+        return {**self._experiment.axes, "analyses": targets}
 
     def targets(self, name: str) -> list[tuple[str, ...]]:
         """Return what an analysis applies to, such as pairs of dataset and model.
@@ -110,12 +114,12 @@ class Analyses:
 
     def cells(self, name: str) -> Iterator[dict[str, Any]]:
         """Yield the ids of every artefact of an analysis that is made."""
-        yield from layout.cells(self._experiment.grid, ANALYSES.get(name).facts.artefact)
+        yield from layout.cells(self.grid, ANALYSES.get(name).facts.artefact)
 
     def inputs(self, name: str, ids: Ids) -> dict[str, str | list[str]]:
         """Return what a job of an analysis reads, by the names of its function's inputs."""
         entry, experiment = ANALYSES.get(name), self._experiment
-        grid = {**experiment.grid}
+        grid = {**self.grid}
         if entry.facts.metric_needs:
             metrics = experiment.metrics_that_need(entry.facts.metric_needs)
             grid["metrics"] = [[metric, metric] for metric in metrics]

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts import layout
-from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.seal import read_metadata
-from exparity.config.applies import omissions
+from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
-from exparity.models.catalogue import known_type
 
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
+_OTHER = {"methods": "metric", "metrics": "method"}
 
 # What a block of an override cannot differ by.
 _TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
@@ -25,7 +21,21 @@ _TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
 _GROUP_OPTIONS = {"attribute", "groups"}
 
 
-def check_references(experiment: Experiment) -> None:
+def check(experiment: Settled) -> None:
+    """Check what a config's description cannot say, before any job.
+
+    Raises:
+        InputError: names the key and the remedy.
+    """
+    check_references(experiment)
+    check_applies(experiment)
+    check_counterfactuals(experiment)
+    check_cells(experiment)
+    check_other_run(experiment)
+    check_imports(experiment)
+
+
+def check_references(experiment: Settled) -> None:
     """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept.
 
     Raises:
@@ -69,7 +79,35 @@ def check_references(experiment: Experiment) -> None:
                     )
 
 
-def check_counterfactuals(experiment: Experiment) -> None:
+def check_applies(experiment: Settled) -> None:
+    """Check that each method and metric applies to some dataset.
+
+    Raises:
+        InputError: names the method or metric, a dataset, what that lacks and the remedy.
+    """
+    trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
+    for id, metric in experiment.metrics.items():
+        needs = metric.entry.facts.needs
+        wanted = [d for d in trained if metric.datasets is None or d in metric.datasets]
+        lacking = [d for d in wanted if needs in experiment.lacks[d]]
+        if lacking and len(lacking) == len(wanted):
+            lack = experiment.lacks[lacking[0]][needs]
+            remedy = f"{lack.remedy}, or run" if lack.remedy else "run"
+            metrics = ", ".join(experiment.metrics_that_need(needs))
+            raise InputError(
+                f"metrics.{id}: {lack.purpose}; {remedy} it in a config without {metrics}"
+            )
+    for kind, other in _OTHER.items():
+        for id, instance in getattr(experiment, kind).items():
+            if not any(id in experiment.applying(kind, dataset) for dataset in trained):
+                datasets = ", ".join(instance.datasets or trained)
+                raise InputError(
+                    f"{kind}.{id}: on its datasets ({datasets}) no {other} is used and no model "
+                    f"trained; name others in {kind}.{id}.datasets, or leave it out"
+                )
+
+
+def check_counterfactuals(experiment: Settled) -> None:
     """Check that generators fit their datasets, and that interventions have those they need.
 
     Raises:
@@ -103,7 +141,7 @@ def check_counterfactuals(experiment: Experiment) -> None:
                 )
 
 
-def check_cells(experiment: Experiment) -> None:
+def check_cells(experiment: Settled) -> None:
     """Resolve every distinct cell once, so that bad settings are found before any job.
 
     Raises:
@@ -137,7 +175,7 @@ def check_cells(experiment: Experiment) -> None:
             experiment.explain_options(**key)
 
 
-def check_imports(experiment: Experiment) -> None:
+def check_imports(experiment: Settled) -> None:
     """Check methods that read their scores from files.
 
     Raises:
@@ -166,34 +204,12 @@ def check_imports(experiment: Experiment) -> None:
         )
 
 
-def cautions(experiment: Experiment) -> list[str]:
-    """Return what a plan has to warn of.
-
-    These are what does not apply to some datasets, methods whose scores say nothing of some models,
-    and what analyses leave out.
-    """
-    messages: dict[str, None] = dict.fromkeys(omissions(experiment))
-    for dataset, model in experiment.pairs:
-        model_type = known_type(experiment.model_spec(model))
-        for id, method in experiment.methods.items():
-            caution = method.entry.facts.caution
-            for seed in experiment.seeds if caution and model_type else ():
-                resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
-                if message := caution(resolved["params"], model_type):
-                    messages[f"methods.{id}, models.{model}: {message}"] = None
-    for name, settings in experiment.analyses.settings.items():
-        of_analysis = ANALYSES.get(name).facts.caution
-        if of_analysis and (message := of_analysis(experiment, **settings)):
-            messages[f"analyses.{name}: {message}"] = None
-    return list(messages)
-
-
 def _require(value: Any, known: list[Any], where: str) -> None:
     if value not in known:
         raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
 
 
-def check_other_run(experiment: Experiment) -> None:
+def check_other_run(experiment: Settled) -> None:
     """Check that the run that the report compares with is another one, and finished.
 
     Raises:
@@ -209,7 +225,7 @@ def check_other_run(experiment: Experiment) -> None:
         raise InputError(f"{where} holds no finished run; name the results folder of one")
 
 
-def check_results(experiment: Experiment) -> None:
+def check_results(experiment: Settled) -> None:
     """Check that the results folder does not hold the report of another experiment.
 
     An experiment stays itself where it gains or loses datasets, as long as one of them stays.

@@ -1,14 +1,12 @@
-"""An experiment: the grid that a config spans, and what each of its jobs depends on."""
+"""An experiment: a config that was checked, as the workflow asks for it."""
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,35 +16,15 @@ from exparity.artefacts.files import atomic_path
 from exparity.artefacts.grid import grid_text
 from exparity.config import digests
 from exparity.config.analyses import Analyses
-from exparity.config.applies import Lack, check_applies, lacks_of, left_out
-from exparity.config.checks import (
-    check_cells,
-    check_counterfactuals,
-    check_imports,
-    check_other_run,
-    check_references,
-    check_results,
-)
-from exparity.config.instances import (
-    Instance,
-    canonical,
-    instances_of,
-    named,
-)
-from exparity.config.models import NOT_OF_SPEC
+from exparity.config.checks import check, check_results
+from exparity.config.instances import canonical
 from exparity.config.presets import with_preset
 from exparity.config.schema import config_schema, validate, with_defaults
-from exparity.core.errors import InputError, did_you_mean
-from exparity.core.registry import load_plugin
+from exparity.config.settled import Cell, Settled
+from exparity.core.errors import InputError
 from exparity.core.strict import plain, read_yaml
-from exparity.counterfactuals import GENERATORS
-from exparity.debiasing import INTERVENTIONS
-from exparity.debiasing.recipes import calls_of
-from exparity.models.architectures import check_architecture
-from exparity.models.catalogue import known_id, known_models, resolve_model
-from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
+from exparity.models.catalogue import known_id
 
-Cell = Mapping[str, str | int]
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
@@ -81,45 +59,20 @@ def _exiting() -> Iterator[None]:
         raise SystemExit(error.exit_code) from None
 
 
-class Experiment:
-    """A validated config.
+class Experiment(Settled):
+    """A valid config: the grid that it spans, and what each of its jobs reads, is told and costs.
 
     Args:
         config: the config with its preset and all defaults filled in.
         written: the config as its author wrote it; the same if None.
+
+    Raises:
+        InputError: names the key and the remedy.
     """
 
     def __init__(self, config: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> None:
-        self.config = config
-        self._written = config if written is None else written
-        for plugin in config["plugins"]:
-            load_plugin(plugin)
-        self.datasets = instances_of("datasets", config, self._written)
-        self.methods = instances_of("methods", config, self._written)
-        self.metrics = instances_of("metrics", config, self._written)
-        self.models: dict[str, dict[str, Any]] = {
-            id: resolve_model(id, settings or {}, f"models.{id}", config.get("encoder"))
-            for id, settings in config["models"].items()
-        }
-        self.interventions = {
-            id: _interventions(settings["debias"], f"models.{id}.debias")
-            if "debias" in settings
-            else []
-            for id, settings in self.models.items()
-        }
-        self.generators = {
-            dataset: named(GENERATORS, written, f"counterfactuals.{dataset}")
-            for dataset, written in config.get("counterfactuals", {}).items()
-        }
-        self.seeds: list[int] = list(config["seeds"])
-        self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
-        self._memo: dict[tuple[Any, ...], str] = {}
-        check_references(self)
-        check_applies(self)
-        check_counterfactuals(self)
-        check_cells(self)
-        check_other_run(self)
-        check_imports(self)
+        super().__init__(config, written)
+        check(self)
         self.analyses = Analyses(self)
 
     @classmethod
@@ -136,13 +89,6 @@ class Experiment:
         schema = config_schema()
         validate(written, schema)
         return cls(with_defaults(with_preset(written), schema), written)
-
-    # What there is
-
-    @property
-    def results(self) -> str:
-        """Folder of all results."""
-        return str(self.config["results"])
 
     @property
     def environment(self) -> dict[str, str]:
@@ -177,54 +123,6 @@ class Experiment:
         wanted = self.config["download"]
         return "SLURM_JOB_ID" not in os.environ if wanted == "auto" else bool(wanted)
 
-    @cached_property
-    def pairs(self) -> list[tuple[str, str]]:
-        """Every (dataset, model) that is trained."""
-        return [
-            (dataset, model)
-            for dataset in self.datasets
-            for model, settings in self.models.items()
-            if dataset in settings.get("datasets", self.datasets)
-        ]
-
-    def cells(self, artefact: str = "tests") -> Iterator[dict[str, str | int]]:
-        """Yield the ids of every test of the grid, or of every file of another artefact of it."""
-        return layout.cells(self._axes, artefact)
-
-    def metrics_that_need(self, needs: str) -> list[str]:
-        """Return the metrics that compute with something, such as ``rationale``."""
-        return [id for id, metric in self.metrics.items() if metric.entry.facts.needs == needs]
-
-    @cached_property
-    def unmeasured(self) -> dict[str, list[str]]:
-        """The metrics that explain again, by the methods that cannot."""
-        metrics = self.metrics_that_need("explainer")
-        return {
-            id: metrics
-            for id, method in self.methods.items()
-            if metrics and not method.entry.facts.repeatable
-        }
-
-    @cached_property
-    def lacks(self) -> Mapping[str, Mapping[str, Lack]]:
-        """What each dataset lacks, by what methods, metrics and analyses may need."""
-        return {dataset: lacks_of(self, dataset) for dataset in self.datasets}
-
-    def applying(self, kind: str, dataset: str) -> list[str]:
-        """Return the methods or metrics that a dataset is explained with or scored by.
-
-        Args:
-            kind: ``methods`` or ``metrics``.
-            dataset: the dataset.
-        """
-        return layout.applying(self._axes, kind, dataset)
-
-    def runs_model(self, metric: str) -> bool:
-        """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
-        return bool(self.metrics[metric].entry.facts.runs_model)
-
-    # How jobs share a machine or a cluster, which changes no result
-
     def gpu_slots(self, metric: str | None = None) -> int:
         """Return 1 for jobs that run a model on a GPU of this machine, else 0.
 
@@ -249,170 +147,9 @@ class Experiment:
             return "scores_slow", 240
         return ("scores_gpu", 30) if self.runs_model(metric) else ("scores", 5)
 
-    @property
-    def has_controls(self) -> bool:
-        """Whether the permutation control is part of the grid."""
-        return int(self.config["controls"]["permutation"]["repeats"]) > 0
-
-    def resolved(self) -> dict[str, Any]:
-        """Return the whole config with nothing left to presets, the catalogue or defaults.
-
-        It is a config itself: a run of it has the same jobs.
-        """
-        blocks: dict[str, dict[str, Any]] = {"datasets": {}, "methods": {}, "metrics": {}}
-        for block, entries in blocks.items():
-            for id, instance in getattr(self, block).items():
-                entries[id] = instance.written_out()
-                if block != "datasets":
-                    size, shards = instance.max_examples, instance.shards
-                    entries[id] |= {"max_examples": size, "shards": shards}
-                if instance.datasets is not None:
-                    entries[id]["datasets"] = list(instance.datasets)
-        models = {}
-        for id, settings in self.models.items():
-            known = known_id(id, self.config["models"][id] or {})
-            models[id] = {**({"use": known} if known else {}), **settings}
-            if self.interventions[id]:
-                models[id]["debias"] = [one.written_out() for one in self.interventions[id]]
-        counterfactuals = {id: one.written_out() for id, one in self.generators.items()}
-        return {**self.config, **blocks, "models": models, "counterfactuals": counterfactuals}
-
-    # How a job is split, which changes no result
-
-    def shards(self, **cell: str | int) -> int:
-        """Return how many jobs share the explanations of a cell, or its scores by a metric."""
-        kind = "metric" if "metric" in cell else "method"
-        shards = self._changes(kind, cell).get("shards", self._instance(kind, cell).shards)
-        return int(shards)
-
-    def shard_files(self, artefact: str, ids: Cell) -> list[str]:
-        """Return where the parts of a cell lie that jobs make side by side, if they do."""
-        if artefact not in ("explanations", "scores"):
-            return []
-        paths = layout.shards_of(artefact, ids, self.shards(**ids))
-        return [f"{self.results}/{path}" for path in paths]
-
-    # What a job depends on, as canonical JSON
-
     def options(self, stage: str, ids: Cell) -> str:
         """Return what the result of a stage depends on, by the ids in its path."""
         return str(getattr(self, f"{stage}_options")(**ids))
-
-    def prepare_options(self, dataset: str) -> str:
-        """Return what the data artefact depends on."""
-        return canonical(self.datasets[dataset].call(f"datasets.{dataset}"))
-
-    def prepare_inputs(self, dataset: str) -> list[str]:
-        """Return the files of the user's own that the data artefact is made from.
-
-        Raises:
-            InputError: a file is not named, or there is none.
-        """
-        instance = self.datasets[dataset]
-        where = f"datasets.{dataset}"
-        return [str(path) for path in instance.entry.input_files(instance.params, where)]
-
-    def own_inputs(self, stage: str, ids: Cell) -> list[str]:
-        """Return the user's own files that a job reads, or the checkpoint that it starts from."""
-        if stage == "prepare":
-            return self.prepare_inputs(str(ids["dataset"]))
-        if stage == "explain":
-            return self._method_inputs(ids)
-        checkpoint = self.model_spec(str(ids["model"])).checkpoint if stage == "finetune" else None
-        return [checkpoint] if checkpoint and Path(checkpoint).is_dir() else []
-
-    def _method_inputs(self, ids: Cell) -> list[str]:
-        method = self._instance("method", ids)
-        if not method.entry.facts.path_options:  # most: a large grid asks for each cell
-            return []
-        params = json.loads(self.options("explain", ids))["params"]
-        return [str(path) for path in method.entry.input_files(params, f"methods.{method.id}")]
-
-    def finetune_options(self, dataset: str, model: str, seed: int) -> str:
-        """Return what a checkpoint depends on."""
-        cell = _cell(dataset, model, seed)
-        spec = self.model_spec(model)
-        training = merge_training(
-            self.config["training"],
-            self.models[model].get("training", {}),
-            *self._blocks("training", cell),
-        )
-        settled = build(TrainingSpec, training, f"models.{model}.training")
-        return canonical(
-            {
-                "model": asdict(spec),
-                "training": asdict(settled),
-                "digest": digests.finetune(),
-                **self._interventions(dataset, model),
-            }
-        )
-
-    def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
-        """Return what a training depends on where interventions change what is trained on."""
-        interventions = self.interventions[model]
-        if not interventions:
-            return {}
-        where = f"models.{model}.debias"
-        calls: dict[str, Any] = {"debias": [one.call_with_files(where) for one in interventions]}
-        if any(one.entry.facts.needs_counterfactuals for one in interventions):
-            generator = self.generators[dataset]
-            calls["counterfactuals"] = generator.call_with_files(f"counterfactuals.{dataset}")
-        return calls
-
-    def model_spec(self, model: str) -> ModelSpec:
-        """Return where a model comes from.
-
-        Raises:
-            InputError: it says neither a checkpoint nor an architecture, an unknown key, or a size
-                that the architecture cannot have.
-        """
-        own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
-        try:
-            spec = build(ModelSpec, own, f"models.{model}")
-        except InputError as error:
-            if "checkpoint" in own or "architecture" in own:
-                raise
-            hint = did_you_mean(model, known_models())
-            raise InputError(f"{error}; or the id of a known model ({hint})") from None
-        if spec.init == "scratch" and spec.architecture:
-            try:
-                check_architecture(spec.architecture, spec.size, lent=spec.checkpoint is not None)
-            except InputError as error:
-                raise InputError(f"models.{model}: {error}") from None
-        return spec
-
-    def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
-        """Return what explanations depend on."""
-        cell = _cell(dataset, model, seed, method)
-        return self._resolved("method", cell, ("target", "examples", "precision"))
-
-    def evaluate_options(
-        self, dataset: str, model: str, seed: int, method: str, metric: str
-    ) -> str:
-        """Return what scores depend on."""
-        cell = _cell(dataset, model, seed, method, metric)
-        return self._scoring(cell)
-
-    def scoring(self, ids: Cell) -> dict[str, Any]:
-        """Return what scores by a metric depend on, whatever method made the explanations."""
-        made: dict[str, Any] = json.loads(self._scoring(ids))
-        return made
-
-    def most_explained(self, ids: Cell) -> int | None:
-        """Return the largest sample of test texts that a method explains; None if one takes all."""
-        of_any = {name: id for name, id in ids.items() if name != "metric"}
-        largest: int | None = None
-        for id in self.applying("methods", str(ids["dataset"])):
-            changes = self._changes("method", {**of_any, "method": id})
-            size: int | None = changes.get("max_examples", self.methods[id].max_examples)
-            if size is None:
-                return None
-            largest = max(size, largest or 0)
-        return largest
-
-    def _scoring(self, cell: Cell) -> str:
-        shared = ["precision"] if self.runs_model(str(cell["metric"])) else []
-        return self._resolved("metric", cell, shared)
 
     def reads(self, stage: str, ids: Cell) -> list[str]:
         """Return the artefacts that a job reads, without the user's own files."""
@@ -447,10 +184,12 @@ class Experiment:
     def _with_random_scores(self) -> set[tuple[str, ...]]:
         return set(self.grid["analyses"].get("negative_control", ()))
 
-    def test_options(self, dataset: str, model: str, seed: int, method: str, metric: str) -> str:
-        """Return what a test depends on."""
-        statistics = self.statistics(_cell(dataset, model, seed, method, metric))
-        return canonical({"statistics": statistics, "digest": digests.test()})
+    def shard_files(self, artefact: str, ids: Cell) -> list[str]:
+        """Return where the parts of a cell lie that jobs make side by side, if they do."""
+        if artefact not in ("explanations", "scores"):
+            return []
+        paths = layout.shards_of(artefact, ids, self.shards(**ids))
+        return [f"{self.results}/{path}" for path in paths]
 
     def cost_options(self) -> str:
         """Return what the costs of jobs depend on, beside the jobs."""
@@ -462,21 +201,10 @@ class Experiment:
         return canonical({**self.grid, "digest": digests.report(sources)})
 
     @cached_property
-    def _axes(self) -> dict[str, Any]:
-        return {
-            "pairs": self.pairs,
-            "seeds": self.seeds,
-            "methods": [[i.id, i.entry.id] for i in self.methods.values()],
-            "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
-            **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
-            **({"left_out": excluded} if (excluded := left_out(self)) else {}),
-        }
-
-    @cached_property
     def grid(self) -> Mapping[str, Any]:
         """Which cells there are, and how the report shows them."""
         return {
-            **self._axes,
+            **self.analyses.grid,
             "title": self.config["title"],
             "datasets": [[i.id, i.entry.id] for i in self.datasets.values()],
             "models": [[m, known_id(m, self.config["models"][m] or {})] for m in self.models],
@@ -484,7 +212,6 @@ class Experiment:
             "statistics": self.config["statistics"],
             "controls": self.config["controls"],
             "report": self.config["report"],
-            "analyses": {one.id: self.analyses.targets(one.id) for one in self.analyses.used},
         }
 
     def report_inputs(self) -> list[str]:
@@ -495,49 +222,3 @@ class Experiment:
         """Leave the grid in the results folder, so that its readers see what is missing."""
         with atomic_path(Path(self.results, layout.GRID)) as path:
             path.write_text(grid_text(self.grid), encoding="utf-8")
-
-    def statistics(self, cell: Cell) -> dict[str, Any]:
-        """Return how the groups of a cell are compared, without what concerns the report alone."""
-        settled = {**self.config["statistics"], **self._changes("statistics", cell)}
-        return {key: value for key, value in settled.items() if key != "family"}
-
-    def _instance(self, kind: str, cell: Cell) -> Instance:
-        return (self.methods if kind == "method" else self.metrics)[str(cell[kind])]
-
-    def _resolved(self, kind: str, cell: Cell, shared: Iterable[str]) -> str:
-        """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
-        instance, changes = self._instance(kind, cell), self._changes(kind, cell)
-        if kind == "method":
-            places = {name: cell[name] for name in ("dataset", "model", "seed")}
-            changes = {**changes, **instance.paths_in(places, changes)}
-        where = f"{kind}s.{instance.id}"
-        key = (where, canonical(changes))
-        if key not in self._memo:
-            settings = {name: self.config[name] for name in shared}
-            self._memo[key] = canonical({**instance.resolved(where, changes), **settings})
-        return self._memo[key]
-
-    def _changes(self, block: str, cell: Cell) -> dict[str, Any]:
-        """Merge the overrides of one block that match a cell."""
-        return {key: value for one in self._blocks(block, cell) for key, value in one.items()}
-
-    def _blocks(self, block: str, cell: Cell) -> list[Mapping[str, Any]]:
-        """Return one block of every override that matches a cell, later ones last."""
-        return [o[block] for o in self.overrides if block in o and _matches(o["match"], cell)]
-
-
-def _interventions(debias: Any, where: str) -> list[Instance]:
-    """Return the interventions in the training of a model, in order."""
-    return [named(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
-
-
-def _cell(*ids: str | int) -> dict[str, str | int]:
-    """Return ids by name, in the order in which paths have them."""
-    return dict(zip(layout.levels("tests"), ids, strict=False))
-
-
-def _matches(match: Mapping[str, Any], cell: Cell) -> bool:
-    return all(
-        key in cell and cell[key] in (wanted if isinstance(wanted, list) else [wanted])
-        for key, wanted in match.items()
-    )

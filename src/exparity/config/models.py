@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Never
 from exparity.core.flags import Items, Range, Text
 from exparity.core.schema import Open
 from exparity.core.settings import Statistics as Settings
+from exparity.core.wording import MAX_INTEGER
 from exparity.models.spec import ModelSpec, TrainingSpec
 
 LEFT_OUT: Any = None
@@ -28,7 +29,7 @@ Id = Annotated[
         rule=f"use lower-case letters, digits and underscores, at most {MAX_ID}",
     ),
 ]
-Seed = Annotated[int, Range(at_least=0, at_most=(1 << 63) - 1)]
+Seed = Annotated[int, Range(at_least=0, at_most=MAX_INTEGER)]
 Size = Annotated[int | None, Range(at_least=2)]
 Shards = Annotated[int, Range(at_least=1, at_most=10_000)]
 NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]

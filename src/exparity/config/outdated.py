@@ -16,14 +16,11 @@ from functools import cache, partial
 from graphlib import TopologicalSorter
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.lineage import identity, lineage, recorded_lineage
-
-if TYPE_CHECKING:
-    from exparity.config.experiment import Experiment
-
+from exparity.config.experiment import Experiment
 
 Job = tuple[Callable[[], str], list[str], list[str], list[str], list[str]]
 """What a job is told, as JSON, asked for finished jobs only; its inputs, as far as they tell what

@@ -23,6 +23,8 @@ _ENDS = {
     "maximum": "at most",
     "exclusiveMaximum": "below",
 }
+MAX_INTEGER = (1 << 63) - 1
+"""The end of a range that is that of the machine, and so not told."""
 _ANYTHING = "anything"
 _SHOWN = 80
 _POWER = re.compile(r"([-+]?\d+)(\.\d*)?[eE]([-+]?)(\d+)")  # text in YAML 1.1 without point or sign
@@ -115,6 +117,8 @@ def _takes_null(schema: Mapping[str, Any]) -> bool:
 def _range(schema: Mapping[str, Any]) -> str:
     if not {"integer", "number"} & set(_types(schema)):
         return ""
+    if schema.get("maximum") == MAX_INTEGER:
+        return f"at least {schema['minimum']}"
     if "minimum" in schema and "maximum" in schema:
         return f"from {schema['minimum']:,} to {schema['maximum']:,}"
     return _each_end(schema)

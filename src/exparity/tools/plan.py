@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
-from exparity.config.checks import cautions
+from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
 from exparity.core.errors import InputError
 from exparity.core.escaping import say

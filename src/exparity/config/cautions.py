@@ -1,0 +1,58 @@
+"""What a plan has to say of a valid config: what is left out, and what says nothing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from exparity.artefacts.analyses import ANALYSES
+from exparity.config.experiment import Experiment
+from exparity.models.catalogue import known_type
+
+
+def cautions(experiment: Experiment) -> list[str]:
+    """Return what a plan has to warn of.
+
+    These are what does not apply to some datasets, methods whose scores say nothing of some models,
+    and what analyses leave out.
+    """
+    messages: dict[str, None] = dict.fromkeys(omissions(experiment))
+    for dataset, model in experiment.pairs:
+        model_type = known_type(experiment.model_spec(model))
+        for id, method in experiment.methods.items():
+            caution = method.entry.facts.caution
+            for seed in experiment.seeds if caution and model_type else ():
+                resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
+                if message := caution(resolved["params"], model_type):
+                    messages[f"methods.{id}, models.{model}: {message}"] = None
+    for name, settings in experiment.analyses.settings.items():
+        of_analysis = ANALYSES.get(name).facts.caution
+        if of_analysis and (message := of_analysis(experiment, **settings)):
+            messages[f"analyses.{name}: {message}"] = None
+    return list(messages)
+
+
+def omissions(experiment: Experiment) -> Iterator[str]:
+    """Yield a line for what a dataset lacks, or a method, and which metrics leave it out for that.
+
+    What a config itself restricts to some datasets is no news to its author.
+    """
+    for dataset in dict.fromkeys(dataset for dataset, _ in experiment.pairs):
+        for needs, lack in experiment.lacks[dataset].items():
+            metrics = [
+                id
+                for id in experiment.metrics_that_need(needs)
+                if (datasets := experiment.metrics[id].datasets) is None or dataset in datasets
+            ]
+            if needs == "groups":
+                yield f"datasets.{dataset}: {lack.reason}, so that nothing of it is compared"
+            elif metrics:
+                yield f"{_named(metrics)}: not used on dataset '{dataset}': {lack.reason}"
+        if experiment.metrics and not experiment.applying("metrics", dataset):
+            yield f"datasets.{dataset}: no metric applies to it, so that it is not explained"
+    for method, metrics in experiment.unmeasured.items():
+        yield f"{_named(metrics)}: not used on methods.{method}: it cannot explain again"
+
+
+def _named(metrics: Sequence[str]) -> str:
+    return ", ".join(f"metrics.{id}" for id in metrics)

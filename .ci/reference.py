@@ -27,7 +27,7 @@ from exparity.core.schema import documented
 from exparity.core.wording import allowed
 from exparity.interface import ARROWS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options, token_options, word_options
+from exparity.metrics import METRICS, token_options, word_options
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
@@ -85,8 +85,9 @@ def _made(name: str) -> str:
         return _metrics()
     if kind == "api":
         return _api(id)
-    entry = {"method": METHODS, "metric": METRICS}[kind].get(id)
-    options = metric_options(entry) if kind == "metric" else entry.options
+    registry: Any = {"method": METHODS, "metric": METRICS}[kind]
+    entry = registry.get(id)
+    options = entry.options if kind == "method" else registry.options(entry)
     meanings = documented(token_options) | documented(word_options) | documented(entry.function)
     table = _table(
         ("Option", "Values", "Default", "Meaning"),

@@ -27,7 +27,7 @@ from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 
 pytestmark = pytest.mark.contract
 REGISTRIES = (METHODS, METRICS, DATASETS, GENERATORS, INTERVENTIONS, ANALYSES)
@@ -135,7 +135,7 @@ def test_configs_are_of_the_schema(page):
                     assert "plugins" in config, f"{kind}.{id}"
                     continue
                 entry = registry.get(use)
-                options = metric_options(entry) if kind == "metrics" else entry.options
+                options = registry.options(entry)
                 shared = ("use", "max_examples", "shards", "datasets")
                 own = {name: value for name, value in instance.items() if name not in shared}
                 complete(options, own, f"{kind}.{id}")

@@ -350,6 +350,30 @@ REFUSED = [
 
 
 @pytest.mark.contract
+class TestExplains:
+    def params_of(self, **changes):
+        asked = experiment(**{"methods": {"gradient": {}, "lime": {}}, **changes})
+        return {id: dict(one.params) for id, one in asked.methods.items()}
+
+    def test_the_key_is_that_of_every_method_of_logits(self):
+        assert self.params_of()["gradient"] == {"explains": "auto"}
+        assert self.params_of(explains="log_odds") == {
+            "gradient": {"explains": "log_odds"},
+            "lime": {},
+        }
+        assert self.params_of(study="ferret")["gradient"] == {"explains": "logit"}
+        assert self.params_of(study="ferret", explains="auto")["gradient"] == {"explains": "auto"}
+
+    def test_a_method_may_say_otherwise(self):
+        methods = {"gradient": {"explains": {"against": "male"}}, "lime": {}}
+        found = self.params_of(explains="log_odds", methods=methods)
+        assert found["gradient"] == {"explains": {"against": "male"}}
+
+    def test_a_class_to_explain_against_is_one_of_the_data(self):
+        with pytest.raises(InputError, match=r"methods.gradient.explains.against, of the classes"):
+            self.params_of(explains={"against": "mail"})
+
+
 class TestRefused:
     @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=lambda v: str(v)[:60])
     def test_by_name_and_with_a_remedy(self, changes, message):
@@ -848,7 +872,8 @@ class TestWhatAChangeTouches:
 
     def test_a_preset_touches_what_it_sets(self):
         jobs = changed(experiment(), experiment(study="code"))
-        assert {job[-1] for job in jobs if job[0] == "explain"} == {"integrated_gradients"}
+        explained = {job[-1] for job in jobs if job[0] == "explain"}
+        assert explained == {"gradient", "integrated_gradients"}  # which say `explains: logit`
         controls = {"negative_control", "random_tests"}
         expected = {"finetune", "explain", "evaluate", "test", "report"} | controls
         assert stages(jobs) == expected

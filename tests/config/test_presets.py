@@ -75,8 +75,9 @@ class TestFiles:
     def test_what_they_name_exists(self, study):
         chosen = preset(study)
         assert set(chosen) <= {
-            "training", "statistics", "overrides", "datasets", "methods", "metrics"
+            "explains", "training", "statistics", "overrides", "datasets", "methods", "metrics"
         }  # fmt: skip
+        assert chosen["explains"] == "logit"
         fields = {field.name for field in dataclasses.fields(TrainingSpec)}
         assert set(chosen.get("training", {})) <= fields
         statistics = set(config_schema()["properties"]["statistics"]["properties"])
@@ -427,7 +428,7 @@ def test_the_docs_table_of_gecobench_says_what_the_file_and_the_defaults_say():
         if line.startswith("| `")
     ]
     chosen = preset("gecobench")
-    assert set(chosen) == {"methods"}
+    assert set(chosen) == {"explains", "methods"}
     found = {(id, key): value for id, o in chosen["methods"].items() for key, value in o.items()}
     assert {(id, key): int(value) for id, key, value, _ in rows} == found
     for id, key, _, default in rows:

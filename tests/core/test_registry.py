@@ -19,7 +19,7 @@ from exparity.core.registry import SLUG, Registry, load_plugin
 from exparity.data import DATASETS
 from exparity.interface import DatasetFacts, MethodFacts, MetricFacts
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 
 REGISTRIES = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
 ENTRIES = [(kind, id) for kind, registry in REGISTRIES.items() for id in registry.ids()]
@@ -388,7 +388,7 @@ class TestEveryEntry:
 
     def test_options_resolve_to_their_own_defaults(self, kind, id):
         entry = REGISTRIES[kind].get(id)
-        options = metric_options(entry) if kind == "metrics" else entry.options
+        options = REGISTRIES[kind].options(entry)
         defaults = {name: option.default for name, option in options.items()}
         assert complete(options, defaults, id) == defaults  # a default is an allowed value
         assert complete(options, {}, id) == defaults

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from exparity import ExparityError, InputError, load_classifier
-from exparity.engine.batching import plan_batches, run_batches
+from exparity.engine.batching import in_batches, plan_batches
 from exparity.engine.classifier import padded
 
 TOLERANCE = 1e-5
@@ -179,7 +179,7 @@ def test_out_of_memory_with_one_text_is_an_error():
         raise torch.OutOfMemoryError("no memory left")
 
     with pytest.raises(torch.OutOfMemoryError):
-        list(run_batches([5, 4], 10, run))
+        list(in_batches([5, 4], 10, run))
 
 
 @given(st.lists(st.integers(1, 50), max_size=60), st.integers(1, 200))

@@ -30,6 +30,7 @@ def check(experiment: Settled) -> None:
     check_references(experiment)
     check_applies(experiment)
     check_counterfactuals(experiment)
+    check_foils(experiment)
     check_cells(experiment)
     check_other_run(experiment)
     check_imports(experiment)
@@ -105,6 +106,24 @@ def check_applies(experiment: Settled) -> None:
                     f"{kind}.{id}: on its datasets ({datasets}) no {other} is used and no model "
                     f"trained; name others in {kind}.{id}.datasets, or leave it out"
                 )
+
+
+def check_foils(experiment: Settled) -> None:
+    """Check that classes to explain against are those of the data, where its classes are known.
+
+    Raises:
+        InputError: names the key and the nearest class.
+    """
+    for id, method in experiment.methods.items():
+        explains = method.params.get("explains")
+        if not isinstance(explains, dict):
+            continue
+        for dataset in method.datasets or experiment.datasets:
+            instance = experiment.datasets[dataset]
+            labels = instance.entry.facts.labels
+            if labels and "labels" not in instance.params:
+                where = f"methods.{id}.explains.against, of the classes of '{dataset}'"
+                _require(explains["against"], list(labels), where)
 
 
 def check_counterfactuals(experiment: Settled) -> None:

@@ -17,7 +17,7 @@ from exparity.core.options import Option, complete
 from exparity.core.registry import Entry, Registry
 from exparity.data import DATASETS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, SHARED_SOURCES, metric_options
+from exparity.metrics import METRICS, SHARED_SOURCES
 
 _RESERVED = ("use", "max_examples", "shards", "datasets")
 
@@ -128,7 +128,9 @@ def instances_of(
         size = settings.pop("max_examples", None)
         shards = settings.pop("shards", 1)
         datasets = settings.pop("datasets", None)
-        options = metric_options(entry) if block == "metrics" else entry.options
+        options = registry.options(entry)
+        if "explains" in options:
+            settings.setdefault("explains", config["explains"])
         try:
             complete(options, settings, where)
         except InputError as error:

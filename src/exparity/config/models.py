@@ -15,6 +15,7 @@ from exparity.core.flags import Items, Range, Text
 from exparity.core.schema import Open
 from exparity.core.settings import Statistics as Settings
 from exparity.core.wording import MAX_INTEGER
+from exparity.methods import Explains
 from exparity.models.spec import ModelSpec, TrainingSpec
 
 LEFT_OUT: Any = None
@@ -282,6 +283,11 @@ class Config:
             chance.
         target: class whose output is explained and whose probability faithfulness refers to. The
             label asks why the right class; predicted asks why the model's own answer.
+        explains: function of the logits that methods of logits explain: the target's logit; its
+            log_odds, the target's logit less the log of the sum of the others' exponentials; or
+            ``{against: CLASS}``, the target's logit less that of one class. With auto it is log
+            odds for classes that are words of a language model, of whose logits only differences
+            count, and the logit otherwise. A method may say otherwise.
         examples: test examples that are explained: all, or those the model classifies correctly. If
             one group is misclassified more often, errors and explanation quality mix; comparing
             both settings shows how much.
@@ -349,6 +355,7 @@ class Config:
     ] = ()
     seeds: Annotated[Sequence[Seed], Items(at_least=1, distinct=True)] = (0,)
     target: Literal["label", "predicted"] = "label"
+    explains: Explains = "auto"
     examples: Literal["all", "correct"] = "all"
     precision: Literal["fp32", "bf16"] = "fp32"
     engine: Engine = field(default_factory=Engine)

@@ -56,6 +56,8 @@ def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
             id: _instance(id, settings or {}, chosen.get(block, {}))
             for id, settings in config[block].items()
         }
+    if "explains" in chosen:
+        filled.setdefault("explains", chosen["explains"])
     filled["training"] = merge_training(chosen.get("training", {}), config.get("training", {}))
     filled["statistics"] = {**chosen.get("statistics", {}), **config.get("statistics", {})}
     filled["overrides"] = [

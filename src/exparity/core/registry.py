@@ -127,7 +127,7 @@ class Registry(Generic[Facts]):
         self.kind = kind
         self.package = package
         self.facts_type = facts_type
-        self._options = options
+        self.options = options
         self._entries: dict[str, Entry[Facts]] = {}
         self._discovered = False
 
@@ -182,7 +182,7 @@ class Registry(Generic[Facts]):
     def _check_options(self, entry: Entry[Facts], where: str) -> None:
         """Refuse options that no config could set, and facts that name options there are not."""
         try:
-            options = self._options(entry)
+            options = self.options(entry)
             for option in options.values():
                 json.dumps(option.default)
         except Exception as error:  # annotations are code of their author's

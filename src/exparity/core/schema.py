@@ -81,7 +81,7 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         return {"type": "array", "items": schema_of(items[0]), "minItems": 1}
     if origin is Mapping:
         keys, values = map(schema_of, args)
-        names = {"propertyNames": keys} if len(keys) > 1 else {}
+        names = {} if keys == {"type": "string"} else {"propertyNames": keys}
         return {"type": "object", **names, "additionalProperties": values}
     if origin in (typing.Union, types.UnionType):
         first, *others = options = [schema_of(a) for a in args]

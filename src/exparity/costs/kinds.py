@@ -19,7 +19,7 @@ from exparity.config.instances import canonical
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 
 Ids = tuple[str, ...]
@@ -145,8 +145,7 @@ def _options(registry: Any, own: Mapping[str, Any], exact: bool) -> str:
     options = own.get("params", {})
     with suppress(InputError):  # of another version, or not here
         entry = registry.get(own.get("use", ""))
-        known = metric_options(entry) if registry is METRICS else entry.options
-        options = complete(known, options, "")
+        options = complete(registry.options(entry), options, "")
     return f"{canonical(options)} in {'fp32' if exact else own.get('precision', 'fp32')}"
 
 

@@ -47,7 +47,7 @@ def _out_of_memory(error: RuntimeError) -> bool:
     return isinstance(error, torch.OutOfMemoryError) or "can't allocate memory" in text
 
 
-def run_batches(
+def in_batches(
     lengths: Sequence[int],
     token_budget: int,
     run: Callable[[list[int]], Result],

@@ -21,9 +21,10 @@ from torch.nn.utils.rnn import pad_sequence
 from exparity.core.calls import checked, plain
 from exparity.core.device import resolve_device
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.engine.batching import run_batches
+from exparity.engine.batching import in_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
+from exparity.engine.objectives import Objective, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
 from exparity.interface import Encoding, FloatArray, IntArray, Text
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 Build = Callable[[list[int], int], torch.Tensor]
-Objective = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
 Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 
 # Padded tokens a batch. On a CPU larger batches leave the cache and are slower; on a GPU smaller
@@ -49,19 +49,6 @@ _TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 GRADIENT_SHARE = 4
 # Matrix products of fewer rows take another route through a CPU's libraries and round otherwise.
 _FEWEST_ROWS = 4
-
-
-def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the (b,) logit of each target class."""
-    return logits.gather(1, targets[:, None])[:, 0]
-
-
-def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    """Return the (b,) cross entropy of each target class.
-
-    In float64: a prediction that is certain in float32 would have no gradient left.
-    """
-    return F.cross_entropy(logits.double(), targets, reduction="none")
 
 
 class Classifier:
@@ -110,6 +97,11 @@ class Classifier:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         stride = 0 if self._types is None else self.vocabulary_size
         return encode_texts(self.tokenizer, texts, self.max_length, stride)
+
+    @property
+    def answers_in_words(self) -> bool:
+        """Whether classes are words of a language model, of whose logits only differences count."""
+        return False
 
     @property
     def vocabulary_size(self) -> int:
@@ -270,7 +262,7 @@ class Classifier:
                 result[batch] = logits.softmax(-1).cpu().numpy()
 
         with self._evaluating():
-            for _, fitting in run_batches(lengths, self.token_budget, run, exact=self.exact):
+            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
                 self.token_budget = fitting
         if not np.isfinite(result).all():
             raise ExparityError(
@@ -321,7 +313,7 @@ class Classifier:
 
         with self._evaluating(), self._frozen():
             budget = max(1, self.token_budget // GRADIENT_SHARE)
-            for results, fitting in run_batches(lengths, budget, run, exact=self.exact):
+            for results, fitting in in_batches(lengths, budget, run, exact=self.exact):
                 if fitting < budget:
                     self.token_budget = fitting * GRADIENT_SHARE
                 yield from results

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
 
 import numpy as np
 
@@ -25,8 +25,9 @@ from exparity.core.calls import (
     refuse_shared_options,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
-from exparity.core.options import complete
-from exparity.core.registry import Registry
+from exparity.core.flags import Items
+from exparity.core.options import Option, complete, options_of
+from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
 from exparity.engine.encoding import as_list
 from exparity.interface import (
@@ -48,13 +49,21 @@ from exparity.methods._words import Training as Training
 if TYPE_CHECKING:
     import torch
 
-    from exparity.engine.classifier import Classifier, Objective
+    from exparity.engine.classifier import Classifier
+    from exparity.engine.objectives import Objective
 
 log = logging.getLogger(__name__)
 
 Targets = int | str | Sequence[int | str] | IntArray | None
 """Classes to explain; see :func:`explain`."""
-METHODS: Registry[MethodFacts] = Registry("method", "exparity.methods", MethodFacts)
+Explains = (
+    Literal["auto", "logit", "log_odds"]
+    | Annotated[Mapping[Literal["against"], str], Items(at_least=1)]
+)
+"""What methods of logits explain; see :func:`logit_options`."""
+METHODS: Registry[MethodFacts] = Registry(
+    "method", "exparity.methods", MethodFacts, lambda entry: method_options(entry)
+)
 
 
 def method(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -63,6 +72,24 @@ def method(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[...
     See :class:`~exparity.interface.MethodFacts`.
     """
     return METHODS.register(id, **facts)
+
+
+def logit_options(*, explains: Explains = "auto") -> None:
+    """Options that every method of logits has.
+
+    Args:
+        explains: function of the logits that is explained: the ``logit`` of the target; its
+            ``log_odds``, the target's logit less the log of the sum of the others' exponentials; or
+            ``{against: CLASS}``, the target's logit less that of one class, and log odds where that
+            class is the target itself. ``auto`` is log odds for classes that are words of a
+            language model, of whose logits only differences count, and the logit otherwise.
+    """
+
+
+def method_options(entry: Entry[MethodFacts]) -> dict[str, Option]:
+    """Return all options of a method: its own, and those that all of its kind share."""
+    shared = options_of(logit_options) if entry.facts.target == "logit" else {}
+    return {**entry.options, **shared}
 
 
 @dataclass(frozen=True)
@@ -84,6 +111,7 @@ class MethodBatch:
         flags: what a method finds out that readers of its scores must know; it may add to it.
         memo: work that methods of the same texts share; see :func:`explain_many`.
         training: what the model learnt from, for methods that say ``needs_training``.
+        explains: what methods of logits explain; see :func:`logit_options`.
     """
 
     classifier: Classifier
@@ -97,9 +125,17 @@ class MethodBatch:
     flags: set[str] = field(default_factory=set)
     memo: dict[Any, Any] = field(default_factory=dict)
     training: Training | None = None
+    explains: Explains = "auto"
 
     def __len__(self) -> int:
         return len(self.encodings)
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The function of logits and targets that is explained, by ``explains``."""
+        from exparity.engine.objectives import objective_of
+
+        return objective_of(self.explains, self.classifier)
 
     @property
     def token_ids(self) -> tuple[IntArray, ...]:
@@ -127,15 +163,15 @@ class MethodBatch:
 
         Args:
             objective: receives the (b, c) logits and (b,) targets of b texts, and returns (b,)
-                numbers, each of its own text alone; the target's logit if None.
+                numbers, each of its own text alone; :attr:`objective` if None.
 
         Returns:
             (t, h) gradient of each text, in order.
         """
-        from exparity.engine.classifier import padded, target_logit
+        from exparity.engine.classifier import padded
 
         found = self.classifier.input_gradients(
-            self.lengths, padded(self.rows), self.targets, [objective or target_logit]
+            self.lengths, padded(self.rows), self.targets, [objective or self.objective]
         )
         by_text = {index: gradient for index, (gradient,), _ in found}
         return [by_text[index] for index in range(len(self))]
@@ -160,8 +196,6 @@ class MethodBatch:
         """
         import torch
 
-        from exparity.engine.classifier import target_logit
-
         counts = [len(own) for own in places]
         owners = np.repeat(np.arange(len(self)), counts)
         steps = np.concatenate([np.arange(count) for count in counts])
@@ -178,7 +212,7 @@ class MethodBatch:
 
         lengths = [self.lengths[row] for row in owners]
         for position, (gradient,), _ in self.classifier.input_gradients(
-            lengths, build, self.targets[owners], [objective or target_logit]
+            lengths, build, self.targets[owners], [objective or self.objective]
         ):
             yield int(owners[position]), int(steps[position]), gradient
 
@@ -374,7 +408,7 @@ def explain_encodings(
         ExparityError: the method broke its contract.
     """
     if not encodings:
-        complete(METHODS.get(method).options, params, f"method {method}")
+        complete(method_options(METHODS.get(method)), params, f"method {method}")
         return []
     noticed: set[str] = set()
     origins = [Origin(method, params, seed, key) for key in keys]
@@ -441,7 +475,7 @@ def attribute(
 
     call = origins[0]
     entry = METHODS.get(call.method)
-    options = complete(entry.options, call.params, f"method {call.method}")
+    options = complete(method_options(entry), call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
     if entry.facts.needs_training and training is None:
         raise InputError(
@@ -462,7 +496,10 @@ def attribute(
         flags=set() if flags is None else flags,
         memo={} if memo is None else memo,
         training=training and guarded(training),
+        explains=options.pop("explains", "auto"),
     )
+    if entry.facts.target == "logit":
+        batch.objective  # noqa: B018  a class that there is not is named before any work
     versions = _versions(batch)
     with entry.running():
         scores = [np.asarray(s) for s in entry.function(batch, **options)]

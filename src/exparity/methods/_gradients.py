@@ -42,13 +42,14 @@ def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> Floa
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:
     """Return (t,) scores of each text by the gradient at the input itself; see :func:`pooled`."""
-    if "gradient" not in batch.memo:
+    key = ("gradient", str(batch.explains))
+    if key not in batch.memo:
         gradients = list(zip(batch.gradients(), batch.word_rows, strict=True))
-        batch.memo["gradient"] = {
+        batch.memo[key] = {
             kind: [pooled(gradient, rows, kind) for gradient, rows in gradients]
             for kind in _POOLINGS
         }
-    scores: list[FloatArray] = batch.memo["gradient"][pooling]
+    scores: list[FloatArray] = batch.memo[key][pooling]
     return scores
 
 
@@ -73,7 +74,7 @@ def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) ->
             sum ``times_input`` difference.
         n_steps: nodes of the Gauss–Legendre rule.
     """
-    key = ("path", n_steps)
+    key = ("path", n_steps, str(batch.explains))
     if key not in batch.memo:
         batch.memo[key] = _path_sums(batch, n_steps)
     pooled_sums = batch.memo[key]

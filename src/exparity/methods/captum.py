@@ -109,8 +109,8 @@ def captum(
         words, absent_words = (
             batch.classifier.without_types(own, batch.token_ids[row]) for own in (rows, absent)
         )
-        wrapped.types = rows - words
-        call = _Call(made, wrapped, words, absent_words, int(batch.targets[row]))
+        wrapped.types, wrapped.target = rows - words, int(batch.targets[row])
+        call = _Call(made, wrapped, words, absent_words)
         with _drawing(batch.generator(row)):
             try:
                 values = call.run(dict(options))
@@ -125,10 +125,8 @@ def captum(
 class _Call:
     """One text, as a captum algorithm is called with it."""
 
-    def __init__(
-        self, made: Any, wrapped: Any, rows: torch.Tensor, absent: torch.Tensor, target: int
-    ) -> None:
-        self._made, self._wrapped, self._target = made, wrapped, target
+    def __init__(self, made: Any, wrapped: Any, rows: torch.Tensor, absent: torch.Tensor) -> None:
+        self._made, self._wrapped = made, wrapped
         self._rows, self._absent = rows[None].clone(), absent[None].clone()
 
     def run(self, options: dict[str, Any]) -> FloatArray:
@@ -151,7 +149,7 @@ class _Call:
             several = 2 if "DeepLiftShap" in self._made.__name__ else 1  # captum wants a sample
             options.setdefault("baselines", self._absent.repeat(several, 1, 1))
         values = self._made(self._wrapped, *layer, **settings).attribute(
-            self._rows.requires_grad_(not per_token), target=self._target, **options
+            self._rows.requires_grad_(not per_token), **options
         )
         first = values[0] if isinstance(values, tuple) else values
         of_elements = first.detach().double()[0]  # (t, h)
@@ -169,20 +167,20 @@ class _Call:
         import torch
 
         with torch.no_grad():
-            logits = self._wrapped(torch.cat([self._rows, self._absent]))[:, self._target]
-        fall = float(logits[0] - logits[1])
+            outputs = self._wrapped(torch.cat([self._rows, self._absent]))
+        fall = float(outputs[0] - outputs[1])
         if abs(scores.sum() - fall) > LARGEST_GAP * max(abs(fall), 0.1):
             raise InputError(
                 f"method captum: {self._made.__name__} of this model adds up to "
-                f"{scores.sum():.3g}, and the logit falls by {fall:.3g}: it has layers without a "
+                f"{scores.sum():.3g}, and the output falls by {fall:.3g}: it has layers without a "
                 "rule of captum's; take our method deeplift"
             )
 
 
 def _on_rows(batch: MethodBatch) -> Any:
-    """Return the model as a module from (b, t, h) embeddings to logits, with a layer for these.
+    """Return a module from (b, t, h) embeddings to what is explained, with a layer for these.
 
-    What token types add to the (t, h) embeddings of the text in work is its ``types``.
+    Its ``target`` is that of the text in work, and its ``types`` what token types add there.
     """
     import torch
 
@@ -192,7 +190,7 @@ def _on_rows(batch: MethodBatch) -> Any:
         def __init__(self) -> None:
             super().__init__()
             self.model, self.embedded = classifier.model, torch.nn.Identity()
-            self.types = torch.zeros(())
+            self.types, self.target = torch.zeros(()), 0
 
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             rows = self.embedded(rows) + self.types
@@ -201,8 +199,8 @@ def _on_rows(batch: MethodBatch) -> Any:
             else:
                 hidden = self.model.base_model(inputs_embeds=rows, use_cache=False)
                 logits = self.model.score(hidden.last_hidden_state[:, -1])
-            result: torch.Tensor = logits.float()
-            return result
+            targets = torch.full((len(rows),), self.target, device=rows.device)
+            return batch.objective(logits.float(), targets)
 
     return OnRows()
 

@@ -57,7 +57,7 @@ def deeplift(batch: MethodBatch) -> list[FloatArray]:
     scores = [np.zeros(0)] * len(batch)
     with Activations(classifier.model, rule):
         for row, (multiplier,), _ in classifier.input_gradients(
-            batch.lengths, build, batch.targets
+            batch.lengths, build, batch.targets, [batch.objective]
         ):
             rule.check_done()
             change = (batch.rows[row] - starts[row]).double()

@@ -58,8 +58,11 @@ if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
+    from exparity.engine.objectives import Objective
 
-METRICS: Registry[MetricFacts] = Registry("metric", "exparity.metrics", MetricFacts)
+METRICS: Registry[MetricFacts] = Registry(
+    "metric", "exparity.metrics", MetricFacts, lambda entry: metric_options(entry)
+)
 MARKS: Mapping[str, str] = {"rationale": "rationale", "counterfactual": "changed_words"}
 """What marks words, by what metrics of words need, and where an explanation has it."""
 Rationales = Sequence[Sequence[int] | None] | None
@@ -243,6 +246,13 @@ class MetricBatch:
                 "other texts than it has scores of; leave the metric out for it"
             )
         return entry
+
+    @cached_property
+    def objective(self) -> Objective:
+        """The function of the logits that the explanations are of, by methods of logits."""
+        from exparity.engine.objectives import objective_of
+
+        return objective_of(self._origins[0].params.get("explains", "auto"), self.classifier)
 
     @cached_property
     def _encodings(self) -> list[Encoding]:

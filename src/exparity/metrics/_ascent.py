@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Build
+    from exparity.engine.objectives import Objective
     from exparity.metrics import MetricBatch
 
 Norm = Literal["l2", "linf"]
@@ -122,6 +123,7 @@ class Ascent:
         *,
         climbing: bool = True,
         visit: Callable[[int, torch.Tensor, torch.Tensor], None] | None = None,
+        objective: Objective | None = None,
     ) -> FloatArray:
         """Take one step of some ascents.
 
@@ -129,19 +131,21 @@ class Ascent:
             targets: (k,) class whose loss each of them ascends.
             items: (k,) which of them; all if None.
             climbing: move; otherwise only look.
-            visit: receives an ascent, the (t, h) gradient of its target's logit where it stood
-                before the step, and the embeddings there.
+            visit: receives an ascent, the (t, h) gradient of ``objective`` where it stood before
+                the step, and the embeddings there.
+            objective: what ``visit`` receives the gradient of.
 
         Returns:
             (k, c) logits where they stood before the step.
         """
-        from exparity.engine.classifier import prediction_loss, target_logit
+        from exparity.engine.objectives import prediction_loss
 
         chosen = np.arange(len(self.owners)) if items is None else items
         lengths, build = self._work(chosen)
         all_logits = np.empty((len(chosen), self.batch.classifier.n_classes))
 
-        objectives = [prediction_loss] * climbing + [target_logit] * (visit is not None)
+        asked = (prediction_loss if climbing else None, objective)
+        objectives = [one for one in asked if one is not None]
         for place, gradients, logits in self.batch.classifier.input_gradients(
             lengths, build, targets, objectives
         ):

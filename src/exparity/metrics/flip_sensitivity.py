@@ -117,7 +117,8 @@ class _Search:
     def __init__(
         self, batch: MetricBatch, owners: IntArray, free: list[BoolArray], steps: int
     ) -> None:
-        from exparity.engine.classifier import padded, prediction_loss
+        from exparity.engine.classifier import padded
+        from exparity.engine.objectives import prediction_loss
 
         self._batch, self._owners, self._free, self._steps = batch, owners, free, steps
         self._predicted = np.zeros(len(batch), dtype=np.int64)

@@ -117,8 +117,13 @@ def _fused(batch: MetricBatch, ascent: Ascent, steps: int, restarts: int) -> Exp
 
     targets = batch.targets[ascent.owners]
     for step in range(steps + 1):
-        visiting = visit if step > 0 or restarts > 1 else None
-        ascent.step(targets, climbing=step < steps, visit=visiting)
+        moving = step > 0 or restarts > 1
+        ascent.step(
+            targets,
+            climbing=step < steps,
+            visit=visit if moving else None,
+            objective=batch.objective if moving else None,
+        )
     return [e.scores for e in batch.explanations], owners, moved
 
 

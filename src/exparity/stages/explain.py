@@ -92,7 +92,7 @@ def explain_cell(
     model_id = model_id or checkpoint.resolve().parent.name
     method_id = method_id or use
     entry = METHODS.get(use)
-    options = complete(entry.options, params, f"method {method_id}")
+    options = complete(METHODS.options(entry), params, f"method {method_id}")
     if entry.facts.needs_gradient:
         precision = "fp32"
     named_ids = {"model": model_id, "seed": seed}

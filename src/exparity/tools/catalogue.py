@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from operator import attrgetter
 from typing import Any, Literal
 
-from exparity.artefacts.analyses import ANALYSES, config_options
+from exparity.artefacts.analyses import ANALYSES
 from exparity.core.escaping import say
-from exparity.core.options import Option
-from exparity.core.registry import Entry, Registry
+from exparity.core.registry import Registry
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.interface import ARROWS
 from exparity.methods import METHODS
-from exparity.metrics import METRICS, metric_options
+from exparity.metrics import METRICS
 from exparity.models.catalogue import describe_models
-
-# Where a config may say something else than the function takes.
-_OPTIONS: dict[str, Callable[[Entry[Any]], dict[str, Option]]] = {
-    "metrics": metric_options,
-    "analyses": config_options,
-}
 
 
 def print_catalogue(
@@ -62,7 +53,7 @@ def _section(name: str, registry: Registry[Any]) -> str:
         lines.append(f"      {entry.summary}.")
         if reference := getattr(entry.facts, "reference", ""):
             lines.append(f"      {reference}")
-        options = _OPTIONS.get(name, attrgetter("options"))(entry)
+        options = registry.options(entry)
         defaults = [f"{key}={json.dumps(o.default)}" for key, o in sorted(options.items())]
         if defaults:
             lines.append(f"      options: {', '.join(defaults)}")

@@ -91,7 +91,7 @@ class MaskedLanguageModel:
         """
         import torch
 
-        from exparity.engine.batching import run_batches
+        from exparity.engine.batching import in_batches
 
         answers = np.full((len(asked), 2), np.nan)
         padding = self.tokenizer.pad_token_id
@@ -115,7 +115,7 @@ class MaskedLanguageModel:
 
         lengths = [len(question.ids) for question in asked]
         # Texts of one length share a batch, so that a score has the same bits in any.
-        list(run_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu"))
+        list(in_batches(lengths, self.token_budget, run, exact=self.device.type == "cpu"))
         return answers
 
 

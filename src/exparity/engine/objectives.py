@@ -1,0 +1,60 @@
+"""What gradients are taken of: functions of (b, c) logits and (b,) targets to (b,) numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from torch.nn import functional as F
+
+from exparity.core.errors import InputError, did_you_mean
+
+if TYPE_CHECKING:
+    import torch
+
+    from exparity.engine.classifier import Classifier
+
+Objective = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
+
+
+def target_logit(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the (b,) logit of each target class."""
+    return logits.gather(1, targets[:, None])[:, 0]
+
+
+def log_odds(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the (b,) log odds of each target class: z_y − log Σ_{c≠y} exp z_c."""
+    others = logits.scatter(1, targets[:, None], -float("inf"))
+    return target_logit(logits, targets) - others.logsumexp(1)
+
+
+def difference(logits: torch.Tensor, targets: torch.Tensor, *, foil: int) -> torch.Tensor:
+    """Return the (b,) logit of each target less that of the foil; log odds of the foil itself."""
+    against = target_logit(logits, targets) - logits[:, foil]
+    return against.where(targets != foil, log_odds(logits, targets))
+
+
+def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    """Return the (b,) cross entropy of each target class.
+
+    In float64: a prediction that is certain in float32 would have no gradient left.
+    """
+    return F.cross_entropy(logits.double(), targets, reduction="none")
+
+
+def objective_of(explains: str | Mapping[Any, str], classifier: Classifier) -> Objective:
+    """Return the function that ``explains`` stands for.
+
+    Raises:
+        InputError: the class to explain against is none of the model's.
+    """
+    if isinstance(explains, Mapping):
+        names, foil = classifier.class_names, explains["against"]
+        if foil not in names:
+            raise InputError(f"explains: against '{foil}'; {did_you_mean(foil, names)}")
+        return partial(difference, foil=names.index(foil))
+    if explains == "auto":
+        # One number added to all words' logits would change no answer, but every logit.
+        explains = "log_odds" if classifier.answers_in_words else "logit"
+    return {"logit": target_logit, "log_odds": log_odds}[explains]

@@ -1,0 +1,173 @@
+"""What methods of logits explain: logits, log odds, or a difference of two logits."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from captum.attr import IntegratedGradients
+from engine.exact import ExactModel
+
+import exparity
+from exparity import InputError
+from exparity.engine.classifier import Classifier
+from exparity.methods import METHODS, explain_many
+from exparity.metrics import sensitivity as sensitivity_module
+
+TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]
+OF_LOGITS = {
+    "gradient": {},
+    "gradient_x_input": {},
+    "integrated_gradients": {"n_steps": 3},
+    "integrated_gradients_x_input": {"n_steps": 3},
+    "gradient_shap": {"n_samples": 3},
+    "deeplift": {},
+    "guided_backprop": {},
+    "captum": {"options": {"n_steps": 3}},
+}
+
+
+@pytest.fixture(scope="module")
+def three(classifiers):
+    """A random BERT of three classes."""
+    original = classifiers["bert"]
+    config = copy.deepcopy(original.model.config)
+    config.id2label = {0: "nurse", 1: "surgeon", 2: "poet"}
+    config.initializer_range = 0.2
+    torch.manual_seed(3)
+    model = type(original.model)(config)
+    return Classifier(model, original.tokenizer, device=torch.device("cpu"), max_length=64)
+
+
+def explained(classifier, explains, targets, methods=None):
+    """Scores by method, of all texts, in one row."""
+    options = {id: {**own, "explains": explains} for id, own in (methods or OF_LOGITS).items()}
+    made = explain_many(classifier, TEXTS, targets, options)
+    return {id: np.concatenate([one.scores for one in own]) for id, own in made.items()}
+
+
+def same(found, expected, tolerance=2e-6):
+    for id, scores in expected.items():
+        scale = np.abs(scores).max()
+        np.testing.assert_allclose(found[id], scores, atol=tolerance * scale, rtol=0, err_msg=id)
+
+
+def shifted(classifier):
+    """The same classifier, with one vector added to all rows of its head."""
+    model = copy.deepcopy(classifier.model)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        model.classifier.weight += torch.randn(model.classifier.weight.shape[1])
+        model.classifier.bias += 1.5
+    return Classifier(model, classifier.tokenizer, device=classifier.device, max_length=64)
+
+
+@pytest.mark.contract
+def test_all_methods_of_logits_are_tried():
+    registered = {id for id in METHODS.ids() if METHODS.get(id).facts.target == "logit"}
+    assert registered == set(OF_LOGITS)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize(
+    ("explains", "of"),
+    [
+        ("auto", lambda logits, y: logits[y]),
+        ("logit", lambda logits, y: logits[y]),
+        ("log_odds", lambda logits, y: torch.logit(logits.softmax(-1))[y]),
+        ({"against": "surgeon"}, lambda logits, y: logits[y] - logits[1]),
+    ],
+)
+def test_gradients_are_those_of_float64(three, explains, of):
+    exact = ExactModel(three)
+    for one in exparity.explain(three, TEXTS, [0, 2, 0], "gradient", explains=explains):
+        rows = exact.rows(one.token_ids).requires_grad_(True)
+        (gradient,) = torch.autograd.grad(of(exact.logits(rows), one.target), rows)
+        np.testing.assert_allclose(one.scores, gradient.abs().sum(-1), rtol=2e-4, atol=1e-6)
+
+
+@pytest.mark.reference
+def test_integrated_gradients_are_captums_on_the_wrapped_function(three):
+    def log_odds(rows):
+        logits = three.model(inputs_embeds=rows).logits
+        return torch.logit(logits.double().softmax(-1))[:, 2]
+
+    options = {"n_steps": 20, "explains": "log_odds"}
+    method = "integrated_gradients_x_input"
+    for one in exparity.explain(three, TEXTS, 2, method, **options):
+        absent = np.where(one.special_mask, one.token_ids, three.pad_id)
+        ends = [three.embed(ids)[None] for ids in (one.token_ids, absent)]
+        found = IntegratedGradients(log_odds).attribute(*ends, n_steps=20)
+        np.testing.assert_allclose(one.scores, found[0].sum(-1).numpy(), atol=1e-6)
+
+
+@pytest.mark.property
+def test_log_odds_are_complete(three):
+    exact = ExactModel(three)
+    options = {"n_steps": 100, "explains": "log_odds"}
+    for one in exparity.explain(three, TEXTS, 1, "integrated_gradients_x_input", **options):
+        absent = np.where(one.special_mask, one.token_ids, three.pad_id)
+        probabilities = [exact.probability(exact.rows(ids), 1) for ids in (one.token_ids, absent)]
+        fall = np.subtract(*np.log(np.divide(probabilities, np.subtract(1, probabilities))))
+        assert one.scores.sum() == pytest.approx(fall, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.property
+def test_what_all_classes_share_is_no_matter_to_log_odds(three):
+    other, targets = shifted(three), [0, 1, 2]
+    same(explained(other, "log_odds", targets), explained(three, "log_odds", targets), 1e-5)
+    against = {"against": "poet"}
+    same(explained(other, against, [0, 1, 0]), explained(three, against, [0, 1, 0]), 1e-5)
+    moved, before = (explained(one, "logit", targets) for one in (other, three))
+    for id in before:
+        assert np.abs(moved[id] - before[id]).max() > 0.1 * np.abs(before[id]).max(), id
+
+
+@pytest.mark.property
+def test_two_classes_leave_one_to_be_against(classifiers):
+    classifier, targets = classifiers["bert"], [0, 1, 0]
+    odds = explained(classifier, "log_odds", targets)
+    for name in classifier.class_names:  # of which one is the target itself
+        same(explained(classifier, {"against": name}, targets), odds)
+
+
+@pytest.mark.property
+def test_classes_that_change_places_flip_the_sign(three):
+    signed = {id: own for id, own in OF_LOGITS.items() if METHODS.get(id).facts.signed}
+    del signed["integrated_gradients"]  # a norm by default
+    found = explained(three, {"against": "poet"}, 0, signed)
+    swapped = explained(three, {"against": "nurse"}, 2, signed)
+    same({id: -scores for id, scores in swapped.items()}, found)
+
+
+@pytest.mark.property
+@pytest.mark.parametrize("explains", ["log_odds", {"against": "nurse"}])
+def test_sensitivity_takes_the_same_function(three, explains, monkeypatch):
+    made = exparity.explain(three, TEXTS, [1, 2, 1], "gradient", explains=explains)
+    other = exparity.explain(three, TEXTS, [1, 2, 1], "gradient", explains="logit")
+    fused = exparity.evaluate(three, made, "sensitivity", steps=2)
+    assert not np.allclose(fused, exparity.evaluate(three, other, "sensitivity", steps=2))
+    monkeypatch.setattr(sensitivity_module, "_fused", sensitivity_module._apart)
+    apart = exparity.evaluate(three, made, "sensitivity", steps=2)
+    np.testing.assert_allclose(fused, apart, rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("explains", "message"),
+    [
+        ({"against": "nurs"}, "explains: against 'nurs'; did you mean 'nurse'"),
+        ({"versus": "nurse"}, "explains"),
+        ({}, "explains"),
+        ("odds", "auto, logit, log_odds"),
+    ],
+)
+def test_what_cannot_be_explained_is_refused(three, explains, message):
+    with pytest.raises(InputError, match=message):
+        exparity.explain(three, TEXTS, 1, "gradient", explains=explains)
+
+
+def test_methods_of_probabilities_have_no_such_option(three):
+    with pytest.raises(InputError, match="unknown option 'explains'"):
+        exparity.explain(three, TEXTS, 1, "occlusion", explains="logit")

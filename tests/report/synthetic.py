@@ -11,12 +11,13 @@ import shutil
 import statistics
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from pathlib import Path
 
 import numpy as np
 
-from exparity import compare_groups
 from exparity.analyses.across_trainings import across_trainings_cell
 from exparity.analyses.judge import judge_cells
 from exparity.analyses.random_tests import random_tests_cell
@@ -24,6 +25,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
 from exparity.stages.report import report
 from exparity.stages.test import NO_EXCESS
+from exparity.stats.compare import compare_all
 from exparity.stats.model_bias import model_bias
 from exparity.tools.cost import cost
 
@@ -65,18 +67,23 @@ def options_of(settings: dict) -> dict:
     return json.loads(Experiment.from_mapping(settings).report_options())
 
 
-def make_study(results: Path, settings: dict, *, pairs: int = 30) -> None:
+def make_study(
+    results: Path, settings: dict, *, pairs: int = 30, groups: Sequence[str] = GROUPS
+) -> None:
     """Write every artefact of a study.
 
     Args:
         results: where to.
         settings: its config.
         pairs: matched sets in the test split. In the first, a word is markup.
+        groups: of which each set has a text.
     """
     rng = np.random.default_rng(7)
     for dataset in settings["datasets"]:
-        examples = [_example(i, group) for i in range(pairs) for group in GROUPS]
-        _write(results / "data" / f"{dataset}.parquet", "data", examples, {"dataset": dataset})
+        examples = [_example(i, group) for i in range(pairs) for group in groups]
+        _write(
+            results / "data" / f"{dataset}.parquet", "data", examples, {"dataset": dataset}, groups
+        )
         for model in settings["models"]:
             for seed in settings["seeds"]:
                 ids = {"dataset": dataset, "model": model, "seed": seed}
@@ -109,7 +116,8 @@ def _example(i: int, group: str) -> dict:
     words += [HOSTILE] if i == 0 else []
     return {
         "example_id": f"{i:04d}-{group}", "match_id": f"{i:04d}", "split": "test",
-        "text": " ".join(words), "words": words, "label": int(group == "male"), "group": group,
+        "text": " ".join(words), "words": words, "group": group,
+        "label": int(group == "male") if group in GROUPS else i % 2,
         "rationale": [1] + [0] * (len(words) - 1), "attributes": [],
     }  # fmt: skip
 
@@ -124,8 +132,13 @@ def _tokens(example: dict) -> tuple[list[str], list[int]]:
     return [*tokens, "[SEP]"], [*words, -1]
 
 
+def _groups(examples: list) -> list[str]:
+    return list(dict.fromkeys(example["group"] for example in examples))
+
+
 def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -> None:
     cell = Path(ids["dataset"]) / ids["model"] / str(ids["seed"])
+    groups = _groups(examples)
     certain = rng.uniform(0.6, 1, len(examples))
     rows = []
     for example, p in zip(examples, certain, strict=True):
@@ -137,24 +150,27 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
                 "predicted": label,
             }
         )
-    _write((results / "predictions" / cell).with_suffix(".parquet"), "predictions", rows, ids)
+    _write(
+        (results / "predictions" / cell).with_suffix(".parquet"), "predictions", rows, ids, groups
+    )
     found = model_bias(
         [r["label"] for r in rows], [r["predicted"] for r in rows],
-        [r["probabilities"] for r in rows], [r["group"] for r in rows], GROUPS,
-        ("female", "male"), [r["match_id"] for r in rows], resamples=0,
+        [r["probabilities"] for r in rows], [r["group"] for r in rows],
+        groups,        ("female", "male"), [r["match_id"] for r in rows], resamples=0,
     )  # fmt: skip
     path = (results / "bias" / cell).with_suffix(".parquet")
-    _write(path, "bias", [vars(row) for row in found], ids)
+    _write(path, "bias", [vars(row) for row in found], ids, groups)
     controls = [
         {
             "method": method, "metric": metric, "scheme": "within_sets", "test": "mann_whitney",
-            "group_a": "male", "group_b": "female", "n_permutations": 100, "n_significant": 5,
+            "group_a": a, "group_b": b, "n_permutations": 100, "n_significant": 5,
             "rate": 0.05, "flags": [],
         }
         for method in settings["methods"]
         for metric in settings["metrics"]
+        for a, b in combinations(groups, 2)
     ]  # fmt: skip
-    _write((results / "controls" / cell).with_suffix(".parquet"), "controls", controls, ids)
+    _write((results / "controls" / cell).with_suffix(".parquet"), "controls", controls, ids, groups)
     drawn = {}
     for metric in settings["metrics"]:
         drawn[metric] = rng.normal(size=(DRAWS, len(examples)))
@@ -165,7 +181,7 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
                 for e, v in zip(examples, values, strict=True)
             ]
             path = results / "random_scores" / cell / f"{metric}.parquet"
-            _write(path, "random_scores", rows, {**ids, "metric": metric})
+            _write(path, "random_scores", rows, {**ids, "metric": metric}, groups)
     for m, method in enumerate(settings["methods"]):
         explained = []
         for example in examples:
@@ -181,7 +197,13 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
                 }
             )
         folder = results / "explanations" / cell
-        _write(folder / f"{method}.parquet", "explanations", explained, {**ids, "method": method})
+        _write(
+            folder / f"{method}.parquet",
+            "explanations",
+            explained,
+            {**ids, "method": method},
+            groups,
+        )
         for k, metric in enumerate(settings["metrics"]):
             values = rng.normal(size=len(examples))
             values += (m - k) / 5 * np.array([e["group"] == "male" for e in examples])
@@ -196,39 +218,42 @@ def _scored(example: dict, score: float) -> dict:
 
 def _tested(results: Path, cell: Path, ids: dict, examples: list, values, over) -> None:
     """Write the scores of one cell and their test, beside that of the excess."""
-    groups = [example["group"] for example in examples]
+    order, groups = _groups(examples), [example["group"] for example in examples]
     sets = [example["match_id"] for example in examples]
     place = cell / ids["method"] / f"{ids['metric']}.parquet"
     rows = [_scored(e, v) for e, v in zip(examples, values, strict=True)]
-    _write(results / "scores" / place, "scores", rows, ids)
-    found = compare_groups(values, groups, GROUPS, sets, resamples=0)
-    excess = compare_groups(over, groups, GROUPS, sets, resamples=0)
-    columns = (
+    _write(results / "scores" / place, "scores", rows, ids, order)
+    tests = zip(*(compare_all(of, groups, order, sets, resamples=0)
+                  for of in (values, over)), strict=True)  # fmt: skip
+    columns = [
         vars(found)
         | {name: getattr(excess, name.removeprefix("excess_")) for name in NO_EXCESS}
         | {
-            "group_a": "male",
-            "group_b": "female",
             "flags": list(found.flags),
             "d_ci_low": found.cohens_d - 0.2,
             "d_ci_high": found.cohens_d + 0.2,
         }
-    )
-    _write(results / "tests" / place, "tests", [columns], ids)
+        for found, excess in tests
+    ]
+    _write(results / "tests" / place, "tests", columns, ids, order)
 
 
-def _write(path: Path, artefact: str, rows: list, ids: dict) -> None:
+def _write(
+    path: Path, artefact: str, rows: list, ids: dict, groups: Sequence[str] = GROUPS
+) -> None:
     write_artefact(
         path, artefact, rows, ids, stage=STAGES[artefact], parameters={"params": {}},
-        device="cuda" if artefact == "explanations" else "cpu", seconds=1.5, extra=DECLARED,
+        device="cuda" if artefact == "explanations" else "cpu", seconds=1.5,
+        extra={**DECLARED, "groups": list(groups)},
     )  # fmt: skip
 
 
 SIZES = {
     "demo": ({"datasets": 2, "models": 2, "seeds": 3}, 24),
     "large": ({"datasets": 4, "models": 6, "seeds": 5}, 160),
+    "nine": ({"datasets": 1, "models": 1, "seeds": 1, "methods": 2, "metrics": 2}, 6),
 }
-"""Grids, and their matched sets: that of the default experiment, and one of 5,040 tests."""
+"""Grids, and their matched sets: the default experiment, one of 5,040 tests, one of 9 groups."""
 
 
 @dataclass(frozen=True)
@@ -251,7 +276,8 @@ def make_page(folder: Path, size: str) -> Path:
     counts, pairs = SIZES[size]
     settings = {**config(**counts), "report": {"figures": False}}
     if not (folder / "results" / "cost.parquet").is_file():
-        make_study(folder / "results", settings, pairs=pairs)
+        groups = [f"group {i}" for i in range(9)] if size == "nine" else GROUPS
+        make_study(folder / "results", settings, pairs=pairs, groups=groups)
         cost(folder / "results")
     page = folder / "report" / "index.html"
     report(folder / "results", page, options_of(settings))

@@ -161,3 +161,30 @@ def test_what_makes_gaps_doubtful_is_said_first(changes, verdict, wanted):
     text = words(study, tables)
     said = "The largest gaps" if verdict == "different" else "After correction"
     assert text.index(wanted[:20]) < text.index(said)
+
+
+def many_pairs(effects, flags=()):
+    """A study of as many pairs of groups; each has one cell, which could show such a |d|."""
+    study, tables = None, []
+    for i, effect in enumerate(effects):
+        cell = judged(0.1, "undecided", minimal_detectable_effect_corrected=effect)
+        study, (table,) = study_of({("lime", "comprehensiveness"): cell}, flags=flags)
+        table.group_a, table.group_b = f"a{i}", f"b{i}"
+        tables.append(table)
+    return study, tables
+
+
+def test_m3_many_pairs_of_groups_are_one_caution():
+    study, tables = many_pairs([0.5, 1.1, 0.9, 2.0])
+    assert cautions(study, tables) == [
+        "3 of 4 pairs of groups of D: so few texts that only very large gaps would be seen, of "
+        "|d| = 0.9 to 2.0 or more."
+    ]
+    assert cautions(*many_pairs([0.5] * 4, flags=["too_few"])) == [
+        "4 of 4 pairs of groups of D: 4 of 4 comparisons are of so few texts that no gap could be "
+        "significant."
+    ]
+    assert cautions(*many_pairs([0.5, 1.1])) == [
+        "a1 and b1 of D: so few texts that only very large gaps would be seen, of |d| = 1.1 or "
+        "more."
+    ]

@@ -564,6 +564,49 @@ def test_a_page_of_the_demos_size_is_short(browser, tmp_path):
     assert open_once(browser, make_page(tmp_path, "demo")).height <= 4000
 
 
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    return make_page(tmp_path_factory.mktemp("nine"), "nine")
+
+
+class TestManyGroups:
+    """M3: nine groups make 36 pairs, and the page stays as short as with two."""
+
+    def test_the_page_is_short(self, browser, page):
+        assert open_once(browser, page).height <= 4000
+
+    def test_one_matrix_of_pairs_counts_the_cells(self, page):
+        source = page.read_text(encoding="utf-8")
+        assert source.count('<table class="grid pairs">') == 1
+        data = json.loads(re.search(r'id="data-disparity">(.*?)</script>', source, re.DOTALL)[1])
+        better = defaultdict(int)
+        looks = data["views"]["excess.crossed.bh"]
+        for table, of in zip(data["cells"]["table"], looks["of"], strict=True):
+            look, pair = looks["looks"][of], data["tables"][table]
+            sides = set(look["style"].split()) if look["gaps"] else set()
+            better[pair["a"], pair["b"]] += bool({"a", "both"} & sides)
+            better[pair["b"], pair["a"]] += bool({"b", "both"} & sides)
+        pattern = (
+            r'aria-label="(group \d) and (group \d): of 4 cells, (\d) better for \1, (\d) for \2"'
+        )
+        found = re.findall(pattern, source)
+        assert len(found) == 72
+        assert {(a, b): int(n) for a, b, n, _ in found} == better
+        assert all(int(n) == better[b, a] for a, b, _, n in found)
+
+    def test_a_pair_opens_its_cells(self, open_page, page):
+        window = open_page(file=page)
+        assert visible_cells(window) == 0
+        pair = window.locator("td[data-pair]").nth(10)
+        a, b = re.match("(group .) and (group .):", pair.get_attribute("aria-label")).groups()
+        pair.press("Enter")
+        chosen = window.evaluate("document.activeElement.closest('.disparity').dataset.a")
+        assert chosen in (a, b)
+        window.locator("select[name=group]").select_option(a)
+        assert visible_cells(window) == 8 * 4
+        assert window.locator("#disparity-shown").inner_text() == "32 of 144 cells"
+
+
 @pytest.mark.exhaustive
 def test_a_page_of_5040_tests_is_small_and_soon_interactive(browser, tmp_path):
     page = make_page(tmp_path, "large")

@@ -24,6 +24,8 @@ PREFIXES = {"excess": "excess_", "score": ""}
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 
+MOST_PAIRS = 6
+"""Pairs of groups of a dataset, those of four, that a page shows one by one."""
 _ALONE = {"dataset": "", "model": "", "seed": 0}
 _NEEDED = ("method", "metric", "group_a", "group_b", "p", "significant", "cohens_d", "direction")
 
@@ -179,6 +181,14 @@ def disparity_tables(study: Study) -> list[Table]:
     threshold = study.statistics["threshold"]
     tables = tables_of(study.rows, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
+
+
+def by_dataset(tables: Sequence[Table]) -> dict[str, list[Table]]:
+    """Return the tables of each dataset, one for each pair of its groups."""
+    of: dict[str, list[Table]] = defaultdict(list)
+    for table in tables:
+        of[table.dataset].append(table)
+    return dict(of)
 
 
 _SETS = "signed rank on matched sets"

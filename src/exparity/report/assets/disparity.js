@@ -55,8 +55,13 @@ sections.disparity = () => {
     const wanted = (metric) =>
       (!picked("metric") || picked("metric") === metric) && (!picked("kind") || metrics[metric].kind === picked("kind"));
     const left = [];
+    const group = form.elements.group?.value;
+    for (const matrix of section.querySelectorAll(".matrix")) {
+      matrix.hidden = Boolean(picked("dataset")) && matrix.dataset.dataset !== picked("dataset");
+    }
     for (const block of blocks) {
-      block.hidden = Boolean(picked("dataset")) && block.dataset.dataset !== picked("dataset");
+      block.hidden = (Boolean(picked("dataset")) && block.dataset.dataset !== picked("dataset")) ||
+        (Boolean(group) && ![block.dataset.a, block.dataset.b].includes(group));
       for (const head of block.querySelectorAll("[data-metric]")) head.hidden = !wanted(head.dataset.metric);
       let above = null;
       for (const row of block.querySelectorAll("tbody tr")) {
@@ -121,14 +126,32 @@ sections.disparity = () => {
   function narrow(node) {
     const [t, method, metric] = JSON.parse(node.dataset.margin);
     Object.entries({ dataset: groups[t].dataset, method, metric, model: "", kind: "" }).forEach(([name, value]) => { form.elements[name].value = value; });
-    document.getElementById("disparity-cells").open = true;
+    unfold(blocks[t]);
     change();
     grid.rove(blocks[t]);
     grid.focus();
   }
 
-  const choose = (node) => ("cell" in node.dataset ? open(node) : narrow(node));
+  function unfold(node) {
+    for (let fold = node.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+  }
+
+  /** Show the cells of a pair of groups. */
+  function turnTo(node) {
+    const block = blocks[Number(node.dataset.pair)];
+    if (block.hidden) {
+      form.elements.group.value = "";
+      change();
+    }
+    unfold(block);
+    grid.rove(block);
+    grid.focus();
+    block.scrollIntoView();
+  }
+
+  const choose = (node) => ("cell" in node.dataset ? open(node) : "pair" in node.dataset ? turnTo(node) : narrow(node));
   const grid = grids(section, choose);
+  for (const table of section.querySelectorAll("table.pairs")) grid.operable(table);
   for (const table of document.querySelectorAll(".disparity table")) {
     grid.operable(table);
     table.addEventListener("sorted", filter); // the first row of a model is another one
@@ -206,8 +229,7 @@ sections.disparity = () => {
     const node = wanted.length ? nodes.find((other) => key(Number(other.dataset.cell)).every((id, k) => id === wanted[k])) : null;
     dialog.close();
     if (!node) return;
-    const fold = document.getElementById("disparity-cells");
-    if (fold) fold.open = true;
+    unfold(node);
     open(node);
   }
 

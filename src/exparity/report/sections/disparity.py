@@ -12,7 +12,7 @@ from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.sections.findings import compared_quantity, one_training
-from exparity.report.tables import PREFIXES, Cell, Row, Table
+from exparity.report.tables import MOST_PAIRS, PREFIXES, Cell, Row, Table, by_dataset
 from exparity.report.verdicts import legend, named, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
@@ -82,6 +82,58 @@ class Shown(NamedTuple):
     style: str
     gaps: int
     trials: int
+
+
+@dataclass(frozen=True)
+class PairMatrix:
+    """How often each of many groups is explained better than each other one.
+
+    Attributes:
+        groups: the groups, in order.
+        blocks: number of the table of each two groups, in either order.
+        better: cells in which the first is explained better than the second, by these two; a gap
+            that favours either counts for both.
+        total: cells in which any two of them are compared.
+    """
+
+    groups: Sequence[str]
+    blocks: Mapping[tuple[str, str], int]
+    better: Mapping[tuple[str, str], int]
+    total: int
+
+    def sums(self, group: str) -> tuple[int, int]:
+        """Return in how many cells a group is explained better, and in how many worse."""
+        others = [other for other in self.groups if other != group]
+        return (
+            sum(self.better[group, other] for other in others),
+            sum(self.better[other, group] for other in others),
+        )
+
+
+def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, PairMatrix]:
+    """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
+    number = {(t.dataset, t.group_a, t.group_b): i for i, t in enumerate(tables)}
+    found = {}
+    for dataset, pairs in by_dataset(tables).items():
+        if len(pairs) <= MOST_PAIRS:
+            continue
+        better: dict[tuple[str, str], int] = defaultdict(int)
+        blocks: dict[tuple[str, str], int] = {}
+        for table in pairs:
+            a, b = table.group_a, table.group_b
+            blocks[a, b] = blocks[b, a] = number[dataset, a, b]
+            for key, cell in table.cells.items():
+                it = shown(cell, table.tests[key], view, study.statistics)
+                sides = set(it.style.split()) if it.gaps else set()
+                better[a, b] += bool(sides & {"a", "both"})
+                better[b, a] += bool(sides & {"b", "both"})
+        found[dataset] = PairMatrix(
+            list(dict.fromkeys(g for t in pairs for g in (t.group_a, t.group_b))),
+            blocks,
+            better,
+            max(len(table.cells) for table in pairs),
+        )
+    return found
 
 
 def view_of(study: Study) -> View:
@@ -217,6 +269,8 @@ def build(context: Context) -> Content | None:
     return Content(
         values={
             "tables": tables,
+            "by_dataset": by_dataset(tables),
+            "matrices": matrices(study, tables, view),
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.report.gather import Accuracy, Study
-from exparity.report.tables import CellKey, Table
+from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
     detectable,
     is_decided,
@@ -220,24 +220,40 @@ def _guessing(study: Study) -> Iterator[str]:
 
 
 def _small(study: Study, tables: Sequence[Table]) -> Iterator[str]:
-    """Yield a sentence for each comparison of too few texts."""
-    for table in tables:
-        where = f"{table.group_a} and {table.group_b} of {study.display('dataset', table.dataset)}"
-        rows = [row for tests in table.tests.values() for row in tests]
-        hopeless = sum(bool({"cannot_pass", "too_few"} & set(row["flags"])) for row in rows)
-        judged = judged_rows(study, table).values()
-        least = detectable(judged)
+    """Yield sentences about comparisons of too few texts: one a dataset of each kind."""
+    trainings = "" if one_training(study) else " or trainings"
+    for dataset, pairs in by_dataset(tables).items():
+        name = study.display("dataset", dataset)
+        hopeless, large, counts, sizes = [], [], [], []
+        for table in pairs:
+            rows = [row for tests in table.tests.values() for row in tests]
+            judged = judged_rows(study, table).values()
+            least = detectable(judged)
+            if without := sum(bool({"cannot_pass", "too_few"} & set(row["flags"])) for row in rows):
+                hopeless.append(table)
+                counts.append((without, len(rows)))
+            elif least > _LARGE and not any(is_decided(row["verdict"]) for row in judged):
+                large.append(table)
+                sizes.append(least)
         if hopeless:
+            tests, total = (sum(column) for column in zip(*counts, strict=True))
             yield (
-                f"{where}: {hopeless} of {len(rows)} comparisons are of so few texts that no gap "
-                "could be significant."
+                f"{_pairs(hopeless, pairs)} of {name}: {tests:,} of {total:,} comparisons are of "
+                "so few texts that no gap could be significant."
             )
-        elif least > _LARGE and not any(is_decided(row["verdict"]) for row in judged):
-            trainings = "" if one_training(study) else " or trainings"
+        if large:
+            ends = " to ".join(dict.fromkeys(f"{size:.1f}" for size in (min(sizes), max(sizes))))
             yield (
-                f"{where}: so few texts{trainings} that only very large gaps would be seen, of |d| "
-                f"= {least:.1f} or more."
+                f"{_pairs(large, pairs)} of {name}: so few texts{trainings} that only very large "
+                f"gaps would be seen, of |d| = {ends} or more."
             )
+
+
+def _pairs(chosen: Sequence[Table], pairs: Sequence[Table]) -> str:
+    """Name a pair of groups, or say how many of them are meant."""
+    if len(chosen) == 1:
+        return f"{chosen[0].group_a} and {chosen[0].group_b}"
+    return f"{len(chosen)} of {len(pairs)} pairs of groups"
 
 
 def _audited(study: Study) -> Iterator[str]:

@@ -12,7 +12,7 @@ from exparity.report.context import Content, Context
 from exparity.report.flags import meaning_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import numbers_of, words_of
-from exparity.report.tables import Table, headlines, rates_by_metric
+from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, rates_by_metric
 from exparity.report.verdicts import QUANTITIES, Counts, counts_of, missed_line
 from exparity.stats import verdicts
 
@@ -91,15 +91,23 @@ def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
         )
 
 
-def _counts(context: Context) -> list[tuple[Table, Counts]]:
-    """Return the cells of each table, and random explanations beside them, by verdict."""
+def _counts(context: Context) -> list[tuple[str, str, Counts]]:
+    """Return the cells of each pair of groups, and random explanations beside them, by verdict.
+
+    A row is of a dataset, of the name of two groups and of counts; many pairs are counted together.
+    """
     study = context.study
     counted = []
-    for table in context.tables:
-        pair = table.dataset, table.group_a, table.group_b
-        rows = [row for cell in table.cells.values() for row in cell.verdicts.values()]
-        rows += [r for r in study.random_verdicts if tuple(r[k] for k in _OF_TABLE) == pair]
-        counted += [(table, counts) for counts in counts_of(rows)]
+    for dataset, pairs in by_dataset(context.tables).items():
+        parts = {f"{table.group_a} − {table.group_b}": [table] for table in pairs}
+        if len(pairs) > MOST_PAIRS:
+            parts = {f"{len(pairs)} pairs of groups": pairs}
+        for name, tables in parts.items():
+            of = {(dataset, table.group_a, table.group_b) for table in tables}
+            cells = [cell for table in tables for cell in table.cells.values()]
+            rows = [row for cell in cells for row in cell.verdicts.values()]
+            rows += [r for r in study.random_verdicts if tuple(r[k] for k in _OF_TABLE) in of]
+            counted += [(dataset, name, counts) for counts in counts_of(rows)]
     return counted
 
 

@@ -106,8 +106,31 @@ class TestHelp:
         code, out, _ = run("--help")
         assert code == 0
         for command in COMMANDS:
-            assert re.search(rf"^    {command}\s", out, re.M)
-        assert set(re.findall(r"^    ([a-z-]+)", out, re.M)) == set(cli.known_commands())
+            assert re.search(rf"^  {command}\s", out, re.M)
+        listed = out[out.index("start here:") :]
+        assert set(re.findall(r"^  ([a-z][a-z-]+)", listed, re.M)) == set(cli.known_commands())
+        assert re.findall(r"^([a-z].*?)[:,]", listed, re.M) == [
+            "start here", "after a run", "stages", "parts of the analysis",
+        ]  # fmt: skip
+        assert "RO-Crate" in out
+        assert "``" not in out
+
+    @pytest.mark.parametrize(
+        ("line", "words"),
+        [
+            ("prepare", "--no-download turn off: download what is missing"),
+            ("finetune", "--model KEY=VALUE key of an entry of the config's models, such as init="),
+            ("debiasing", "--base ID the model without debiasing --recipes ID [ID ...]"),
+        ],
+    )
+    def test_p1_flags_say_what_they_do(self, line, words, run):
+        assert words in " ".join(run(line, "--help")[1].split())
+
+    def test_m9_a_path_may_come_first(self, run, tmp_path):
+        code, _, err = run("plan", tmp_path / "my.yaml", "--json")
+        assert (code, len(err)) == (2, 1)
+        assert "my.yaml: cannot be read" in err[0]
+        refused(run("cost", tmp_path / "gone"), "gone: no such folder")
 
     def test_there_are_all_commands(self):
         assert set(COMMANDS) <= set(cli.known_commands())
@@ -332,7 +355,11 @@ class TestPrepare:
     def test_seeds_that_no_column_holds(self, command, seed, run):
         code, _, err = run(command, f"--seed={seed}")
         assert code == 2
-        assert f"'{seed}' is not a whole number, from 0 to 9223372036854775807" in err[-1]
+        reason = (
+            "is out of range (at least 0 and " if type(seed) is int else "a whole number, found '"
+        )
+        assert "argument --seed: " in err[-1]
+        assert reason in err[-1]
 
     def test_a_folder_that_cannot_be_written(self, run, tmp_path):
         (tmp_path / "file").write_text("")
@@ -388,7 +415,7 @@ class TestEnvironment:
         paths = ("--data", tmp_path, "--checkpoint", tmp_path, "--predictions", tmp_path)
         code, _, err = run("explain", "--use", "gradient", *paths, "--output", tmp_path / "e")
         assert code == 2
-        assert "--token-budget: 'many' is not a whole number" in err[-1]
+        assert "--token-budget: a whole number, found 'many'" in err[-1]
 
 
 class TestPrepareFromFiles:

@@ -6,18 +6,19 @@ imported when it is called: a test job must not wait for torch, and ``--help`` f
 
 from __future__ import annotations
 
-import argparse
 import ast
 import errno
 import gc
 import logging
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from textwrap import wrap
 from typing import NoReturn
 
 from exparity.core.command_line import Command, Parser, add_plugins
@@ -29,9 +30,22 @@ _FLAGS = ("-h", "--help", "--version", "--print-completion")
 log = logging.getLogger(__name__)
 _job = partial(Command, takes_options=True)
 
-COMMANDS = {
-    command.name: command
-    for command in (
+_GROUPS = {
+    "start here": (
+        Command("audit", "tools.audit:audit"),
+        Command("plan", "tools.plan:plan"),
+        Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
+        Command("data", "tools.data:data", takes_plugins=True),
+        Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),
+    ),
+    "after a run": (
+        Command("show", "tools.show:show"),
+        Command("compare", "tools.compare:compare"),
+        Command("compare-published", "stages.compare_published:compare_published"),
+        Command("cost", "tools.cost:cost", takes_plugins=True),
+        Command("describe", "tools.describe:describe", takes_plugins=True),
+    ),
+    "stages, run by the workflow": (
         _job("prepare", "stages.prepare:prepare", takes_plugins=True),
         _job("finetune", "stages.finetune:finetune_cell", takes_plugins=True),
         _job("explain", "stages.explain:explain_cell", takes_plugins=True, keeps_parts=True),
@@ -39,18 +53,9 @@ COMMANDS = {
         Command("gather", "stages.shards:gather_shards"),
         _job("test", "stages.test:test_cell"),
         _job("report", "stages.report:report", takes_plugins=True),
-        Command("show", "tools.show:show"),
-        Command("cost", "tools.cost:cost", takes_plugins=True),
-        Command("compare", "tools.compare:compare"),
-        Command("describe", "tools.describe:describe", takes_plugins=True),
-        Command("plan", "tools.plan:plan"),
-        Command("audit", "tools.audit:audit"),
-        Command("list", "tools.catalogue:print_catalogue", takes_plugins=True),
-        Command("data", "tools.data:data", takes_plugins=True),
-        Command("assign-groups", "tools.assign_groups:assign_groups", takes_plugins=True),
-        Command("compare-published", "stages.compare_published:compare_published"),
-    )
+    ),
 }
+COMMANDS = {command.name: command for group in _GROUPS.values() for command in group}
 
 
 def known_commands() -> dict[str, Command]:
@@ -159,10 +164,11 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
     os._exit(code)
 
 
-def _parser(*, in_full: bool = False) -> Parser:
-    """Return the parser of the commands' names, or with all that each command takes."""
+def _parser() -> Parser:
+    """Return the parser of what stands in the place of a command."""
     parser = Parser(
         prog="exparity",
+        usage="exparity [-h] COMMAND ...",
         description="Measure whether explanations of text classifiers work equally well for every "
         "group of people. Each stage reads and writes Parquet; the Snakemake workflow runs them "
         "all.",
@@ -173,25 +179,41 @@ def _parser(*, in_full: bool = False) -> Parser:
         choices=("bash", "zsh", "tcsh"),
         help="print a script that completes commands and flags in a shell",
     )
-    commands = parser.add_subparsers(title="commands", metavar="COMMAND")
-    known = known_commands() if in_full else {}
-    for name, summary in _summaries():
-        parents = [known[name].parser] if in_full else []
-        commands.add_parser(name, help=summary, parents=parents, add_help=not parents)
     return parser
+
+
+def _commands_in_words() -> str:
+    """Return all commands in groups, with a line for each."""
+    summaries = dict(_summaries())
+    groups = {title: [command.name for command in group] for title, group in _GROUPS.items()}
+    groups["parts of the analysis, run by the workflow"] = sorted(
+        summaries.keys() - COMMANDS.keys()
+    )
+    lines: list[str] = []
+    width = shutil.get_terminal_size().columns - 2
+    for title, names in groups.items():
+        lines.append(f"{title}:" if not lines else f"\n{title}:")
+        for name in names:
+            line = f"  {name:<27} {summaries[name]}"
+            lines += wrap(line, max(width, 60), subsequent_indent=" " * 30, break_on_hyphens=False)
+    return "\n".join(lines)
 
 
 def _completion(shell: str) -> str:
     """Return the script that completes command lines."""
     import shtab
 
-    parser = _parser(in_full=True)
-    (commands,) = (a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    parser = _parser()
+    commands = parser.add_subparsers(metavar="COMMAND")
+    summaries = dict(_summaries())
     for name, command in known_commands().items():
+        own = commands.add_parser(
+            name, help=summaries[name], parents=[command.parser], add_help=False
+        )
         paths = {n for n, argument in command.arguments.items() if argument.kind is Path}
-        for action in commands.choices[name]._actions:
+        for action in own._actions:
             if action.dest in paths:
-                action.complete = shtab.FILE
+                action.complete = shtab.FILE  # type: ignore[attr-defined]
     script: str = shtab.complete(parser, shell)
     return script
 
@@ -199,6 +221,8 @@ def _completion(shell: str) -> str:
 def _without_command(arguments: Sequence[str]) -> NoReturn:
     """Answer a command line that names no command: help, version, or what is wrong with it."""
     parser = _parser()
+    if "-h" in arguments or "--help" in arguments:
+        parser.epilog = _commands_in_words()
     flag = arguments[0].partition("=")[0] if arguments else ""
     if flag and flag not in _FLAGS:
         parser.error(f"there is no flag {flag}; {did_you_mean(flag, _FLAGS)}")
@@ -232,7 +256,8 @@ def _summary(source: Path, name: str = "") -> str:
         if isinstance(node, ast.FunctionDef):
             decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
             if name == node.name or any(d.startswith("analysis(") for d in decorators):
-                return (ast.get_docstring(node) or "").partition("\n")[0].rstrip(".")
+                line = (ast.get_docstring(node) or "").partition("\n")[0]
+                return line.rstrip(".").replace("``", "")
     raise LookupError(source)
 
 

@@ -10,45 +10,49 @@ from __future__ import annotations
 
 import argparse
 import inspect
-import math
-import operator
 import os
 import re
 import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import dataclass, field
 from functools import cached_property, partial
 from importlib import import_module
 from itertools import takewhile
 from pathlib import Path
+from textwrap import fill, wrap
 from typing import Annotated, Any, Literal, NoReturn
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
-from exparity.core.flags import Flag, Range
+from exparity.core.flags import Flag
 from exparity.core.options import Option, complete
-from exparity.core.schema import documented, schema_of
+from exparity.core.schema import documented, schema_of, violation
 from exparity.core.strict import parse_json
+from exparity.core.wording import reason
 
 _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 _SECTION = re.compile(r"^(?:Args|Returns|Raises|Attributes):$", re.MULTILINE)
 _METAVARS: dict[Any, str] = {Path: "PATH", int: "N", float: "X"}
-_ENDS: dict[str, tuple[str, Callable[[Any, Any], bool]]] = {
-    "at_least": ("from", operator.ge),
-    "at_most": ("to", operator.le),
-    "above": ("above", operator.gt),
-    "below": ("below", operator.lt),
-}
+
+
+class _Help(argparse.HelpFormatter):
+    """Breaks lines between words alone, and leaves what was broken by hand as it is."""
+
+    def _split_lines(self, text: str, width: int) -> list[str]:
+        return wrap(text, width, break_on_hyphens=False)
+
+    def _fill_text(self, text: str, width: int, indent: str) -> str:
+        return text if "\n" in text else fill(text, width, break_on_hyphens=False)
 
 
 class Parser(argparse.ArgumentParser):
     """Takes no flag by its first letters, and answers a mistyped one with the nearest."""
 
     def __init__(self, **settings: Any) -> None:
-        super().__init__(allow_abbrev=False, **settings)
+        super().__init__(allow_abbrev=False, formatter_class=_Help, **settings)
 
     def error(self, message: str) -> NoReturn:
         """Print usage and a message whose control characters are written out, and exit with 2."""
@@ -99,7 +103,7 @@ class Argument:
             if isinstance(mark, Flag):
                 facts |= {key: value for key, value in vars(mark).items() if value}
         self.flag = Flag(**facts)
-        self._range = next((mark for mark in marks if isinstance(mark, Range)), Range())
+        self._marks = marks
 
     @property
     def written(self) -> str:
@@ -118,12 +122,6 @@ class Argument:
         if self.several or typing.get_origin(self.kind) is not Mapping:
             return False
         return typing.get_args(self.kind)[1] in (Any, str)
-
-    @property
-    def is_read_as_json(self) -> bool:
-        """Whether its type is none that text is read as, so that the value must be checked."""
-        simple = (bool, int, float, str, Path)
-        return self.kind not in simple and typing.get_origin(self.kind) not in (Literal, Mapping)
 
     @property
     def metavar(self) -> str:
@@ -147,17 +145,23 @@ class Argument:
             if self.flag.path in ("", "output") and not Path(text).name:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
-        if self.kind in (int, float):
-            return _number(text, self.kind, self._range)
         if typing.get_origin(self.kind) is Literal:
             return {str(choice): choice for choice in typing.get_args(self.kind)}.get(text, text)
-        return text if self.kind is str else _json_or_word(text)
+        value = text if self.kind is str else _json_or_word(text)
+        if self.kind is float:
+            with suppress(ValueError):
+                value = float(text)
+        if error := violation(schema_of(Annotated[(self.kind, *self._marks, "a flag")]), value):
+            raise argparse.ArgumentTypeError(reason(error))
+        return value
 
     def add_to(self, parser: Any, required: bool) -> None:
         """Add it to a parser or a group of one."""
         settings: dict[str, Any] = {"help": self._help(required), "default": self._default()}
         if self.kind is bool:
             action = "store_false" if self.default is True else "store_true"
+            if self.default is True:
+                settings["help"] = f"turn off: {settings['help']}"
             parser.add_argument(self.written, dest=self.name, action=action, **settings)
             return
         settings["type"] = self.read
@@ -189,6 +193,8 @@ class Argument:
         text = self.help
         if self.flag.repeat or self.is_block:
             text += "; repeat for several"
+        if self.flag.bare:
+            text += "; the first argument without a flag is one"
         defaults = self.default if isinstance(self.default, tuple) else (self.default,)
         values = [str(value) for value in defaults if isinstance(value, str | int | float | Path)]
         if not required and self.kind is not bool and any(values):
@@ -237,19 +243,6 @@ def _json_or_word(text: str) -> Any:
         return text
 
 
-def _number(text: str, kind: Any, span: Range) -> Any:
-    try:
-        value = kind(text)
-    except ValueError:
-        value = math.nan  # is within no range
-    ends = {name: end for name, end in vars(span).items() if end is not None}
-    if not math.isfinite(value) or not all(_ENDS[n][1](value, end) for n, end in ends.items()):
-        words = " ".join(f"{_ENDS[name][0]} {end}" for name, end in ends.items())
-        number = "whole number" if kind is int else "number"
-        raise argparse.ArgumentTypeError(f"'{text}' is not a {number}{words and ', ' + words}")
-    return value
-
-
 def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
     """Return what a function takes, by name, from its signature and docstring."""
     hints = typing.get_type_hints(function, include_extras=True)
@@ -283,12 +276,13 @@ def _plain(text: str) -> str:
     return " ".join(_ROLE.sub(r"\1", text).replace("``", "").split())
 
 
+@dataclass(frozen=True)
 class Command:
     """A function as a command.
 
-    Args:
+    Attributes:
         name: what it is called.
-        function: does the work; ``module:function`` below ``exparity`` until it is called.
+        place: does the work; ``module:function`` below ``exparity`` until it is called.
         takes_options: whether the workflow calls it, with all its options as one object.
         settings: how an error names the block ``settings`` of that object, whose entries are
             arguments of the function; empty if there is none.
@@ -297,20 +291,13 @@ class Command:
         running: what it runs within.
     """
 
-    def __init__(
-        self,
-        name: str,
-        function: str | Callable[..., Any],
-        *,
-        takes_options: bool = False,
-        settings: str = "",
-        takes_plugins: bool = False,
-        keeps_parts: bool = False,
-        running: Callable[[], AbstractContextManager[None]] = nullcontext,
-    ) -> None:
-        self.name, self.place, self.keeps_parts = name, function, keeps_parts
-        self._settings, self.running = settings, running
-        self._takes_options, self._takes_plugins = takes_options, takes_plugins
+    name: str
+    place: str | Callable[..., Any]
+    takes_options: bool = field(default=False, kw_only=True)
+    settings: str = field(default="", kw_only=True)
+    takes_plugins: bool = field(default=False, kw_only=True)
+    keeps_parts: bool = field(default=False, kw_only=True)
+    running: Callable[[], AbstractContextManager[None]] = field(default=nullcontext, kw_only=True)
 
     @property
     def function(self) -> Callable[..., Any]:
@@ -340,7 +327,7 @@ class Command:
             if key != "options" and not argument.flag.hidden:
                 required = argument.is_required and key not in self._settable
                 argument.add_to(groups.get(key, parser), required)
-        if self._settings and self._settable:
+        if self.settings and self._settable:
             parser.add_argument(
                 "--param",
                 action="append",
@@ -348,21 +335,21 @@ class Command:
                 metavar="KEY=VALUE",
                 help=f"any of {', '.join(self._settable)}; repeat for several",
             )
-        if self._takes_options:
+        if self.takes_options:
             parser.add_argument(
                 "--options",
                 type=json_object,
                 metavar="JSON",
                 help="all options as one object, as the workflow passes them; flags win over it",
             )
-        if self._takes_plugins:
+        if self.takes_plugins:
             add_plugins(parser)
         return parser
 
     @cached_property
     def _settable(self) -> dict[str, Argument]:
         """The arguments that ``--options`` may bring."""
-        if not self._takes_options:
+        if not self.takes_options:
             return {}
         return {
             name: argument
@@ -372,6 +359,9 @@ class Command:
 
     def parse(self, argv: Sequence[str]) -> Call:
         """Return what a command line asks for; a bad one ends the process with 2."""
+        bare = next((one for one in self.arguments.values() if one.flag.bare), None)
+        if bare and argv and not argv[0].startswith("-"):
+            argv = [bare.written, *argv]
         parsed = vars(self.parser.parse_args(argv))
         plugins = parsed.pop("plugins", [])
         options, settings = parsed.pop("options", None), dict(parsed.pop("param", None) or ())
@@ -457,7 +447,7 @@ class Call:
             return {"options": options, **unset, **self.flags}
         if "digest" not in known:
             options.pop("digest", None)  # tells Snakemake when to rerun; the job has no use for it
-        where = self.command._settings
+        where = self.command.settings
         if where:
             settings = {**self.block("settings"), **self.settings}
             keywords |= self.command.checked(settings, where)
@@ -469,8 +459,6 @@ class Call:
         plain = {key: value for key, value in options.items() if key not in blocks}
         keywords |= self.command.checked(plain, "--options")
         keywords |= self.flags
-        loose = {n: self.flags[n] for n in self.flags if n in known and known[n].is_read_as_json}
-        keywords |= self.command.checked(loose, f"exparity {self.command.name}")
         for name in blocks:
             held = {**keywords.get(name, {}), **self.block(name)}
             keywords[name] = {**held, **self.flags.get(name, {})}

@@ -69,6 +69,7 @@ class Flag:
         path: whether a path is a file to read, a checkpoint to read, a folder in which something
             lies, or to be written. Results are told by the files and checkpoints that were read.
         hidden: it comes with ``--options`` alone.
+        bare: the first argument of the command line, if it is without a flag, is one of its values.
     """
 
     name: str = ""
@@ -78,6 +79,7 @@ class Flag:
     instead_of: str = ""
     path: Literal["", "checkpoint", "folder", "output"] = ""
     hidden: bool = False
+    bare: bool = False
 
 
 Checkpoint = Annotated[Path, Flag(path="checkpoint")]

@@ -71,9 +71,8 @@ def finetune_cell(
         data: the data artefact.
         output: folder of the checkpoint to write.
         predictions: the predictions artefact to write.
-        model: entry of the config's model block, see :class:`~exparity.models.spec.ModelSpec`.
-        training: entry of the config's training block, see
-            :class:`~exparity.models.spec.TrainingSpec`.
+        model: key of an entry of the config's models, such as init=scratch.
+        training: key of the config's training, such as epochs=8.
         model_id: name of the model; by the folder of ``output`` if None.
         seed: seed of initialisation, order and dropout.
         debias: interventions in what is trained on, in order: ``use`` and ``params`` of each.

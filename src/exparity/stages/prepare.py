@@ -33,7 +33,7 @@ def prepare(
         params: option of the dataset.
         dataset_id: name of the instance; as ``use`` if None.
         data_dir: folder of raw files.
-        download: whether a missing file may be downloaded.
+        download: download what is missing.
 
     Raises:
         InputError: unknown dataset or option, or bad data.

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
@@ -17,7 +17,7 @@ from exparity.artefacts.lineage import made_from
 from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import ConfigFiles, Folder, Output, Overrides
+from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
 from exparity.costs.finished import Job, read_finished
 from exparity.costs.forecast import aligned, gigabytes, hours, totals
 from exparity.tools.configured import results_of
@@ -28,7 +28,7 @@ _MEASURED = ("examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb",
 
 
 def cost(
-    results: Folder | None = None,
+    results: Annotated[Folder, Flag(bare=True)] | None = None,
     output: Output | None = None,
     *,
     configfile: ConfigFiles = (),

@@ -33,7 +33,7 @@ _NAMED = 10
 
 def plan(
     *,
-    configfile: ConfigFiles = (DEFAULT,),
+    configfile: Annotated[ConfigFiles, Flag(bare=True)] = (DEFAULT,),
     config: Overrides = (),
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
     measure: bool = False,

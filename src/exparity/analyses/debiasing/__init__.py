@@ -22,7 +22,7 @@ from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
+from exparity.core.flags import Id, Output
 from exparity.stats.gap_change import GapChange
 
 _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap",
@@ -55,8 +55,8 @@ def debiasing_cell(
     bias: Sequence[Path],
     output: Output,
     *,
-    base: str,
-    recipes: Sequence[str],
+    base: Id,
+    recipes: Sequence[Id],
     gap: Gap = "tpr",
     alpha: float = 0.05,
     threshold: float = 0.2,

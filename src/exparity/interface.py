@@ -603,6 +603,8 @@ class DatasetFacts(Facts):
         licence: terms of use.
         files: what it is read from; none if it is generated or brought by the user.
         path_options: its options that name files of the user's own.
+        from_hub: whether these may be addresses of the Hugging Face Hub as well, at the commit of
+            its option ``revision``.
         rationale_option: its option that brings rationales where it has none without it.
         group_option: its option that says where the groups are, if options decide on them; it has
             none where that or ``groups`` is set and empty.
@@ -626,6 +628,7 @@ class DatasetFacts(Facts):
     licence: str
     files: tuple[RemoteFile, ...] = ()
     path_options: tuple[str, ...] = ()
+    from_hub: bool = False
     rationale_option: str | None = None
     group_option: str | None = None
     group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)

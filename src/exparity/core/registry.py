@@ -70,7 +70,7 @@ class Entry(Generic[Facts]):
         paths = []
         for option in getattr(self.facts, "path_options", ()):
             value = options.get(option, self.options[option].default)
-            if value is None:
+            if value is None or (getattr(self.facts, "from_hub", False) and is_on_hub(value)):
                 continue
             place = f"{where}.{option}"
             if not value:
@@ -225,6 +225,11 @@ class Registry(Generic[Facts]):
                 f"{place}unknown {self.kind} '{id}'; {did_you_mean(id, self._entries)}"
             )
         return self._entries[id]
+
+
+def is_on_hub(path: str | Path) -> bool:
+    """Return whether a path is an address of the Hugging Face Hub."""
+    return str(path).startswith("hf:")
 
 
 def _is_of(value: Any, hint: Any) -> bool:

@@ -14,7 +14,8 @@ from exparity.core.escaping import UNSAFE
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import read_rows, words_of
 from exparity.data._split import split_examples
-from exparity.data.files import DataSource
+from exparity.data.files import FETCH, DataSource
+from exparity.data.hub import table_of
 from exparity.interface import Example, Loaded, Range
 
 Row = Mapping[str, Any]
@@ -40,7 +41,9 @@ def check_columns(options: Mapping[str, Any]) -> None:
     """
     named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
     by = [] if options["groups"] == [] else _columns_of(options["group"])
-    check_head(Path(options["path"]), [*filter(None, named), *by])
+    found = table_of(options["path"], options["revision"], download=False)
+    if found is not None:  # or the job that downloads it says so
+        check_head(found, [*filter(None, named), *by])
 
 
 def check_head(path: Path, columns: Sequence[str]) -> None:
@@ -71,6 +74,7 @@ def _columns_of(group: str | Sequence[str] | None) -> list[str]:
     licence="your own",
     reference="a file of your own",
     path_options=("path",),
+    from_hub=True,
     rationale_option="rationale",
     group_option="group",
     check_options=check_columns,
@@ -79,6 +83,7 @@ def own_table(
     source: DataSource,
     *,
     path: str = "",
+    revision: str | None = None,
     text: str = "text",
     label: str = "label",
     group: str | list[str] | None = "group",
@@ -97,8 +102,10 @@ def own_table(
     """A table of your own: CSV, TSV, JSONL or Parquet with a text, a label and a group a row.
 
     Args:
-        source: not used; the path is relative to where you run.
-        path: the table.
+        source: whether a table of the Hub may be downloaded.
+        path: the table, relative to where you run, or ``hf://datasets/OWNER/NAME/FILE`` of the
+            Hugging Face Hub.
+        revision: commit of a table of the Hub, 40 digits.
         text: column of the text: a string, split at blanks, or a list of words.
         label: column of the class.
         group: column of the protected attribute's value; of several columns, every combination of
@@ -133,7 +140,10 @@ def own_table(
         )
     by = _columns_of(None if groups is not None and not groups else group)
     named = (text, label, id, match, split, rationale, text_b, rationale_b)
-    rows = list(read_rows(Path(path), [*(name for name in named if name is not None), *by]))
+    found = table_of(path, revision, download=source.download)
+    if found is None:
+        raise InputError(f"{path} is not here{FETCH}")
+    rows = list(read_rows(found, [*(name for name in named if name is not None), *by]))
     if not rows:
         raise InputError(f"{path}: has no rows")
     _refuse_swapped(path, rows, text, label)

@@ -15,9 +15,10 @@ from exparity.config.command_line import read_experiment
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
-from exparity.core.registry import Entry
+from exparity.core.registry import Entry, is_on_hub
 from exparity.data import DATASETS
 from exparity.data.files import DataSource, unverified, with_digest
+from exparity.data.hub import HubFile
 from exparity.interface import DatasetFacts, RemoteFile
 
 if TYPE_CHECKING:
@@ -116,7 +117,10 @@ def fetch_data(
                 say(f"{id}: {unverified(path, file, sha256_of(path))}")
                 continue
             say(f"{id}: {source.find(file, verify=verify)} {'verified' if verify else 'is here'}")
-        if entry.facts.path_options:
+        if entry.facts.from_hub and is_on_hub(options.get("path", "")):
+            found = HubFile.of(options["path"], options.get("revision")).fetched()
+            say(f"{id}: {options['path']} is here: {found}")
+        elif entry.facts.path_options:
             paths = entry.input_files(options, f"datasets.{id}") if experiment else []
             say(f"{id}: {', '.join(map(str, paths)) or 'a file'} of your own, nothing to fetch")
         elif not entry.facts.files:

@@ -1,0 +1,170 @@
+"""Tables of the Hugging Face Hub: addresses, pins, and a Hub of one table on this machine."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import ClassVar
+
+import pytest
+import yaml
+from support import TINY
+
+from exparity.config.experiment import Experiment
+from exparity.core.errors import InputError
+from exparity.data.hub import HubFile, table_of
+
+COMMIT = "0123456789abcdef0123456789abcdef01234567"
+ADDRESS = "hf://datasets/them/theirs/data/t.csv"
+TABLE = "text,label,group\n" + "".join(
+    f"a film {i},{'good' if i % 2 else 'bad'},{'old' if i % 3 else 'young'}\n" for i in range(24)
+)
+
+
+def config(**options):
+    dataset = {"use": "table", "path": ADDRESS, "revision": COMMIT, **options}
+    return {**TINY, "datasets": {"mine": dataset}, "metrics": {"gini": {}}, "counterfactuals": {}}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"revision": None},
+            "mine: hf://.*t.csv: pin it with `revision`: the 40 digits of a ",
+        ),
+        (
+            {"revision": "main"},
+            "huggingface.co/datasets/them/theirs/commits/main, found 'main'",
+        ),
+        ({"revision": COMMIT[:8]}, "found '01234567', which may change or is cut"),
+        ({"path": "hf://them/theirs/t.csv"}, "write hf://datasets/OWNER/NAME/FILE, and its `revis"),
+        ({"path": "hf://datasets/them/t.csv"}, "write hf://datasets/OWNER/NAME/FILE"),
+        (
+            {"path": f"hf://datasets/them/theirs@{COMMIT}/t.csv"},
+            "write hf://datasets/OWNER/NAME/FI",
+        ),
+    ],
+)
+def test_an_address_is_whole_and_pinned_before_any_job(options, message):
+    with pytest.raises(InputError, match=message):
+        Experiment.from_mapping(config(**options))
+
+
+def test_a_file_of_ones_own_has_no_revision(tmp_path):
+    (tmp_path / "t.csv").write_text(TABLE)
+    with pytest.raises(InputError, match="`revision` is for tables at hf://"):
+        Experiment.from_mapping(config(path=str(tmp_path / "t.csv")))
+    assert table_of("t.csv", None, download=False).name == "t.csv"
+
+
+def test_it_is_no_input_of_a_job_and_its_pin_is_an_option():
+    found = Experiment.from_mapping(config())
+    assert found.prepare_inputs("mine") == []
+    assert COMMIT in found.prepare_options("mine")
+    other = Experiment.from_mapping(config(revision=COMMIT[::-1]))
+    assert other.prepare_options("mine") != found.prepare_options("mine")
+
+
+class Hub(BaseHTTPRequestHandler):
+    """Has one file at one commit."""
+
+    asked: ClassVar[list[str]] = []
+    gone: ClassVar[dict[str, str]] = {
+        "them/other": "RepoNotFound", "0" * 40: "RevisionNotFound", "no.csv": "EntryNotFound",
+    }  # fmt: skip
+
+    def do_HEAD(self):
+        if "/resolve/" in self.path:  # the client asks for lists of its own
+            self.asked.append(f"{self.command} {self.path}")
+        reason = next((code for part, code in self.gone.items() if part in self.path), None)
+        if self.path.endswith("broken.csv"):
+            self.send_response(500)
+        elif reason:
+            self.send_response(404)
+            self.send_header("X-Error-Code", reason)
+        else:
+            self.send_response(200)
+            self.send_header("ETag", '"abc"')
+            self.send_header("X-Repo-Commit", COMMIT)
+        body = TABLE.encode() if reason is None else b""
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        return body
+
+    def do_GET(self):
+        self.wfile.write(self.do_HEAD())
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def hub(tmp_path):
+    """Run a command or code where the Hub is this process, with an empty cache."""
+    with HTTPServer(("127.0.0.1", 0), Hub) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "NO_PROXY": "*"}
+
+        def run(*command, **more):
+            environment = {**os.environ, **address, "HF_HOME": str(tmp_path / "hf"), **more}
+            return subprocess.run(
+                [sys.executable, *map(str, command)],
+                env={**environment, "HF_HUB_OFFLINE": more.get("HF_HUB_OFFLINE", "0")},
+                cwd=tmp_path, capture_output=True, text=True,
+            )  # fmt: skip
+
+        Hub.asked.clear()
+        yield run
+        server.shutdown()
+
+
+def test_fetched_on_one_machine_and_read_without_a_network(hub, tmp_path):
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(config()))
+    prepare = [
+        "-m", "exparity", "prepare", "--use", "table", "--param", f"path={ADDRESS}",
+        "--param", f"revision={COMMIT}", "--output", "d.parquet",
+    ]  # fmt: skip
+    early = hub(*prepare, "--no-download")
+    assert early.returncode == 2
+    assert f"{ADDRESS} is not here; where there is a network, `snakemake fetch`" in early.stderr
+    assert Hub.asked == []
+    fetched = hub("-m", "exparity", "data", "fetch", "mine", "--configfile", "my.yaml")
+    assert fetched.returncode == 0, fetched.stderr
+    assert f"mine: {ADDRESS} is here: {tmp_path}/hf/" in fetched.stdout
+    Hub.asked.clear()
+    made = hub(*prepare, "--no-download", HF_HUB_OFFLINE="1")
+    assert made.returncode == 0, made.stderr
+    assert Hub.asked == []
+    # Its columns are now looked for before any job.
+    (tmp_path / "my.yaml").write_text(yaml.safe_dump(config(group="grp")))
+    planned = hub("-m", "exparity", "plan", "my.yaml")
+    assert "datasets.mine: " in planned.stderr
+    assert "no column 'grp'; did you mean 'group'" in planned.stderr
+
+
+@pytest.mark.parametrize(
+    ("file", "commit", "message"),
+    [
+        ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct it"),
+        ("them/theirs/no.csv", COMMIT, f"them/theirs has no file 'no.csv' at {COMMIT}"),
+        ("them/theirs/t.csv", "0" * 40, f"them/theirs has no commit {'0' * 40}"),
+        ("them/theirs/broken.csv", COMMIT, "the Hub could not be reached (HfHubHTTPError: "),
+    ],
+)
+def test_what_the_hub_does_not_have_is_one_line(hub, file, commit, message):
+    code = "import sys; from exparity.data.hub import HubFile; HubFile.of(*sys.argv[1:]).fetched()"
+    done = hub("-c", code, f"hf://datasets/{file}", commit)
+    assert f"exparity.core.errors.InputError: hf://datasets/{file}: {message}" in done.stderr
+    assert len(Hub.asked) == 1
+    offline = hub("-c", code, f"hf://datasets/{file}", commit, HF_HUB_OFFLINE="1")
+    assert "could not be reached (HF_HUB_OFFLINE is set); where there is a net" in offline.stderr
+    assert len(Hub.asked) == 1
+
+
+def test_what_the_parts_of_an_address_are():
+    file = HubFile.of(ADDRESS, COMMIT)
+    assert (file.repository, file.name, file.commit) == ("them/theirs", "data/t.csv", COMMIT)

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from exparity.report.sections.findings import cautions, findings_of, words_of
+from exparity.report.sections.findings import cautions, findings_of, in_plain_words, words_of
 from exparity.report.templating import html_environment
 from exparity.stats.dependence import Dependence
 
@@ -19,7 +19,8 @@ def judged(d, verdict, **more):
     return {
         "quantity": "excess", "group_a": "men", "group_b": "women", "n_seeds": 1, "d": d,
         "seeds_above": int(d > 0), "seeds_below": int(d < 0), "rms_gap": NAN, "rms_low": NAN,
-        "rms_high": NAN, "minimal_detectable_effect_corrected": 0.4, "verdict": verdict, **more,
+        "rms_high": NAN, "minimal_detectable_effect_corrected": 0.4, "verdict": verdict,
+        "verdict_strict": verdict, **more,
     }  # fmt: skip
 
 
@@ -188,3 +189,23 @@ def test_m3_many_pairs_of_groups_are_one_caution():
         "a1 and b1 of D: so few texts that only very large gaps would be seen, of |d| = 1.1 or "
         "more."
     ]
+
+
+def test_the_terminal_says_what_the_page_begins_with():
+    verdicts = {
+        ("lime", "comprehensiveness"): judged(0.5, "different"),
+        ("shap", "comprehensiveness"): judged(0.7, "different"),
+        ("lime", "sufficiency"): judged(0.1, "undecided"),
+    }
+    caution, counts, gap = in_plain_words(*study_of(verdicts, v=1.0))
+    assert caution.startswith("Caution: On D, label and group cannot be told apart")
+    assert counts == (
+        "Decided: 2 of 3 cells, in excess over random explanations (2 different, 1 undecided)."
+    )
+    assert gap == (
+        "COMPREHENSIVENESS is better for men than for women with 2 of 2 methods, most with SHAP: "
+        "This classifier favours men (d = +0.70)."
+    )
+    nothing = {("lime", "comprehensiveness"): judged(0.1, "undecided")}
+    *_, last = in_plain_words(*study_of(nothing))
+    assert last.startswith("After correction for the number of comparisons, no gap between groups")

@@ -43,6 +43,7 @@ def runs(tmp_path, monkeypatch):
         "run_workflow",
         lambda path, cores, *flags: asked.append((yaml.safe_load(path.read_text()), cores, flags)),
     )
+    monkeypatch.setattr(module, "_say_what_was_found", lambda experiment: None)  # nothing was run
     write_table(Path("Reviews 2026.csv"))
     return asked
 
@@ -241,6 +242,12 @@ def check_run(folder, run):
     assert run.returncode == 0, run.stdout + run.stderr
     page = folder / run.stdout.splitlines()[-1].split()[1]
     assert "one trained classifier" in page.read_text()
+    # M17: what Snakemake prints is in a file; the terminal says what the page begins with.
+    log = page.parents[1] / "logs" / "snakemake.log"
+    assert "steps (100%) done" in log.read_text()
+    assert "Finished jobid" not in run.stdout + run.stderr
+    assert f"all that Snakemake says goes to {log.relative_to(folder)}" in run.stderr
+    assert "Caution: On reviews, one class is predicted for every test example" in run.stdout
     predictions = exparity.read_results(page.parents[1], "predictions")
     assert len(predictions) == 40
     data = exparity.read_results(page.parents[1], "data")
@@ -252,6 +259,22 @@ def check_run(folder, run):
 def test_every_row_is_explained(repository, checkpoints, tmp_path):
     write_table(tmp_path / "reviews.csv")
     check_run(tmp_path, run_audit(tmp_path, repository / "src", checkpoints["bert"]))
+
+
+@pytest.mark.workflow
+def test_m17_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tmp_path):
+    write_table(tmp_path / "reviews.csv")
+    results = tmp_path / "results" / "audit_reviews_bert"
+    results.mkdir(parents=True)
+    (results / "data").write_text("in the way of a folder")
+    run = run_audit(tmp_path, repository / "src", checkpoints["bert"])
+    assert run.returncode == 1
+    assert run.stdout == ""
+    assert "results/audit_reviews_bert/data" in run.stderr
+    assert run.stderr.count("\n") < 50
+    assert run.stderr.endswith(
+        "exparity: the run failed; see above and results/audit_reviews_bert/logs/snakemake.log\n"
+    )
 
 
 @pytest.mark.workflow

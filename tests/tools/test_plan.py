@@ -372,7 +372,7 @@ class TestCommand:
         monkeypatch.setattr(sys, "executable", "false")
         code, out, err = run("plan", "--configfile", "tiny.yaml", "--measure")
         assert (code, out) == (1, "")
-        assert "exparity: the run failed; see above and results/plan/logs" in err
+        assert "exparity: the run failed; see above and results/plan/logs/snakemake.log" in err
         assert (here / "results" / "plan" / "config.yaml").is_file()
 
     @pytest.mark.parametrize("number", ["1", "-3", "many"])

@@ -44,6 +44,12 @@ class Progress:
         if self._bar is not None:
             self._bar.close()
 
+    def expect(self, total: int) -> None:
+        """Set how many units there are, once that is known."""
+        self.total = total
+        if self._bar is not None:
+            self._bar.total = total
+
     def advance(self, count: int = 1) -> None:
         """Count ``count`` more units as done."""
         self.done += count

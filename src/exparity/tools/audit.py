@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import shlex
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from typing import Annotated, Any
 from exparity.artefacts import layout
 from exparity.config.checks import check_results
 from exparity.config.command_line import experiment_of
+from exparity.config.experiment import Experiment
 from exparity.config.models import MAX_ID
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
@@ -22,6 +24,9 @@ from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.data.own_table import check_head
 from exparity.interface import DatasetFacts
+from exparity.report.gather import gather
+from exparity.report.sections.findings import in_plain_words
+from exparity.report.tables import disparity_tables
 from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, planned_samples
 from exparity.tools.running import run_workflow, write_config
@@ -167,7 +172,15 @@ def audit(
     run_workflow(path, cores, *(["--dry-run"] if dry_run else []))
     say(f"{path} is the config, to change and to run again; its first lines say how")
     if not dry_run:
+        _say_what_was_found(experiment)
         say(f"Open {results / layout.path_of('page', {})} in a browser")
+
+
+def _say_what_was_found(experiment: Experiment) -> None:
+    """Print what the page begins with."""
+    study = gather(Path(experiment.results), json.loads(experiment.report_options()))
+    for line in in_plain_words(study, disparity_tables(study)):
+        say(line)
 
 
 def _check_flags(table: Path, named: Mapping[str, str]) -> None:

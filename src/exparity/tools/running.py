@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import logging
+import re
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from exparity.artefacts.files import atomic_path
 from exparity.core.errors import ExparityError
 from exparity.core.escaping import visible
+from exparity.core.progress import Progress
 from exparity.resources import workflow_file
+
+log = logging.getLogger(__name__)
+_STEPS = re.compile(r"([\d,]+) of ([\d,]+) steps ")
+_MOST = 40
+"""Lines of a log that are printed where a run fails."""
 
 
 def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
@@ -33,16 +41,57 @@ def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
 def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
     """Run the workflow here, on this machine.
 
+    What Snakemake prints goes into ``logs/snakemake.log`` beside the config; progress and what
+    exparity says of the config go to standard error. A dry run is printed there as it is.
+
     Args:
         configfile: the config.
         cores: CPU cores, a number or ``all``.
         flags: further ones of Snakemake.
 
     Raises:
-        ExparityError: it failed.
+        ExparityError: it failed; how its log ends has been printed.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
     command += ["--configfile", str(configfile), "--cores", cores, "--quiet", "rules", *flags]
-    # What Snakemake prints is nothing that the tool answers: it goes to standard error.
-    if subprocess.run(command, stdout=2, check=False).returncode:
-        raise ExparityError(f"the run failed; see above and {configfile.parent}/logs")
+    if "--dry-run" in flags:
+        # It is nothing that the tool answers.
+        if subprocess.run(command, stdout=2, check=False).returncode:
+            raise ExparityError("the dry run failed; see above")
+        return
+    path = configfile.parent / "logs" / "snakemake.log"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    log.info("running; all that Snakemake says goes to %s", visible(path))
+    with path.open("w", encoding="utf-8") as file:
+        failed = _logged(command, file)
+    if failed:
+        print(visible("".join(_end_of(path)), keep="\n\t"), file=sys.stderr)
+        raise ExparityError(f"the run failed; see above and {path}")
+
+
+def _logged(command: Sequence[str], file: TextIO) -> int:
+    """Run a command with its output in a file, tell progress, and return its exit status."""
+    with (
+        Progress(None, "running", "jobs") as progress,
+        subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace"
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in process.stdout:
+            file.write(line)
+            file.flush()
+            if found := _STEPS.match(line):
+                done, total = (int(number.replace(",", "")) for number in found.groups())
+                progress.expect(total)
+                progress.advance(done - progress.done)
+            elif line.startswith("exparity: ") and not progress.done:
+                print(visible(line.rstrip()), file=sys.stderr)
+    return process.returncode
+
+
+def _end_of(path: Path) -> list[str]:
+    """Return what a log says from the first error on, or its last lines; at most :data:`_MOST`."""
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    first = next((i for i, line in enumerate(lines) if "rror" in line), len(lines) - _MOST)
+    return lines[max(0, first) :][:_MOST]

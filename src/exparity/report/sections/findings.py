@@ -15,6 +15,7 @@ from typing import Any
 from exparity.report.gather import Accuracy, Study
 from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
+    counts_of,
     detectable,
     is_decided,
     named,
@@ -290,3 +291,33 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "nothing_found": nothing_found(judged, one_training=single),
         "excess": compared_quantity(study) == "excess",
     }
+
+
+def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
+    """Yield what the page begins with as lines of text: cautions, counts and the largest gaps."""
+    words = words_of(study, tables)
+    for sentence in words["cautions"]:
+        yield f"Caution: {sentence}"
+    judged = [row for table in tables for row in judged_rows(study, table).values()]
+    for counts in counts_of(judged):
+        several = {id: n for id, n in counts.by_verdict.items() if n}
+        yield (
+            f"Decided: {counts.decided:,} of {counts.total:,} cells"
+            f"{', in excess over random explanations' if words['excess'] else ''}"
+            f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
+        )
+    for finding in words["findings"]:
+        largest = finding.gaps[0]
+        how = (
+            f"better for {largest.better} than for {largest.worse}"
+            if finding.is_consistent
+            else "different between groups, which one it favours changes,"
+        )
+        yield (
+            f"{finding.metric} is {how} with {len(finding.gaps)} of {finding.methods} methods, "
+            f"most with {largest.method}: {largest.sentence}"
+        )
+    if words["more_findings"] > 0:
+        yield f"{words['more_findings']} more gaps are smaller."
+    if words["nothing_found"]:
+        yield words["nothing_found"]

@@ -28,9 +28,10 @@ from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.models.heads import HEADS
 
 pytestmark = pytest.mark.contract
-REGISTRIES = (METHODS, METRICS, DATASETS, GENERATORS, INTERVENTIONS, ANALYSES)
+REGISTRIES = (METHODS, METRICS, DATASETS, GENERATORS, INTERVENTIONS, ANALYSES, HEADS)
 ROOT = Path(__file__).parents[1]
 PAGES = [
     path

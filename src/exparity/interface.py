@@ -41,6 +41,8 @@ Guarded = TypeVar("Guarded")
 
 SPECIAL_WORD = -1
 """Word index of a token that belongs to no word ([CLS], [SEP], <s>, ...)."""
+FRAME_WORD = -2
+"""Word index of a token of the prompt around a text, which nothing masks, moves or scores."""
 
 
 def locked(values: ArrayLike) -> NDArray[Any]:
@@ -127,9 +129,10 @@ class Encoding:
             a pair by token types knows a token of type k as ``index + k × rows of its table of
             embeddings``, so that no token loses its type where others are removed or replaced.
         tokens: (t,) their names in the vocabulary.
-        word_ids: (t,) index of the word each token starts in; −1 for special tokens. The words of
-            a second text are numbered on from those of the first.
-        special_mask: (t,) True for special tokens.
+        word_ids: (t,) index of the word each token starts in; −1 for special tokens, −2 for those
+            of a prompt around the text. The words of a second text are numbered on from those of
+            the first.
+        special_mask: (t,) True for special tokens and those of a prompt.
         truncated: True if the text was longer than the model's limit.
         offsets: (t, 2) span of each token in the text, in characters.
         pair: both texts of a pair; None of one text.
@@ -146,6 +149,11 @@ class Encoding:
 
     def __len__(self) -> int:
         return len(self.token_ids)
+
+    @property
+    def frame_mask(self) -> BoolArray:
+        """(t,) True for tokens of a prompt around the text."""
+        return np.asarray(self.word_ids == FRAME_WORD)
 
 
 @dataclass(frozen=True)
@@ -179,9 +187,11 @@ class Explanation:
         token_ids: (t,) as in :class:`Encoding`, or None if the scores come from elsewhere.
         tokens: (t,) token strings.
         scores: (t,) raw, signed attributions, as given.
-        special_mask: (t,) True for special tokens; those of word −1 if None. Where neither says,
-            :func:`exparity.evaluate` asks the classifier's tokenizer; without one none is special.
-        word_ids: (t,) word index per token, −1 for special tokens; one word a token if None.
+        special_mask: (t,) True for special tokens; those of words below 0 if None. Where neither
+            says, :func:`exparity.evaluate` asks the classifier's tokenizer; without one none is
+            special.
+        word_ids: (t,) word index per token, −1 for special tokens, −2 for those of a prompt; one
+            word a token if None.
         origin: what made it; None if it was built by hand.
         rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
             unknown. Words that no token belongs to, as the text was cut, count as well.
@@ -226,10 +236,13 @@ class Explanation:
             words = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
         else:
             words = array_of(int, self.word_ids, f"{of}word_ids")
-            if (words < SPECIAL_WORD).any():
-                raise InputError(f"{of}word_ids must be word numbers, or -1 for special tokens")
-            if special is None and (words == SPECIAL_WORD).any():
-                special = words == SPECIAL_WORD
+            if (words < FRAME_WORD).any():
+                raise InputError(
+                    f"{of}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
+                    "a prompt"
+                )
+            if special is None and (words < 0).any():
+                special = words < 0
         ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
         tokens = tuple(
             token if type(token) is str else plain(token, str, f"{of}token")
@@ -432,6 +445,12 @@ class Explanation:
         """(t,) True for the tokens that metrics score: all but the special ones."""
         return np.ones(len(self), bool) if self.special_mask is None else ~self.special_mask
 
+    @property
+    def sequence_mask(self) -> BoolArray:
+        """(t,) True for the tokens of the text and special ones: all but those of a prompt."""
+        assert self.word_ids is not None
+        return np.asarray(self.word_ids != FRAME_WORD)
+
 
 def is_pair(text: Any) -> TypeGuard[tuple[str, str]]:
     """Return whether this is a pair of texts: a tuple of two strings."""
@@ -565,6 +584,19 @@ class MethodFacts(Facts):
     def model_free(self) -> bool:
         """Whether scores depend on neither the model nor the embeddings."""
         return self.target == "none"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeadFacts(Facts):
+    """What is true of a kind of classifier.
+
+    Attributes:
+        auto: name of the Auto class of transformers that loads and builds its models.
+        prompted: whether a prompt is asked, so that no weight may be new and none is added.
+    """
+
+    auto: str
+    prompted: bool = False
 
 
 @dataclass(frozen=True)

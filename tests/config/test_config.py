@@ -26,6 +26,16 @@ ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = config_schema()
 CONFIGS = ROOT / "tests" / "workflow" / "configs"
 
+PROMPT = {"templates": ["{text}\nIt is", "{text} is"], "words": {"female": " f", "male": " m"}}
+
+
+def asked(prompts, **changes):
+    """A config of one prompted model."""
+    model = {"checkpoint": "someone/lm", "head": "label_words", **changes.pop("model", {})}
+    datasets = {"pairs_all": {}}
+    return {"datasets": datasets, "models": {"lm": model}, "prompts": prompts, **changes}
+
+
 SMALL = {
     "datasets": {"pairs_all": {}, "pairs_subj": {}},
     "models": {
@@ -40,6 +50,7 @@ SMALL = {
 FULL = {
     **SMALL,
     "engine": {"device": "cpu"},
+    "prompts": {"pairs_all": PROMPT},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
     "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}},
@@ -346,7 +357,39 @@ REFUSED = [
     ({"overrides": [{"match": {"seed": 0}, "method": {"n_steps": "few"}}]}, "n_steps"),
     ({"overrides": [{"match": {"seed": 0}, "training": {"patience": 1}}]},
      "models.one.training: training.patience"),
+    (asked({}), "models.lm: is asked by prompts, and dataset 'pairs_all' has none; write prompts"),
+    (asked({"pairs_all": PROMPT}, seeds=[0, 1, 2]),
+     "prompts.pairs_all: seed k takes template k, and there is no 2 among its templates, 0 to 1"),
+    (asked({"pairs_all": PROMPT}, model={"training": {"templates": [7]}}), "there is no 7 among"),
+    (asked({"pairs_all": {**PROMPT, "words": {"female": " f", "man": " m"}}}),
+     "prompts.pairs_all.words: must name female, male, and (has man|lacks male)"),
+    (asked({"pairs_all": {**PROMPT, "templates": ["no place", "{text}"]}}),
+     r"config: prompts.pairs_all.templates\[0\]: 'no place' is refused: "),
+    (asked({"pairs_all": {**PROMPT, "templates": ["{text}{text}"] * 2}}), "write {text} once"),
+    (asked({"pairs_all": {**PROMPT, "calibrate": "post"}}), "prompts.pairs_all.calibrate: "),
+    (asked({"pairs_all": {**PROMPT, "system": "Be brief."}}), "system: only chats have"),
+    (asked({"pairs_all": PROMPT, "else": PROMPT}), "prompts.else: no 'else' here"),
+    ({"prompts": {"pairs_all": {"words": {}}}}, "prompts.pairs_all"),
+    ({"models": {"m": {"checkpoint": "someone/lm", "chat": True}}}, "models.m.chat: only prompted"),
+    ({"models": {"m": {"checkpoint": "someone/lm", "head": "label_word"}}},
+     "models.m.head: unknown head 'label_word'; did you mean 'label_words'"),
+    ({"models": {"m": {"init": "scratch", "architecture": "bert", "head": "label_words"}},
+      "prompts": {"pairs_all": PROMPT}}, "pairs_subj"),
 ]  # fmt: skip
+
+
+def test_a_changed_template_trains_its_seed_alone():
+    """Line ends of a template are kept."""
+    one, other = (
+        experiment(**asked({"pairs_all": {**PROMPT, "templates": ["{text}\nIt is", last]}}))
+        for last in ("{text} is", "{text} was")
+    )
+    options = [json.loads(one.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
+    assert [o["prompt"]["template"] for o in options] == ["{text}\nIt is", "{text} is"]
+    assert [o["templates"] for o in options] == [[], []]
+    of_other = [json.loads(other.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
+    assert of_other[0] == options[0]
+    assert of_other[1] != options[1]
 
 
 @pytest.mark.contract

@@ -11,7 +11,7 @@ from exparity import InputError
 from exparity.models import architectures
 from exparity.models.architectures import SETTLED, check_architecture
 
-TYPES = sorted(architectures._classifiers())
+TYPES = sorted(architectures._known("AutoModelForSequenceClassification"))
 USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
 
 
@@ -91,6 +91,6 @@ def test_the_usual_ones_tell_all():
 
 def test_a_source_that_tells_nothing_is_left_to_the_job(monkeypatch, tmp_path):
     monkeypatch.setattr(architectures, "_package", lambda: tmp_path)
-    for function in (architectures._classifiers, architectures._source):
+    for function in (architectures._known, architectures._source):
         monkeypatch.setattr(architectures, function.__name__, function.__wrapped__)
     check_architecture("bertt", {"hidden": 3})

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -12,7 +13,7 @@ from support import TINY
 pytestmark = pytest.mark.workflow
 
 SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
-PLUGIN = '''"""A metric, two analyses, an intervention and a counterfactual generator."""
+PLUGIN = '''"""A metric, two analyses, an intervention, a counterfactual generator and a head."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,8 +27,44 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.counterfactuals import counterfactual
 from exparity.debiasing import intervention
 from exparity.metrics import metric
+from exparity.models.heads import Head, head
 
 SWAPPED = {"he": "she", "she": "he", "He": "She", "She": "He"}
+
+
+@head("mean_of_tokens", auto="AutoModelForTokenClassification", reference="a test")
+class MeanOfTokens(Head):
+    """The mean of the logits of all tokens."""
+
+    def logits(self, model, embeddings, mask, last):
+        return mean(model(inputs_embeds=embeddings, attention_mask=mask).logits, mask)
+
+    def plain_logits(self, model, **inputs):
+        return model(**inputs).logits.mean(1)
+
+    def trained(self, model, *, scratch):
+        import torch
+        from transformers.modeling_outputs import SequenceClassifierOutput
+
+        class Trained(torch.nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.model = model
+
+            def forward(self, input_ids, attention_mask, labels):
+                output = self.model(input_ids=input_ids, attention_mask=attention_mask)
+                logits = mean(output.logits, attention_mask)
+                loss = torch.nn.functional.cross_entropy(logits, labels)
+                return SequenceClassifierOutput(loss=loss, logits=logits)
+
+        return Trained()
+
+
+def mean(logits, mask):
+    if mask is None:
+        return logits.mean(1)
+    shares = mask / mask.sum(1, keepdim=True)
+    return (logits * shares[..., None]).sum(1)
 
 
 @counterfactual("he_she", reference="a test", groups=("male", "female"))
@@ -149,13 +186,14 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     plain = TINY["models"]["bert_tiny"]
     # Two biographies' models beside that of the pairs, whose label no counterfactual can keep.
     of_bios = {**plain, "datasets": ["bios"]}
+    other = {**of_bios, "head": "mean_of_tokens"}
     config = {
         "plugins": ["mine.py"],
         "datasets": {**TINY["datasets"], "bios": {"n_biographies": 40}},
         "models": {
             "bert_tiny": {**plain, "datasets": ["pairs_all"]},
             "plain": of_bios,
-            "mended": {**of_bios, "debias": {"use": "mirrored", "weight": 0.5}},
+            "mended": {**other, "debias": {"use": "mirrored", "weight": 0.5}},
         },
         "counterfactuals": {"bios": "he_she"},
         "methods": {"gradient": {}},
@@ -194,6 +232,9 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
         (finished.results / c / "model.safetensors").read_bytes() for c in checkpoints.values()
     }
     assert len(weights) == 2
+    settings = json.loads((finished.results / checkpoints["mended"] / "config.json").read_text())
+    assert settings["architectures"] == ["BertForTokenClassification"]
+    assert settings["exparity_head"] == "mean_of_tokens"
 
     for name, model in config["models"].items():
         cell = f"{model['datasets'][0]}/{name}/0/gradient"
@@ -224,7 +265,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     # An option runs what it concerns again, and nothing beside it.
     finished.configure(**{**config, "analyses": {**config["analyses"], "length": {"at_least": 3}}})
     assert finished.plan() == {"length": 2, **at_the_end}
-    mended = {**of_bios, "debias": {"use": "mirrored", "weight": 2.0}}
+    mended = {**other, "debias": {"use": "mirrored", "weight": 2.0}}
     models = {**config["models"], "mended": mended}
     finished.configure(**{**config, "models": models})
     assert finished.plan() == {

@@ -11,6 +11,7 @@ from exparity.artefacts.seal import read_metadata
 from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
+from exparity.models.heads import HEADS
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -28,6 +29,7 @@ def check(experiment: Settled) -> None:
         InputError: names the key and the remedy.
     """
     check_references(experiment)
+    check_prompts(experiment)
     check_applies(experiment)
     check_counterfactuals(experiment)
     check_foils(experiment)
@@ -124,6 +126,50 @@ def check_foils(experiment: Settled) -> None:
             if labels and "labels" not in instance.params:
                 where = f"methods.{id}.explains.against, of the classes of '{dataset}'"
                 _require(explains["against"], list(labels), where)
+
+
+def check_prompts(experiment: Settled) -> None:
+    """Check that prompted models are asked, by a template for each seed.
+
+    Raises:
+        InputError: names the dataset and the remedy.
+    """
+    prompts = experiment.config["prompts"]
+    asked = {id for id in experiment.models if _is_prompted(experiment, id)}
+    for dataset in prompts:
+        _require(dataset, list(experiment.datasets), f"prompts.{dataset}")
+    for dataset, model in experiment.pairs:
+        if model not in asked:
+            continue
+        if dataset not in prompts:
+            raise InputError(
+                f"models.{model}: is asked by prompts, and dataset '{dataset}' has none; write "
+                f"prompts.{dataset}, or leave the dataset out of models.{model}.datasets"
+            )
+        templates = prompts[dataset]["templates"]
+        own = (experiment.models[model].get("training") or {}).get("templates") or ()
+        for number in (*experiment.seeds, *own):
+            if number >= len(templates):
+                raise InputError(
+                    f"prompts.{dataset}: seed k takes template k, and there is no {number} among "
+                    f"its templates, 0 to {len(templates) - 1}; write more, or take fewer seeds"
+                )
+        known = experiment.datasets[dataset].entry.facts.labels
+        words = prompts[dataset]["words"]
+        if known and not {"labels"} & experiment.datasets[dataset].params.keys():
+            for name in {*known} ^ {*words}:
+                raise InputError(
+                    f"prompts.{dataset}.words: must name {', '.join(known)}, and "
+                    f"{'has' if name in words else 'lacks'} {name}"
+                )
+    for model, settings in experiment.models.items():
+        if settings.get("chat") and model not in asked:
+            raise InputError(f"models.{model}.chat: only prompted models chat; set its head, too")
+
+
+def _is_prompted(experiment: Settled, model: str) -> bool:
+    """Return whether a model is of a kind that is asked by a prompt."""
+    return HEADS.get(experiment.model_spec(model).head).facts.prompted
 
 
 def check_counterfactuals(experiment: Settled) -> None:

@@ -17,11 +17,15 @@ def sources(package: str) -> list[Path]:
 
 
 @cache
-def finetune() -> str:
-    """Return the digest of what trains."""
-    names = ("training", "scratch", "checkpoints", "schemes", "ola")
+def finetune(head: Path) -> str:
+    """Return the digest of what trains.
+
+    Args:
+        head: the file of the kind of classifier.
+    """
+    names = ("training", "scratch", "checkpoints", "schemes", "ola", "heads/__init__")
     files = [_PACKAGE / "models" / f"{name}.py" for name in names]
-    return source_digest(_PACKAGE / "data" / "training_set.py", *files)
+    return source_digest(_PACKAGE / "data" / "training_set.py", head, *files)
 
 
 @cache

@@ -211,6 +211,35 @@ class Controls:
     random: Random = field(default_factory=Random)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Prompts:
+    """How models with head label_words are asked about a dataset.
+
+    Attributes:
+        templates: prompts with {text} once in each, taken as they are, line ends too. No blank at
+            the end: it belongs to the words. Seed k takes template k.
+        words: the word that answers a prompt for each class, by class, with the blank before it
+            that its place wants. Of a word of several tokens the first counts.
+        absent: text of one token that stands for masked tokens and in baselines; if None, ... where
+            the tokenizer has it as one token, and otherwise its unknown or padding token.
+        calibrate: what is added to the logits of the classes: nothing (none), or minus the
+            logarithm of their mean probability on texts that say nothing (content_free) or on
+            training texts (prior).
+        system: message of the system before the user's, in chats.
+    """
+
+    templates: Annotated[
+        Sequence[
+            Annotated[str, Text(r"[\s\S]*\{text\}[\s\S]*", rule="write {text} where the text goes")]
+        ],
+        Items(at_least=1),
+    ]
+    words: Annotated[Mapping[str, str], Items(at_least=2)]
+    absent: NonEmpty | None = None
+    calibrate: Literal["none", "content_free", "prior"] = "none"
+    system: str | None = None
+
+
 Ids = str | Sequence[str]
 
 
@@ -303,6 +332,9 @@ class Config:
         counterfactuals: how examples of a dataset are turned into ones of another group, by
             dataset: the id of a registered generator, or ``use`` and its options. Interventions ask
             for them, and the artefact ``counterfactuals`` holds them.
+        prompts: how models with head label_words are asked, by dataset: a text goes where a
+            template has {text}, and the next word names its class. Seed k takes template k, so that
+            a run is a prompt.
         encoder: checkpoint that the known training schemes (bert_c, bert_ce, bert_cef, bert_cefaf,
             ola_cea) start from instead of the published BERT: a folder or a Hub id. A small one
             makes the benchmark run on a laptop. An entry with a ``checkpoint`` of its own keeps
@@ -362,6 +394,7 @@ class Config:
     datasets: Annotated[Instances, Items(at_least=1)]
     models: Annotated[Mapping[Id, Model | None], Items(at_least=1)]
     counterfactuals: Mapping[Id, str | Named] = field(default_factory=dict)
+    prompts: Mapping[Id, Prompts] = field(default_factory=dict)
     encoder: NonEmpty | None = None
     training: TrainingSpec = field(default_factory=TrainingSpec)
     methods: Instances

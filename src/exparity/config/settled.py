@@ -21,6 +21,8 @@ from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import calls_of
 from exparity.models.architectures import check_architecture
 from exparity.models.catalogue import known_id, known_models, resolve_model
+from exparity.models.heads import HEADS
+from exparity.models.prompts import PromptSpec
 from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
 
 Cell = Mapping[str, str | int]
@@ -212,10 +214,24 @@ class Settled:
             {
                 "model": asdict(spec),
                 "training": asdict(settled),
-                "digest": digests.finetune(),
+                "digest": digests.finetune(HEADS.get(spec.head).source),
                 **self._interventions(dataset, model),
+                **self._prompt(dataset, spec, seed, settled),
             }
         )
+
+    def _prompt(
+        self, dataset: str, spec: ModelSpec, seed: int, training: TrainingSpec
+    ) -> dict[str, Any]:
+        """Return how a prompted model is asked: by the one template of its seed."""
+        if not HEADS.get(spec.head).facts.prompted:
+            return {}
+        settings = dict(self.config["prompts"][dataset])
+        templates = settings.pop("templates")
+        own = {**settings, "template": templates[seed], "chat": spec.chat}
+        prompt = asdict(build(PromptSpec, own, f"prompts.{dataset}"))
+        taken = [templates[number] for number in training.templates or ()]
+        return {"prompt": prompt, "templates": taken}
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
         """Return what a training depends on where interventions change what is trained on."""
@@ -244,9 +260,11 @@ class Settled:
                 raise
             hint = did_you_mean(model, known_models())
             raise InputError(f"{error}; or the id of a known model ({hint})") from None
+        head = HEADS.get(spec.head, f"models.{model}.head")
         if spec.init == "scratch" and spec.architecture:
+            lent = spec.checkpoint is not None
             try:
-                check_architecture(spec.architecture, spec.size, lent=spec.checkpoint is not None)
+                check_architecture(spec.architecture, spec.size, lent=lent, auto=head.facts.auto)
             except InputError as error:
                 raise InputError(f"models.{model}: {error}") from None
         return spec

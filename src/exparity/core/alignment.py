@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.markup import token_texts
@@ -150,11 +150,20 @@ def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scor
     return shared(owners, scores)
 
 
+def laid_on(mask: NDArray[np.bool_], values: NDArray[Any], elsewhere: float | bool) -> NDArray[Any]:
+    """Lay (…, k) values on the k tokens under a (t,) mask, and a constant elsewhere: (…, t)."""
+    import numpy as np
+
+    laid = np.full((*values.shape[:-1], len(mask)), elsewhere, dtype=values.dtype)
+    laid[..., mask] = values
+    return laid
+
+
 def shared(owners: NDArray[np.int64], scores: Scores) -> Scores:
     """Share scores evenly among the tokens that they belong to.
 
     Args:
-        owners: (t,) which score each token has a share of; −1 for none.
+        owners: (t,) which score each token has a share of; below 0 for none.
         scores: (m,) the scores.
 
     Returns:
@@ -164,4 +173,4 @@ def shared(owners: NDArray[np.int64], scores: Scores) -> Scores:
 
     counts = np.bincount(owners[owners >= 0], minlength=len(scores))
     shares = scores / np.maximum(counts, 1)
-    return np.append(shares, 0.0)[owners]  # −1 is the last
+    return np.append(shares, 0.0)[np.maximum(owners, -1)]  # −1 is the last

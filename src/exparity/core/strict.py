@@ -19,6 +19,7 @@ MAX_VALUES = 100_000
 _MAX_DEPTH = 50
 _TOO_DEEP = f"nested more than {_MAX_DEPTH} levels deep"
 _SHOWN = 80
+_OF_LINES = "prompts."
 _MERGE = "tag:yaml.org,2002:merge"
 
 
@@ -163,8 +164,8 @@ def plain(value: Any, where: str = "") -> Any:
         where: its key.
 
     Raises:
-        InputError: another kind of value, or text with control characters or halves of surrogate
-            pairs; names the key.
+        InputError: another kind of value, or text with control characters (line ends are for
+            prompts) or halves of surrogate pairs; names the key.
         RecursionError: a value holds itself.
     """
     if isinstance(value, Mapping):
@@ -177,7 +178,9 @@ def plain(value: Any, where: str = "") -> Any:
     if isinstance(value, list | tuple):
         return [plain(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
     place = f"config: {where}: " if where else "config: "
-    if isinstance(value, str) and (unfit := UNSAFE.search(value)):
+    lines = isinstance(value, str) and where.startswith(_OF_LINES)
+    shown = value.replace("\n", " ") if lines else value
+    if isinstance(value, str) and (unfit := UNSAFE.search(shown)):
         raise InputError(f"{place}{value[:_SHOWN]!a} holds the character {unfit[0]!a}; remove it")
     if value is None or isinstance(value, str | bool | int | float):
         return value

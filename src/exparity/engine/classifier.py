@@ -8,7 +8,7 @@ do), and a result is the same alone and in any batch.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,13 +29,17 @@ from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
 from exparity.interface import Encoding, FloatArray, IntArray, Text
 from exparity.models.checkpoints import (
-    check_outputs,
     check_vocabulary,
     input_limit,
+    load_config,
     load_model,
     load_tokenizer,
     token_types,
 )
+from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
+from exparity.models.manifest import require_intact
+from exparity.models.prompts import TEXT, PromptSpec
+from exparity.models.reference import read_reference
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -65,6 +69,7 @@ class Classifier:
         model: PreTrainedModel,
         tokenizer: PreTrainedTokenizerFast,
         *,
+        head: Head | None = None,
         device: torch.device,
         max_length: int,
         token_budget: int | None = None,
@@ -77,10 +82,11 @@ class Classifier:
         self.model = model.to(device)  # type: ignore[arg-type]
         self.model.eval()
         self.tokenizer = tokenizer
+        self.head = head or new_head(SEQUENCE)
+        self.class_names = self.head.class_names(model)
         self.device = device
         self.max_length = max_length
         self.token_budget = token_budget or _TOKEN_BUDGET.get(device.type, 2048)
-        self.n_classes = int(model.config.num_labels or 0)
         # On a CPU only texts of one length share a batch: nothing is padded, and a result has the
         # same bits in any batch. A GPU is better served by fewer, padded ones.
         self.exact = device.type == "cpu"
@@ -90,13 +96,11 @@ class Classifier:
             if available():
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
-        # transformers names the head of models that pool the last token `score`.
-        self.pools_last_token = hasattr(model, "score")
 
     def encode(self, texts: Sequence[Text]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         stride = 0 if self._types is None else self.vocabulary_size
-        return encode_texts(self.tokenizer, texts, self.max_length, stride)
+        return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)
 
     @property
     def answers_in_words(self) -> bool:
@@ -114,10 +118,9 @@ class Classifier:
         return 1 if self._types is None else len(self._types)
 
     @property
-    def class_names(self) -> tuple[str, ...]:
-        """Names of the classes, as the model's configuration has them."""
-        names: dict[Any, str] = dict(getattr(self.model.config, "id2label", None) or {})
-        return tuple(str(names.get(i, i)) for i in range(self.n_classes))
+    def n_classes(self) -> int:
+        """Number of classes."""
+        return len(self.class_names)
 
     def class_index(self, target: int | str) -> int:
         """Return the index of a class that is given by its index or by its name.
@@ -140,7 +143,9 @@ class Classifier:
     @property
     def pad_id(self) -> int:
         """Token id of padding, or of the end of text in models without one."""
-        known = self._token_id("pad", "eos")
+        known = self.head.absent_id
+        if known is None:
+            known = self._token_id("pad", "eos")
         if known is None:
             raise ExparityError("the tokenizer has neither a padding nor an end-of-text token")
         return known
@@ -157,7 +162,9 @@ class Classifier:
 
         Models without a mask token (GPT-2) get their unknown token, or else padding.
         """
-        known = self._token_id("mask", "unk")
+        known = self.head.absent_id
+        if known is None:
+            known = self._token_id("mask", "unk")
         return self.pad_id if known is None else known
 
     def _token_id(self, *roles: str) -> int | None:
@@ -221,6 +228,30 @@ class Classifier:
         probabilities = self.forward([len(key) for key in ids], build)
         known.update(zip(ids, probabilities, strict=True))
         return np.array([known[key] for key in keys]).reshape(len(keys), self.n_classes)
+
+    def label_mass(self, sequences: Sequence[IntArray]) -> FloatArray | None:
+        """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
+
+        None for models that can give nothing but classes.
+        """
+        if not self.head.answers_freely:
+            return None
+        rows = [self.embed(ids) for ids in sequences]
+        build, result = padded(rows), np.empty(len(rows))
+
+        def run(batch: list[int]) -> None:
+            sizes = [len(rows[i]) for i in batch]
+            with torch.inference_mode():
+                width = max(sizes)
+                last = torch.tensor(sizes, device=self.device) - 1
+                places = torch.arange(width, device=self.device)
+                mask = (places[None, :] <= last[:, None]).long()
+                mass = self.head.mass(self.model, build(batch, width), mask, last)
+                result[batch] = mass.cpu().numpy()
+
+        with self._evaluating():
+            run_batches([len(row) for row in rows], self.token_budget, run)
+        return result
 
     @contextlib.contextmanager
     def remembering(self) -> Iterator[None]:
@@ -337,16 +368,7 @@ class Classifier:
             mask = (torch.arange(width, device=self.device)[None, :] < sizes[:, None]).long()
         shortcut = pooled_position_only(self.model, lengths) if self.shortcuts else nullcontext()
         with shortcut:
-            if not self.pools_last_token:
-                logits = self.model(inputs_embeds=embeddings, attention_mask=mask).logits
-            else:
-                # Heads of decoders look for the last token in token ids, which are not there.
-                hidden = self.model.base_model(
-                    inputs_embeds=embeddings, attention_mask=mask, use_cache=False
-                ).last_hidden_state
-                logits = self.model.score(
-                    hidden[torch.arange(len(sizes), device=self.device), sizes - 1]
-                )
+            logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
         result: torch.Tensor = logits.float()[:count]
         return result
 
@@ -387,13 +409,17 @@ def load_classifier(
     max_length: int | None = None,
     token_budget: int | None = None,
     shortcuts: bool = False,
+    prompt: str | None = None,
+    words: Mapping[str, str] | None = None,
+    chat: bool = False,
 ) -> Classifier:
-    """Load a fine-tuned sequence classifier, or take one that is loaded.
+    """Load a fine-tuned sequence classifier or a prompted language model, or take a loaded one.
 
     Args:
         checkpoint: folder or Hub id, with safetensors weights and a fast tokenizer; or objects of
-            transformers, a pair (model, tokenizer) or a text-classification pipeline, which are
-            used as they are, not copied, with dropout switched off. A classifier is returned.
+            transformers, a pair (model, tokenizer) or a pipeline for text classification or
+            generation, which are used as they are, not copied, with dropout switched off. A
+            classifier is returned.
         device: ``auto`` (the first GPU if there is one; objects stay where they are), ``cpu``,
             ``cuda`` or ``cuda:N``.
         precision: ``fp32`` or ``bf16`` (weights in bfloat16; probabilities still in float32).
@@ -404,6 +430,11 @@ def load_classifier(
         shortcuts: leave out work of the last layer that cannot reach the output; faster, with
             probabilities that differ by rounding alone. Known for BERT, RoBERTa, GPT-2
             and OLA.
+        prompt: template with ``{text}`` in it, for a causal language model; None for the text
+            alone. The tokens around the text are neither masked, removed nor scored.
+        words: word that answers the prompt for each class, by class, with the blank that its place
+            wants, such as ``{"negative": " bad", "positive": " good"}``.
+        chat: put the prompt into the tokenizer's chat template, as a message of the user.
 
     Returns:
         A classifier for :func:`exparity.explain` and :func:`exparity.evaluate`.
@@ -419,22 +450,34 @@ def load_classifier(
             raise InputError(
                 f"device '{device}': the classifier is loaded, on {here}; leave it out"
             )
-        settings = {"revision": revision, "max_length": max_length, "token_budget": token_budget}
+        settings: dict[str, Any] = {
+            "revision": revision,
+            "max_length": max_length,
+            "token_budget": token_budget,
+        }
         settings |= {"precision": precision != "fp32" or None, "shortcuts": shortcuts or None}
+        settings |= {"prompt": prompt, "words": words, "chat": chat or None}
         for name, value in settings.items():
             if value is not None:
                 raise InputError(f"{name}: the classifier is loaded already; set it there")
         return checkpoint
+    if words is None and (prompt is not None or chat):
+        raise InputError("words: name the word that answers the prompt for each class")
+    template = TEXT if prompt is None else prompt
+    spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
     if isinstance(checkpoint, str | Path):
         name = str(plain(checkpoint, str | Path, "checkpoint"))
-        model, tokenizer = _loaded(name, revision, precision)
+        model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
         model, tokenizer = objects_of(checkpoint)
+        head = new_head(LABEL_WORDS if spec else SEQUENCE)
+        head.require_model(model)
+        if spec:
+            head.bind(spec, tokenizer)
         name = model.config.name_or_path or type(model).__name__
         if revision is not None or precision != "fp32":
             raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
         target = model.device if device == "auto" else target
-        check_outputs(name, model.config)
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:
@@ -446,6 +489,7 @@ def load_classifier(
     return Classifier(
         model,
         tokenizer,
+        head=head,
         device=target,
         max_length=limit,
         token_budget=token_budget,
@@ -454,14 +498,28 @@ def load_classifier(
 
 
 def _loaded(
-    checkpoint: str, revision: str | None, precision: str
-) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
-    """Load the model and the tokenizer of a folder or a Hub id."""
+    checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
+    """Load the model, the tokenizer and the head of a folder or a Hub id."""
     dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
     if precision not in dtypes:
         raise InputError(f"precision '{precision}': use fp32 or bf16")
-    model = load_model(checkpoint, revision, dtype=dtypes[precision])
-    return model, load_tokenizer(checkpoint, revision)
+    folder, base = Path(checkpoint), read_reference(Path(checkpoint))
+    if base is not None:
+        require_intact(folder)
+        checkpoint, revision = base.checkpoint, base.revision
+        head = new_head(LABEL_WORDS)
+    else:
+        head = new_head(LABEL_WORDS) if spec else head_of(load_config(checkpoint, revision))
+    model = load_model(checkpoint, revision, dtype=dtypes[precision], head=head)
+    tokenizer = load_tokenizer(checkpoint, revision)
+    if base is not None:
+        tokenizer.model_max_length = base.max_length
+    if spec:
+        head.bind(spec, tokenizer)
+    else:
+        head.read(folder)
+    return model, tokenizer, head
 
 
 def padded(embeddings: Sequence[torch.Tensor]) -> Build:

@@ -11,8 +11,17 @@ import numpy as np
 
 from exparity.core.calls import listed, shown
 from exparity.core.errors import InputError
-from exparity.interface import SPECIAL_WORD, Encoding, IntArray, Text, Words, is_pair
+from exparity.interface import (
+    FRAME_WORD,
+    SPECIAL_WORD,
+    Encoding,
+    IntArray,
+    Text,
+    Words,
+    is_pair,
+)
 from exparity.models.checkpoints import check_pairs
+from exparity.models.prompts import Prompt, read
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
@@ -92,6 +101,7 @@ def encode_texts(
     texts: Sequence[Text],
     max_length: int,
     type_stride: int = 0,
+    prompt: Prompt | None = None,
 ) -> list[Encoding]:
     """Encode texts; those longer than ``max_length`` tokens are cut, with a warning and a count.
 
@@ -102,6 +112,7 @@ def encode_texts(
         texts: strings, which are split at blanks, or lists of words; tuples of two are pairs.
         max_length: most tokens, special ones included.
         type_stride: what token ids grow by with each token type; 0 for models without types.
+        prompt: the frame around each text, if there is one; a text that is too long loses words.
 
     Raises:
         InputError: a text without any content token, or no text; names its position.
@@ -118,11 +129,45 @@ def encode_texts(
             check_pairs(tokenizer, f"text {position}")
     if not joined:
         return []
-    encodings = _encoded(tokenizer, joined, word_lists, max_length, type_stride)
+    if prompt is None:
+        encodings = _encoded(tokenizer, joined, word_lists, max_length, type_stride)
+    else:
+        encodings = _prompted(tokenizer, prompt, word_lists, max_length)
     cut = sum(encoding.truncated for encoding in encodings)
     if cut:
         log.warning(
             "%d of %d texts are longer than %d tokens and were cut", cut, len(joined), max_length
+        )
+    return encodings
+
+
+def _prompted(
+    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, word_lists: Sequence[Words], max_length: int
+) -> list[Encoding]:
+    texts = []
+    for position, words in enumerate(word_lists):
+        if isinstance(words, tuple):
+            raise InputError(
+                f"text {position}: is a pair, and the prompt takes one text; join them"
+            )
+        texts.append(" ".join(words))
+    encodings = []
+    for position, found in enumerate(read(tokenizer, prompt, texts, max_length)):
+        if not found.content.any():
+            raise InputError(f"text {position}: {texts[position]!r} has no token to explain")
+        words = [str(word) for word in word_lists[position]]
+        outside = np.where(found.special, SPECIAL_WORD, FRAME_WORD)
+        own = words_of_tokens(found.offsets.tolist(), (~found.content).tolist(), words)
+        encodings.append(
+            Encoding(
+                text=texts[position],
+                token_ids=np.array(found.token_ids, dtype=np.int64),
+                tokens=tuple(tokenizer.convert_ids_to_tokens(found.token_ids)),
+                word_ids=np.where(found.content, own, outside),
+                special_mask=~found.content,
+                truncated=found.truncated,
+                offsets=found.offsets,
+            )
         )
     return encodings
 

@@ -35,10 +35,13 @@ def check_wrapper(classifier: Classifier, sequences: Sequence[IntArray]) -> None
         )
         typed = {"token_type_ids": types} if types.any() else {}
         with torch.inference_mode():
-            output = classifier.model(
-                input_ids=indices, attention_mask=torch.ones_like(indices), **typed
+            logits = classifier.head.plain_logits(
+                classifier.model,
+                input_ids=indices,
+                attention_mask=torch.ones_like(indices),
+                **typed,
             )
-        plain = output.logits.float().softmax(-1)[0].cpu().numpy()
+        plain = logits.float().softmax(-1)[0].cpu().numpy()
         gap = float(np.abs(plain - ours[row]).max())
         if not gap <= tolerance:
             raise ExparityError(

@@ -11,10 +11,11 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 ZERO_SHOT = "zero-shot-classification"
-_TASKS = ("text-classification", "sentiment-analysis", ZERO_SHOT)
+_TASKS = ("text-classification", "sentiment-analysis", "text-generation", ZERO_SHOT)
 _FORMS = (
-    "model must be a checkpoint's folder or Hub id, a pair (model, tokenizer), a "
-    "text-classification pipeline of transformers, or a classifier from exparity.load_classifier"
+    "model must be a checkpoint's folder or Hub id, a pair (model, tokenizer), a pipeline of "
+    "transformers for text classification or generation, or a classifier from "
+    "exparity.load_classifier"
 )
 
 
@@ -22,8 +23,8 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """Return the model and the tokenizer of a pair or a pipeline; neither is copied.
 
     Args:
-        given: a pair of a transformers model for sequence classification and its fast tokenizer,
-            or a text-classification or zero-shot pipeline.
+        given: a pair of a model of transformers and its fast tokenizer, or a pipeline for text
+            classification, text generation or zero-shot classification.
 
     Raises:
         InputError: it is none of these, or not usable as a classifier.
@@ -41,11 +42,6 @@ def objects_of(given: Any) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     if not isinstance(tokenizer, PreTrainedTokenizerFast):
         raise InputError(
             f"the tokenizer must be a fast one of transformers, not {shown(tokenizer)}"
-        )
-    if "ForSequenceClassification" not in type(model).__name__:
-        raise InputError(
-            f"{type(model).__name__} has no classification head; load the model with "
-            "AutoModelForSequenceClassification"
         )
     return model, tokenizer
 

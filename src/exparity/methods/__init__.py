@@ -465,7 +465,7 @@ def attribute(
         training: what the model learnt from.
 
     Returns:
-        (t,) float64 scores of each text, special tokens included.
+        (t,) float64 scores of each text, special tokens included; 0 for those of a prompt.
 
     Raises:
         InputError: see :func:`explain`.
@@ -511,7 +511,10 @@ def attribute(
         raise ExparityError(f"method {call.method}: gives scores that are not finite real numbers")
     if not entry.facts.signed and any((s < 0).any() for s in scores):
         raise ExparityError(f"method {call.method}: gives negative scores, and says signed=False")
-    return [s.astype(np.float64, copy=False) for s in scores]
+    return [
+        np.where(encoding.frame_mask, 0.0, s.astype(np.float64, copy=False))
+        for encoding, s in zip(encodings, scores, strict=True)
+    ]
 
 
 def _versions(batch: MethodBatch) -> list[int]:

@@ -12,7 +12,7 @@ from exparity.core import alignment
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
 from exparity.engine.encoding import split_words
-from exparity.interface import SPECIAL_WORD, Encoding, FloatArray, IntArray, Text
+from exparity.interface import Encoding, FloatArray, IntArray, Text
 
 Texts = Sequence[Text]
 
@@ -63,7 +63,7 @@ def words_of(encoding: Encoding) -> dict[int, str]:
     """
     assert encoding.offsets is not None
     text, text_of_word = encoding.text, {}
-    for word in np.unique(encoding.word_ids[encoding.word_ids != SPECIAL_WORD]):
+    for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
         spans = encoding.offsets[encoding.word_ids == word]
         start, end = int(spans[:, 0].min()), int(spans[:, 1].max())
         while start < end - 1 and text[start].isspace():  # some tokenizers count the blank before

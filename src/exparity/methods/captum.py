@@ -194,11 +194,8 @@ def _on_rows(batch: MethodBatch) -> Any:
 
         def forward(self, rows: torch.Tensor) -> torch.Tensor:
             rows = self.embedded(rows) + self.types
-            if not classifier.pools_last_token:
-                logits = self.model(inputs_embeds=rows).logits
-            else:
-                hidden = self.model.base_model(inputs_embeds=rows, use_cache=False)
-                logits = self.model.score(hidden.last_hidden_state[:, -1])
+            last = torch.full((len(rows),), rows.shape[1] - 1, device=rows.device)
+            logits = classifier.head.logits(self.model, rows, None, last)
             targets = torch.full((len(rows),), self.target, device=rows.device)
             return batch.objective(logits.float(), targets)
 

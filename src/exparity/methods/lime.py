@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from exparity.core.alignment import laid_on
 from exparity.core.seeding import generator
 from exparity.interface import (
     SPECIAL_WORD,
@@ -52,12 +53,12 @@ def lime(
     :math:`\arg\min_{w,b} \sum_z \pi(z) (p_y(x \odot z) - w^\top z - b)^2 +
     \lambda \lVert w \rVert^2` over masks :math:`z`, where masked tokens are replaced by the mask
     token and :math:`\pi` falls with the cosine distance of :math:`z` from 1. Special tokens are
-    masked like others and score 0.
+    masked like others and score 0; those of a prompt around the text stay.
 
     Args:
         batch: the texts.
         num_samples: masks per text, the text itself included; t² but at most ``max_samples`` for
-            a text of t tokens if None.
+            a text of t tokens, those of a prompt aside, if None.
         max_samples: bound of that default.
         kernel_width: width σ of the kernel over 100 × cosine distance.
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
@@ -74,26 +75,29 @@ def lime(
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))
-        masks = [
+        places = [~batch.encodings[row].frame_mask for row in texts]
+        sizes = [int(own.sum()) for own in places]
+        drawn = [
             draw_masks(
-                batch.lengths[row],
-                num_samples or max(2, min(batch.lengths[row] ** 2, max_samples)),
+                size,
+                num_samples or max(2, min(size**2, max_samples)),
                 batch.generator(row),
                 sampling,
             )
-            for row in texts
+            for row, size in zip(texts, sizes, strict=True)
         ]
+        masks = [laid_on(own, some, True) for own, some in zip(places, drawn, strict=True)]
         masked = MaskedTexts(
             batch.classifier,
             [batch.rows[row] for row in texts],
             token_ids=[batch.token_ids[row] for row in texts],
         )
         values = masked.target_probabilities(masks, batch.targets[texts])
-        for row, drawn, own in zip(texts, masks, values, strict=True):
+        for row, own, some, answers in zip(texts, places, drawn, values, strict=True):
             if surrogate:
                 rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
-                drawn, own = smooth(drawn, own, rng)
-            coefficients = fit(drawn, own, kernel_width, ridge)
+                some, answers = smooth(some, answers, rng)
+            coefficients = laid_on(own, fit(some, answers, kernel_width, ridge), 0.0)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores
 
@@ -147,7 +151,7 @@ def lime_words(
         by_word = {
             int(word): float(coefficients[feature])
             for word, feature in zip(encoding.word_ids, bag, strict=True)
-            if word != SPECIAL_WORD
+            if word >= 0
         }
         scores.append(spread(encoding, by_word))
     return scores
@@ -160,7 +164,7 @@ def bag_of_words(encoding: Encoding) -> IntArray:
     """
     known: dict[tuple[str, ...], int] = {}
     bag = np.full(len(encoding), SPECIAL_WORD, dtype=np.int64)
-    for word in np.unique(encoding.word_ids[encoding.word_ids != SPECIAL_WORD]):
+    for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
         here = encoding.word_ids == word
         tokens = tuple(encoding.tokens[place] for place in np.flatnonzero(here))
         bag[here] = known.setdefault(tokens, len(known))

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.interface import SPECIAL_WORD, BoolArray, Encoding, FloatArray
+from exparity.interface import BoolArray, Encoding, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._words import spread
 
@@ -67,6 +67,6 @@ def _units(encoding: Encoding, per: Literal["token", "word"]) -> BoolArray:
     content = ~encoding.special_mask
     if per == "token":
         return np.eye(len(encoding), dtype=bool)[content]
-    words = np.unique(encoding.word_ids[content & (encoding.word_ids != SPECIAL_WORD)])
+    words = np.unique(encoding.word_ids[content & (encoding.word_ids >= 0)])
     units: BoolArray = (encoding.word_ids == words[:, None]) & content
     return units

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import numpy as np
 
+from exparity.core.alignment import laid_on
 from exparity.interface import BoolArray, Encoding, FloatArray, IntArray, Range
 from exparity.methods import MethodBatch, method
 from exparity.methods._lockstep import Ask, run_in_lockstep
@@ -38,8 +40,8 @@ def shap(
 
     The shap package builds the hierarchy (pieces of words, then words, then clauses), splits the
     branch with the largest weighted effect first, and shares what is not split any more evenly.
-    Absent tokens are replaced by the mask token; special tokens stay. Draws decide between branches
-    of equal effect only.
+    Absent tokens are replaced by the mask token; special tokens and those of a prompt stay. Draws
+    decide between branches of equal effect only.
 
     Args:
         batch: the texts.
@@ -82,7 +84,13 @@ def _explain_together(
         token_ids=[batch.token_ids[item] for item in order],
     )
 
+    frames = [batch.encodings[items[0]].frame_mask for items in versions]
+
     def answer(asking: list[int], questions: list[BoolArray]) -> list[FloatArray]:
+        questions = [
+            laid_on(~frames[text], masks, True)
+            for text, masks in zip(asking, questions, strict=True)
+        ]
         asked = list(zip([versions[text] for text in asking], questions, strict=True))
         owners = [range(starts[text], starts[text + 1]) for text in asking]
         probabilities = texts.probabilities(
@@ -95,12 +103,12 @@ def _explain_together(
             for own, (items, masks) in zip(np.split(probabilities, ends), asked, strict=True)
         ]
 
-    return run_in_lockstep(
+    explained = run_in_lockstep(
         [
             partial(
                 owen_values,
                 tokenizer=tokenizer,
-                encoding=batch.encodings[items[0]],
+                encoding=_without_frame(batch.encodings[items[0]]),
                 targets=batch.targets[items],
                 max_evals=max_evals,
             )
@@ -108,6 +116,21 @@ def _explain_together(
         ],
         [int(batch.generator(items[0]).integers(2**32)) for items in versions],
         answer,
+    )
+    return [laid_on(~frame, values, 0.0) for frame, values in zip(frames, explained, strict=True)]
+
+
+def _without_frame(encoding: Encoding) -> Encoding:
+    """Return a text without the tokens of the prompt around it."""
+    own = ~encoding.frame_mask
+    assert encoding.offsets is not None
+    return replace(
+        encoding,
+        token_ids=encoding.token_ids[own],
+        tokens=tuple(encoding.tokens[place] for place in np.flatnonzero(own)),
+        word_ids=encoding.word_ids[own],
+        special_mask=encoding.special_mask[own],
+        offsets=encoding.offsets[own],
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.interface import SPECIAL_WORD, FloatArray
+from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._words import spread
 
@@ -38,7 +38,7 @@ def uniform_random(
     for row, encoding in enumerate(batch.encodings):
         drawn = batch.generator(row).random(len(encoding))
         if per == "word":
-            content = encoding.word_ids != SPECIAL_WORD
+            content = encoding.word_ids >= 0
             words, first = np.unique(encoding.word_ids[content], return_index=True)
             by_word = dict(zip(words.tolist(), drawn[content][first].tolist(), strict=True))
             drawn = np.where(content, spread(encoding, by_word), drawn)

@@ -226,7 +226,7 @@ class MetricBatch:
             )
             for text, target, scores in zip(texts, targets, raw, strict=True)
         ]
-        normalised = tuple(locked(l1_normalised(scores)) for scores in raw)
+        normalised = tuple(locked(l1_normalised(e.scores, e.sequence_mask)) for e in explanations)
         keys = tuple(self.keys[text] for text in texts)
         return replace(self, explanations=tuple(explanations), scores=normalised, keys=keys)
 
@@ -291,8 +291,8 @@ def token_options(*, normalise_over: Literal["sequence", "content"] = "sequence"
     """Options that every metric of normalised attributions has.
 
     Args:
-        normalise_over: tokens that the norm runs over: all of the ``sequence``, as the ferret
-            library does, or ``content``, which leaves special tokens out.
+        normalise_over: tokens that the norm runs over: all of the ``sequence`` but those of a
+            prompt, as the ferret library does, or ``content``, which leaves special tokens out.
     """
 
 
@@ -524,7 +524,7 @@ def evaluate_keyed(
     else:
         over = options.pop("normalise_over", "sequence")
         scores = [
-            l1_normalised(e.scores, mask if over == "content" else None)
+            l1_normalised(e.scores, mask if over == "content" else e.sequence_mask)
             for e, mask in zip(explanations, masks, strict=True)
         ]
         if entry.facts.needs == "attributions":

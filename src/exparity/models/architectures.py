@@ -18,9 +18,7 @@ from typing import Any
 from exparity.core.errors import InputError, did_you_mean
 
 _USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
-_CLASSIFIERS = re.compile(
-    r"^MODEL_FOR_SEQUENCE_CLASSIFICATION_MAPPING_NAMES\b.*?^\)", re.MULTILINE | re.DOTALL
-)
+_CLASSIFIERS = "AutoModelForSequenceClassification"
 _BASES = ("PreTrainedConfig", "PretrainedConfig")
 _EQUAL_HEADS = frozenset(
     (
@@ -46,19 +44,22 @@ SETTLED = {
 """Entries of a configuration that are overwritten, and why."""
 
 
-def check_architecture(architecture: str, size: Mapping[str, Any], *, lent: bool = False) -> None:
+def check_architecture(
+    architecture: str, size: Mapping[str, Any], *, lent: bool = False, auto: str = _CLASSIFIERS
+) -> None:
     """Refuse a model from scratch that cannot be built, as far as transformers' source tells.
 
     Args:
         architecture: transformers model type, or ``ola``.
         size: entries of its configuration.
         lent: whether a checkpoint lends the entries that ``size`` does not have.
+        auto: Auto class of transformers that builds the model.
 
     Raises:
         InputError: an unknown architecture, a size entry that it does not know or that the data
             settle, or heads that do not share the hidden size equally.
     """
-    known = _classifiers()
+    known = _known(auto)
     if known and architecture not in known:
         raise InputError(
             f"unknown architecture '{architecture}'; {did_you_mean(architecture, _USUAL)}"
@@ -104,11 +105,14 @@ class _Source:
 
 
 @cache
-def _classifiers() -> frozenset[str]:
-    """Return the architectures that have a classifier; empty where the source does not tell."""
-    listed = _CLASSIFIERS.search(_text("models/auto/modeling_auto.py"))
-    names = re.findall(r'\(\s*"([^"]+)"', listed[0]) if listed else []
-    return frozenset([*names, "ola"]) if names else frozenset()
+def _known(auto: str) -> frozenset[str]:
+    """Return the architectures that an Auto class builds; empty where the source does not tell."""
+    source = _text("models/auto/modeling_auto.py")
+    table = re.search(rf"^class {auto}\(.*\):\s+_model_mapping = (\w+)", source, re.MULTILINE)
+    entries = table and re.search(rf"(?ms)^{table[1]}_NAMES\b.*?^\)", source)
+    names = re.findall(r'\(\s*"([^"]+)"', entries[0]) if entries else []
+    ours = ["ola"] if auto == _CLASSIFIERS else []
+    return frozenset([*names, *ours]) if names else frozenset()
 
 
 @cache

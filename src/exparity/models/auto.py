@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from transformers import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
+from typing import Any
+
+import transformers
+from transformers import CONFIG_MAPPING, AutoConfig
 
 import exparity.models.ola  # noqa: F401  (makes its model type known)
 
-__all__ = ["CONFIG_MAPPING", "AutoConfig", "AutoModelForSequenceClassification"]
+__all__ = ["CONFIG_MAPPING", "AutoConfig", "auto_class"]
+
+
+def auto_class(name: str) -> Any:
+    """Return one of transformers' Auto classes by its name."""
+    return getattr(transformers, name)

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.models.architectures import SETTLED
-from exparity.models.class_names import in_order_of_outputs, output_names
+from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
-from exparity.models.scratch import label_settings, random_model, train_tokenizer
+from exparity.models.scratch import random_model, train_tokenizer
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -293,6 +293,7 @@ def load_model(
     labels: Sequence[str] | None = None,
     dtype: str = "float32",
     scheme: str | None = None,
+    head: Head | None = None,
 ) -> PreTrainedModel:
     """Load a classifier's weights.
 
@@ -303,22 +304,20 @@ def load_model(
         dtype: torch dtype of the weights.
         scheme: how it is going to be trained, so that head and pooler may be new where the scheme
             trains them; None for a classifier as it is, of which nothing may be new.
+        head: the kind of classifier; a sequence classifier if None.
 
     Raises:
         InputError: missing, without safetensors, with weights that would be random, or (``scheme``
             None) not a classifier of these classes.
     """
-    from exparity.models.auto import AutoModelForSequenceClassification
-
+    head = head or new_head(SEQUENCE)
     config = load_config(name, revision)
     with _clear_errors(name, revision):
         if scheme is None:
-            require_classifier(name, config, labels)
-        for key, value in label_settings(labels).items() if labels is not None else ():
+            head.require(name, config, labels)
+        for key, value in head.settings(labels).items() if labels is not None else ():
             setattr(config, key, value)
-    model, new = load_weights(
-        AutoModelForSequenceClassification, name, revision, config=config, dtype=dtype
-    )
+    model, new = load_weights(head.auto_class, name, revision, config=config, dtype=dtype)
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
     random = [weight for weight in new if _part(model, weight) not in trained]
     if random:
@@ -326,61 +325,6 @@ def load_model(
     if new:
         log.info("checkpoint %s: new weights, to be trained: %s", name, ", ".join(new))
     return model
-
-
-def require_classifier(name: str, config: Any, labels: Sequence[str] | None = None) -> None:
-    """Refuse a checkpoint that cannot be used as it is.
-
-    Args:
-        name: Hub id or folder.
-        config: its configuration, from :func:`load_config`.
-        labels: classes of the data, in the order of the outputs; not compared if None.
-
-    Raises:
-        InputError: it is no classifier, or not one of these classes.
-    """
-    architectures = config.architectures or []
-    if not any(a.endswith("ForSequenceClassification") for a in architectures):
-        held = ", ".join(architectures) or "no architecture"
-        raise InputError(
-            f"checkpoint {name}: is not a sequence classifier (it holds {held}); fine-tune it "
-            "first, with `exparity finetune` or transformers"
-        )
-    check_outputs(f"checkpoint {name}", config)
-    if labels is not None and config.num_labels != len(labels):
-        raise InputError(
-            f"checkpoint {name}: has {config.num_labels} classes and the data {len(labels)}; with "
-            "0 epochs its head would be random; train it, or bring data with its classes"
-        )
-    outputs = output_names(config.id2label)
-    if labels is None or outputs is None:
-        return
-    order = in_order_of_outputs(outputs, labels, f"checkpoint {name}")
-    if order != tuple(labels):
-        raise InputError(
-            f"checkpoint {name}: its classes are {', '.join(outputs)}, in this order, and those of "
-            f"the data {', '.join(labels)}; put the data's in the same order (of a table: `labels`)"
-        )
-
-
-def check_outputs(where: str, config: Any) -> None:
-    """Refuse outputs that are not the classes of one choice.
-
-    Args:
-        where: how an error names the model.
-        config: its configuration.
-
-    Raises:
-        InputError: it has one output, or outputs that no softmax belongs to.
-    """
-    if config.num_labels < 2:
-        raise InputError(f"{where}: has {config.num_labels} class; two are needed")
-    if config.problem_type not in (None, "single_label_classification"):
-        raise InputError(
-            f"{where}: its problem_type is {config.problem_type}, whose outputs are not classes "
-            "of which a text has one; take a classifier of single labels, or correct problem_type "
-            "in config.json if it is one"
-        )
 
 
 def _part(model: PreTrainedModel, weight: str) -> str | None:
@@ -521,18 +465,20 @@ def build_model(
     Raises:
         InputError: a checkpoint that cannot be loaded or a spec that cannot be built.
     """
+    head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
     if spec.checkpoint is not None:
         tokenizer = load_tokenizer(spec.checkpoint, spec.revision)
     else:
         tokenizer = train_tokenizer(spec, texts)
     if spec.init == "pretrained":
         assert spec.checkpoint is not None
-        scheme = spec.scheme if trained else None
-        model = load_model(spec.checkpoint, spec.revision, labels=labels, scheme=scheme)
+        scheme = spec.scheme if trained and not prompted else None
+        model = load_model(spec.checkpoint, spec.revision, labels=labels, scheme=scheme, head=head)
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)
-    _ensure_padding(model, tokenizer)
+    if not prompted:  # a new row would be random, and padding is told by length
+        _ensure_padding(model, tokenizer)
     return model, tokenizer
 
 

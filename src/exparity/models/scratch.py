@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.models.architectures import check_architecture
+from exparity.models.heads import HEADS, new_head
 from exparity.models.spec import ModelSpec
 
 if TYPE_CHECKING:
@@ -124,13 +125,14 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
     Raises:
         InputError: unknown architecture, or a size entry that it does not know.
     """
-    from exparity.models.auto import CONFIG_MAPPING, AutoConfig, AutoModelForSequenceClassification
+    from exparity.models.auto import CONFIG_MAPPING, AutoConfig
 
     architecture = spec.architecture or ""
     if architecture not in CONFIG_MAPPING:
         hint = did_you_mean(architecture, _USUAL)
         raise InputError(f"unknown architecture '{architecture}'; {hint}")
-    check_architecture(architecture, spec.size)
+    head = new_head(spec.head)
+    check_architecture(architecture, spec.size, auto=HEADS.get(spec.head).facts.auto)
     known = AutoConfig.for_model(architecture)
     for key in spec.size:
         if not hasattr(known, key):
@@ -138,21 +140,11 @@ def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreT
             raise InputError(f"size: '{architecture}' has no setting '{key}'; {hint}")
     names = [f"{name}_token_id" for name in ("pad", "bos", "eos", "cls", "sep")]
     ids = {name: getattr(tokenizer, name) for name in names if getattr(tokenizer, name) is not None}
-    settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **label_settings(labels)}
+    settings = {**spec.size, "vocab_size": len(tokenizer), **ids, **head.settings(labels)}
     try:
         config = AutoConfig.for_model(architecture, **settings)
-        model = AutoModelForSequenceClassification.from_config(config, trust_remote_code=False)
+        model = head.auto_class.from_config(config, trust_remote_code=False)
     except Exception as error:  # whatever torch or transformers say to a size that cannot be
         reason = (str(error).strip() or type(error).__name__).splitlines()[0]
         raise InputError(f"cannot build a '{architecture}' classifier: {reason}") from None
     return cast("PreTrainedModel", model)
-
-
-def label_settings(labels: Sequence[str]) -> dict[str, Any]:
-    """Return the configuration entries that name the classes."""
-    return {
-        "num_labels": len(labels),
-        "id2label": dict(enumerate(labels)),
-        "label2id": {name: index for index, name in enumerate(labels)},
-        "problem_type": "single_label_classification",
-    }

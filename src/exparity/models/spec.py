@@ -50,6 +50,10 @@ class ModelSpec:
         scheme: parts of a pretrained model that are trained: all, the embeddings and the head
             (embedding), the same with embeddings drawn anew (embedding_reinitialised), or the head
             alone (classification).
+        head: kind of classifier: sequence, a classification head of transformers; label_words, a
+            causal language model that answers ``prompts``; or one that a plug-in registers.
+        chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
+            user; with head label_words.
     """
 
     init: Literal["pretrained", "scratch"] = "pretrained"
@@ -60,6 +64,8 @@ class ModelSpec:
     tokenizer: Literal["wordpiece", "bpe"] | None = None
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
+    head: str = "sequence"
+    chat: bool = False
 
     def __post_init__(self) -> None:
         if self.init == "pretrained" and not self.checkpoint:
@@ -114,6 +120,8 @@ class TrainingSpec:
         validation_share: share of the training split (whole matched sets) held out for validation.
         patience: stop after so many epochs without a better validation loss, and keep the best
             epoch's weights; never if None. Needs ``validation_share``.
+        templates: numbers of the dataset's templates that a model with head label_words is trained
+            with, one drawn for each matched set or text; the template of its seed if None.
         processes: processes (GPUs) that train one model together. Dropout is drawn per process, so
             that another number gives other weights.
     """
@@ -129,6 +137,7 @@ class TrainingSpec:
     precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     validation_share: Annotated[float, Range(at_least=0, below=1)] = 0.0
     patience: Count | None = None
+    templates: tuple[Annotated[int, Range(at_least=0, at_most=_MOST)], ...] | None = None
     processes: Annotated[int, Range(at_least=1, at_most=1024)] = 1
 
     def __post_init__(self) -> None:

@@ -11,7 +11,7 @@ import math
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,8 @@ from exparity.models.checkpoints import (
     input_limit,
     token_types,
 )
+from exparity.models.heads import Head, head_of
+from exparity.models.prompts import TEXT, Prompt, PromptSpec, read
 from exparity.models.schemes import apply_scheme, training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
@@ -102,7 +104,7 @@ class TrainingLoop:
 
     def __init__(
         self,
-        model: PreTrainedModel,
+        model: torch.nn.Module,
         tokenizer: PreTrainedTokenizerFast,
         training: TrainingSpec,
         seed: int,
@@ -126,7 +128,7 @@ class TrainingLoop:
             # batch_size counts over all processes
             dataloader_config=DataLoaderConfiguration(split_batches=True),
         )
-        self.pad_id = tokenizer.pad_token_id
+        self.pad_id = tokenizer.pad_token_id or 0  # which the mask tells from text
         self.training, self.seed, self.state = training, seed, state
         trained = [p for p in model.parameters() if p.requires_grad]
         groups: list[dict[str, Any]] = [
@@ -233,7 +235,9 @@ class TrainingLoop:
         output = self.model(**batch)
         loss = output.loss
         if self.weighted:
-            losses = cross_entropy(output.logits, batch["labels"], reduction="none")
+            losses = output.get("losses")
+            if losses is None:
+                losses = cross_entropy(output.logits, batch["labels"], reduction="none")
             loss = (weights * losses).mean()
         self.accelerator.backward(loss)
         self.accelerator.clip_grad_norm_(self.model.parameters(), self.training.max_grad_norm)
@@ -344,22 +348,23 @@ class TrainingLoop:
             torch.set_num_threads(threads)
         return history
 
-    def finished_model(self) -> Any:
-        """Return the trained model (the best epoch's with early stopping) on the CPU."""
+    def finish(self) -> None:
+        """Leave the trained model (the best epoch's with early stopping) on the CPU."""
         module = self._bare()
         if self.best:
             module.load_state_dict(dict(self.best))
         module.eval()
-        return module.to("cpu")
+        module.to("cpu")
 
 
 @dataclass(frozen=True)
 class Trained:
-    """A fine-tuned classifier with its tokenizer and history."""
+    """A fine-tuned classifier with its tokenizer, its history and its head."""
 
     model: PreTrainedModel
     tokenizer: PreTrainedTokenizerFast
     history: list[EpochRecord]
+    head: Head
 
 
 def finetune(
@@ -369,6 +374,8 @@ def finetune(
     *,
     state: StateFolder,
     device: str = "auto",
+    prompt: PromptSpec | None = None,
+    templates: Sequence[str] = (),
 ) -> Trained:
     """Fine-tune a classifier.
 
@@ -379,6 +386,9 @@ def finetune(
         training: hyperparameters.
         state: where unfinished work is kept.
         device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
+        prompt: how the classifier is asked, of a kind that is.
+        templates: templates of prompts to train it with, one drawn for each matched set or text;
+            its own if empty.
 
     Returns:
         The classifier in evaluation mode on the CPU, its tokenizer and the history.
@@ -394,23 +404,65 @@ def finetune(
     if training.epochs or model_spec.init == "scratch":
         _require_classes(training_set)
     torch.manual_seed(derive_seed(seed, "finetune", "weights"))
+    asked = () if prompt is None else [replace(prompt, template=t) for t in templates] or [prompt]
+    texts: Sequence[str | tuple[str, str]] = [e.pair or e.text for e in examples]
+    if asked and model_spec.init == "scratch":
+        texts = _answered(asked, training_set)
     model, tokenizer = build_model(
-        model_spec,
-        training_set.labels,
-        [e.pair or e.text for e in examples],
-        trained=training.epochs > 0,
+        model_spec, training_set.labels, texts, trained=training.epochs > 0
     )
+    head = head_of(model.config)
+    if prompt is not None:
+        head.bind(prompt, tokenizer)
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
-    loop = TrainingLoop(model, tokenizer, training, seed, state, device)
-    typed = token_types(model) is not None
-    items = _encode(tokenizer, examples, typed, training_set.weights)
-    held_out = _encode(tokenizer, training_set.held_out, typed)
+    trained = head.trained(model, scratch=model_spec.init == "scratch")
+    loop = TrainingLoop(trained, tokenizer, training, seed, state, device)
+    if asked:
+        prompts = [Prompt.of(one, tokenizer) for one in asked]
+        items = _prompted(tokenizer, prompts, examples, seed, training_set.weights)
+        held_out = _prompted(tokenizer, prompts, training_set.held_out, seed)
+    else:
+        typed = token_types(model) is not None
+        items = _encode(tokenizer, examples, typed, training_set.weights)
+        held_out = _encode(tokenizer, training_set.held_out, typed)
     history = loop.fit(items, held_out, training_set.per_epoch)
-    return Trained(loop.finished_model(), tokenizer, history)
+    loop.finish()
+    return Trained(model, tokenizer, history, head)
+
+
+def _answered(asked: Sequence[PromptSpec], training_set: TrainingSet) -> list[str]:
+    """Return the training texts in each prompt, with the word of their class behind it."""
+    return [
+        one.template.replace(TEXT, example.text) + one.words[training_set.labels[example.label]]
+        for example in training_set.examples
+        for one in asked
+    ]
+
+
+def _prompted(
+    tokenizer: PreTrainedTokenizerFast,
+    prompts: Sequence[Prompt],
+    examples: Sequence[Example],
+    seed: int,
+    weights: FloatArray | None = None,
+) -> list[Item]:
+    """Return what is trained on, each matched set in one of the prompts."""
+    factors = [1.0] * len(examples) if weights is None else weights.tolist()
+    items = []
+    for example, weight in zip(examples, factors, strict=True):
+        if example.pair is not None:
+            raise InputError(f"example '{example.example_id}': is a pair; a prompt takes one text")
+        owner = example.match_id or example.example_id
+        prompt = prompts[derive_seed(seed, "finetune", "template", owner) % len(prompts)]
+        (found,) = read(tokenizer, prompt, [example.text], tokenizer.model_max_length)
+        items.append(
+            Item(found.token_ids, example.label, example.example_id, example.group, weight)
+        )
+    return items
 
 
 def _require_classes(training_set: TrainingSet) -> None:

@@ -20,7 +20,6 @@ from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.interface import (
-    SPECIAL_WORD,
     BoolArray,
     Example,
     Explanation,
@@ -278,7 +277,7 @@ def _explanation(
         token_ids=np.array(row["token_ids"], dtype=np.int64),
         tokens=row["tokens"],
         scores=np.array(row["scores"], dtype=np.float64),
-        special_mask=word_ids == SPECIAL_WORD,
+        special_mask=word_ids < 0,
         word_ids=word_ids,
         origin=origin,
         rationale=example.rationale,

@@ -96,7 +96,7 @@ def explain_cell(
     if entry.facts.needs_gradient:
         precision = "fp32"
     named_ids = {"model": model_id, "seed": seed}
-    prepared, predicted = read_predicted(data, checkpoint, predictions, named_ids)
+    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, named_ids)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
@@ -114,7 +114,7 @@ def explain_cell(
         passes=entry.facts.passes,
         load=partial(load, checkpoint, precision, device, threads, **machine),
         doing=f"explaining with {method_id}",
-        known={"n_truncated": 0, "flags": [], **({"files": digests} if digests else {})},
+        known={"n_truncated": 0, "flags": known_flags, **({"files": digests} if digests else {})},
         since=start,
     )
     run(job, chosen, partial(_explaining, job, predicted), share)
@@ -122,8 +122,8 @@ def explain_cell(
 
 def read_predicted(
     data: Path, checkpoint: Path, predictions: Path, named_ids: Mapping[str, Any]
-) -> tuple[PreparedData, dict[str, int]]:
-    """Read the test split, and what a classifier predicts for each of its examples.
+) -> tuple[PreparedData, dict[str, int], list[str]]:
+    """Read the test split, what a classifier predicts for each of its examples, and its flags.
 
     Args:
         data: the data artefact.
@@ -143,7 +143,7 @@ def read_predicted(
         ("--model-id and --seed", named_ids),
     )
     columns = (table.column(name).to_pylist() for name in ("example_id", "predicted"))
-    return prepared, dict(zip(*columns, strict=True))
+    return prepared, dict(zip(*columns, strict=True)), metadata.get("flags", [])
 
 
 def _explaining(
@@ -170,7 +170,7 @@ def _explaining(
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings = ahead.pop() if ahead else encode(classifier, part)
-        flags: set[str] = set()
+        flags = set(job.known["flags"])
         rows = [_row(e, x) for e, x in zip(part, explain(part, encodings, flags), strict=True)]
         truncated = sum(encoding.truncated for encoding in encodings)
         return rows, {"n_truncated": truncated, "flags": sorted(flags)}

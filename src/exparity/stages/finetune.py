@@ -28,20 +28,30 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, Threads, TokenBudget
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
-from exparity.data.table import PreparedData, read_prepared
+from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
+from exparity.models.heads import HEADS
+from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
+from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec, build
 from exparity.stages.cell import key_of
 
 if TYPE_CHECKING:
+    from exparity.engine.classifier import Classifier
     from exparity.models.training import Trained
 
 log = logging.getLogger(__name__)
+LABEL_MASS_LOW = "label_mass_low"
+"""Flag of a model that hardly answers in the words of the classes: see ``LEAST_LABEL_MASS``."""
+LEAST_LABEL_MASS = 0.1
+"""Mean probability of the words of all classes from which a model answers in them."""
+_OF_PRIOR = 256
+"""Training texts that calibration takes."""
 Write = Callable[..., None]
 """:func:`~exparity.artefacts.files.write_artefact` of a cell."""
 
@@ -57,6 +67,8 @@ def finetune_cell(
     seed: Seed = 0,
     debias: Annotated[Sequence[Mapping[str, Any]], Flag(hidden=True)] = (),
     counterfactuals: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
+    prompt: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
+    templates: Annotated[Sequence[str], Flag(hidden=True)] = (),
     digest: Digest = "",
     device: Device = "auto",
     threads: Threads = 1,
@@ -77,6 +89,8 @@ def finetune_cell(
         seed: seed of initialisation, order and dropout.
         debias: interventions in what is trained on, in order: ``use`` and ``params`` of each.
         counterfactuals: ``use`` and ``params`` of the generator that interventions may ask.
+        prompt: how a prompted model is asked, see :class:`~exparity.models.prompts.PromptSpec`.
+        templates: templates that a prompted model is trained with, its own if empty.
         digest: digest of the code that trains.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
@@ -98,13 +112,24 @@ def finetune_cell(
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     interventions = _interventions(debias, counterfactuals)
+    asked = _asked(prompt, prepared, model_id) if prompt else None
     parameters = {"model": asdict(specs[0]), "training": asdict(specs[1]), **interventions}
+    if asked:
+        parameters |= {"prompt": asdict(asked), "templates": list(templates)}
     fingerprint = _fingerprint(sha256_of(data), parameters, seed, digest, *_digests(interventions))
     snapshots = StateFolder(output.with_name(f"{output.name}.state"), fingerprint)
     if _finished(output, predictions, fingerprint):
         return
     training_set = _debiased(prepared, held_out, seed, interventions)
-    train = partial(finetune, training_set, *specs, state=snapshots, device=device)
+    train = partial(
+        finetune,
+        training_set,
+        *specs,
+        state=snapshots,
+        device=device,
+        prompt=asked,
+        templates=templates,
+    )
     if int(os.environ.get("RANK", "0")) > 0:  # one of several that train one model together
         train()
         return
@@ -115,7 +140,7 @@ def finetune_cell(
         _check_replaceable(output)
         trained = train()
         temporary = output.with_name(f".{output.name}.tmp")
-        _save(trained, temporary, output)
+        _save(trained, temporary, output, specs)
         write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
         used = {"device": str(resolve_device(device)), "seconds": time.monotonic() - start}
         _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
@@ -147,14 +172,57 @@ def _write_manifest(folder: Path, facts: Mapping[str, Any]) -> None:
     write_manifest(folder / MANIFEST, {**facts, **made_by})
 
 
-def _save(trained: Trained, folder: Path, output: Path) -> None:
-    """Write a classifier to a folder that is to become ``output``."""
-    from exparity.models.checkpoints import quiet_transformers
+def _save(
+    trained: Trained, folder: Path, output: Path, specs: tuple[ModelSpec, TrainingSpec]
+) -> None:
+    """Write a classifier to a folder that is to become ``output``.
 
+    A prompted model as it is is not copied: its weights may be large, and each prompt has a folder.
+    """
+    from exparity.models.checkpoints import quiet_transformers
+    from exparity.models.reference import write_reference
+
+    model, training = specs
+    prompted = HEADS.get(model.head).facts.prompted
     shutil.rmtree(folder, ignore_errors=True)
     with quiet_transformers(), saving(output):
-        trained.model.save_pretrained(folder)
-        trained.tokenizer.save_pretrained(folder)
+        if prompted and model.init == "pretrained" and not training.epochs:
+            folder.mkdir(parents=True)
+            write_reference(folder, model, trained.model.config, trained.tokenizer.model_max_length)
+        else:
+            trained.model.save_pretrained(folder)
+            trained.tokenizer.save_pretrained(folder)
+        trained.head.write(folder)
+
+
+def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
+    """Return how a model is asked, with the words in the order of the classes.
+
+    Raises:
+        InputError: the words are not those of the classes of the data.
+    """
+    asked = build(PromptSpec, prompt, "prompt")
+    if set(asked.words) != set(data.labels):
+        raise InputError(
+            f"model {model_id}: prompts.{data.dataset}.words are of {', '.join(asked.words)}, and "
+            f"the classes of the data are {', '.join(data.labels)}; give a word for each of these"
+        )
+    return replace(asked, words={label: asked.words[label] for label in data.labels})
+
+
+def _calibrate(classifier: Classifier, data: PreparedData) -> None:
+    """Settle what is added to the logits of a prompted model, never by what it is tested with."""
+    head = classifier.head
+    if not isinstance(head, LabelWords) or head.spec.calibrate == "none":
+        return
+    if head.spec.calibrate == "content_free":
+        texts = list(CONTENT_FREE)
+    else:
+        texts = [e.text for e in sample(data.split("train"), _OF_PRIOR)]
+    assert head.prompt is not None
+    reads = read(classifier.tokenizer, head.prompt, texts, classifier.max_length)
+    means = classifier.probabilities([one.token_ids for one in reads]).mean(axis=0)
+    head.bias = (-np.log(means)).tolist()
 
 
 def launch(processes: int) -> None:
@@ -258,6 +326,8 @@ def predict(
     start = time.monotonic()
     examples = data.split("test")
     classifier = load_classifier(str(checkpoint), device, token_budget=token_budget)
+    _calibrate(classifier, data)
+    classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])
     probabilities = classifier.probabilities([e.token_ids for e in encodings])
     predicted = probabilities.argmax(-1)
@@ -266,11 +336,25 @@ def predict(
     counts = np.bincount(predicted, minlength=classifier.n_classes)
     if (counts > 0).sum() == 1:
         log.warning("the classifier predicts class %d for every test example", counts.argmax())
-    outcomes = zip(examples, probabilities.tolist(), predicted.tolist(), strict=True)
+    mass = classifier.label_mass([e.token_ids for e in encodings])
+    low = mass is not None and mass.mean() < LEAST_LABEL_MASS
+    if low:
+        assert mass is not None
+        message = "the words of the classes have %.3f of the probability at the end of the prompt"
+        log.warning(message, mass.mean())
+    masses = [None] * len(examples) if mass is None else mass.tolist()
+    outcomes = zip(examples, probabilities.tolist(), predicted.tolist(), masses, strict=True)
     rows = [
-        {**key_of(e), "label": e.label, "probabilities": probability, "predicted": label}
-        for e, probability, label in outcomes
+        {
+            **key_of(e),
+            "label": e.label,
+            "probabilities": probability,
+            "predicted": label,
+            "label_mass": of_classes,
+        }
+        for e, probability, label, of_classes in outcomes
     ]
-    seconds = time.monotonic() - start
-    write(output, "predictions", rows, device=str(classifier.device), seconds=seconds)
+    used: dict[str, Any] = {"device": str(classifier.device), "seconds": time.monotonic() - start}
+    extra = {"flags": [LABEL_MASS_LOW]} if low else {}
+    write(output, "predictions", rows, **used, extra=extra)
     return rows

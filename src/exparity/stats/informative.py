@@ -7,9 +7,10 @@ from typing import Any, TypeVar
 
 Row = TypeVar("Row", bound=Mapping[str, Any])
 
-UNINFORMATIVE = ("collapsed", "constant", "rounding_noise")
+UNINFORMATIVE = ("collapsed", "constant", "label_mass_low", "rounding_noise")
 """Flags of tests that say nothing of the explanations of a working classifier: it predicts one
-class, all scores are equal, or the attributions are zero but for rounding errors."""
+class, all scores are equal, it hardly answers with a class at all, or the attributions are zero but
+for rounding errors."""
 
 
 def is_informative(row: Mapping[str, Any]) -> bool:

@@ -243,12 +243,13 @@ def _in_order_of_outputs(
     Raises:
         InputError: no classifier, or names that do not agree.
     """
-    from exparity.models.checkpoints import require_classifier
     from exparity.models.class_names import in_order_of_outputs, numbered, output_names
+    from exparity.models.heads import head_of
 
     outputs, where = output_names(pretrained.id2label), f"checkpoint {checkpoint}"
+    head = head_of(pretrained)
     if not in_order and outputs is not None:
-        require_classifier(checkpoint, pretrained)
+        head.require(checkpoint, pretrained)
         classes = in_order_of_outputs(outputs, classes, where)
     elif not in_order and classes != numbered(pretrained.num_labels):
         raise InputError(
@@ -256,7 +257,7 @@ def _in_order_of_outputs(
             f"are {', '.join(classes)}; say in which order they are its outputs: --labels "
             f"{' '.join(classes)}"
         )
-    require_classifier(checkpoint, pretrained, classes)
+    head.require(checkpoint, pretrained, classes)
     return classes
 
 

@@ -111,11 +111,12 @@ def _random_by_cell(paths: Sequence[Path]) -> dict[tuple[int, str], RandomScores
 
 
 def _collapsed(predictions: Sequence[Path]) -> set[int]:
-    """Return the seeds whose classifier predicts one class for every test example."""
+    """Return the seeds whose classifier predicts one class, or hardly answers with a class."""
     seeds = set()
     for path in predictions:
         table, metadata = read_examples(path, "predictions")
-        if is_collapsed(table.column("predicted").to_pylist()):
+        low = "label_mass_low" in metadata.get("flags", ())
+        if low or is_collapsed(table.column("predicted").to_pylist()):
             seeds.add(int(metadata["wildcards"]["seed"]))
     return seeds
 

@@ -27,7 +27,7 @@ from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.data.table import read_prepared
-from exparity.interface import SPECIAL_WORD, Example, Explanation, FloatArray, Range
+from exparity.interface import Example, Explanation, FloatArray, Range
 from exparity.metrics import Attribution, word_arrays
 from exparity.stages.cell import cell_of
 
@@ -131,7 +131,7 @@ def _word_values(
     explanations = [
         Explanation(
             text=of[row["example_id"]].text,
-            special_mask=np.array(row["word_ids"]) == SPECIAL_WORD,
+            special_mask=np.array(row["word_ids"]) < 0,
             # Here only for the number of words, so that those that were cut away count.
             rationale=[0] * len(of[row["example_id"]].all_words),
             **{name: row[name] for name in ("target", "tokens", "scores", "word_ids")},

@@ -136,7 +136,7 @@ def negative_control_cell(
         "model": model_id or checkpoint.resolve().parent.name,
         "seed": seed,
     }
-    prepared, predicted = read_predicted(data, checkpoint, predictions, trained)
+    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
     check_needs(entry, metric_id, chosen, data, checkpoint, changed)
@@ -166,6 +166,7 @@ def negative_control_cell(
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
             "bounds": entry.facts.bounds_with(params),
+            **({"flags": known_flags} if known_flags else {}),
         },
         since=start,
     )

@@ -94,4 +94,5 @@ def _compared(table: pa.Table, metadata: Mapping[str, Any], ddof: int) -> Iterat
         )
         for pair in compare_all(score, group, metadata["groups"], match, ddof=ddof, resamples=0):
             columns = {field.name: getattr(pair, field.name) for field in _COLUMNS}
+            columns["flags"] = [*columns["flags"], *metadata.get("flags", ())]
             yield {"metric": metadata["wildcards"]["metric"], "draw": draw, **columns}

@@ -1,0 +1,177 @@
+"""Kinds of classifier: the registry, and :class:`Head`, which each of them extends.
+
+A kind of classifier is a class in a module of its own, registered with :func:`head`. It knows which
+of transformers' models it belongs to, how a checkpoint must look, how logits of the classes come
+from embeddings, what is trained, and what is saved beside the weights.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.errors import InputError
+from exparity.core.registry import Registry
+from exparity.interface import HeadFacts
+from exparity.models.prompts import Prompt, PromptSpec
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+HEADS: Registry[HeadFacts] = Registry("head", "exparity.models.heads", HeadFacts)
+SEQUENCE = "sequence"
+LABEL_WORDS = "label_words"
+_KEY = "exparity_head"
+"""Entry of a checkpoint's configuration that names its kind; sequence classifiers have none."""
+
+
+def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Register a kind of classifier under ``id`` with its :class:`~exparity.interface.HeadFacts`.
+
+    What is registered is a subclass of :class:`Head`.
+    """
+    return HEADS.register(id, **facts)
+
+
+def new_head(id: str) -> Head:
+    """Return a head of a registered kind."""
+    made: Head = HEADS.get(id).function()
+    made.id = id
+    return made
+
+
+def head_of(config: Any) -> Head:
+    """Return the head of the kind that a checkpoint's configuration names."""
+    return new_head(getattr(config, _KEY, SEQUENCE))
+
+
+class Head:
+    """What is particular to one kind of classifier; by default, nothing.
+
+    The default is a model of transformers whose outputs have ``logits`` of the classes.
+
+    Attributes:
+        id: of its kind.
+        prompt: the frame around every text; none if None.
+        absent_id: token that stands for absent tokens; left to the tokenizer if None.
+        answers_freely: whether the model may answer with something that is no class; see
+            :meth:`mass`.
+    """
+
+    id: str
+    prompt: Prompt | None = None
+    absent_id: int | None = None
+    answers_freely: bool = False
+
+    @property
+    def auto_class(self) -> Any:
+        """The Auto class of transformers that loads and builds its models."""
+        from exparity.models.auto import auto_class
+
+        return auto_class(HEADS.get(self.id).facts.auto)
+
+    def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+        """Refuse a checkpoint that cannot be used as it is.
+
+        Args:
+            name: Hub id or folder.
+            config: its configuration, from :func:`exparity.models.checkpoints.load_config`.
+            labels: classes of the data, in the order of the outputs; not compared if None.
+
+        Raises:
+            InputError: it is of another kind, or not of these classes.
+        """
+
+    def require_model(self, model: PreTrainedModel) -> None:
+        """Refuse a loaded model that is of another kind.
+
+        Raises:
+            InputError: says which model to load instead.
+        """
+
+    def settings(self, labels: Sequence[str]) -> dict[str, Any]:
+        """Return the entries of the configuration of a model with these classes."""
+        kind = {} if self.id == SEQUENCE else {_KEY: self.id}
+        return {
+            "num_labels": len(labels),
+            "id2label": dict(enumerate(labels)),
+            "label2id": {name: index for index, name in enumerate(labels)},
+            "problem_type": "single_label_classification",
+            **kind,
+        }
+
+    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
+        """Return the names of the classes in the order of the logits."""
+        names: dict[Any, str] = dict(getattr(model.config, "id2label", None) or {})
+        return tuple(str(names.get(i, i)) for i in range(int(model.config.num_labels or 0)))
+
+    def logits(
+        self,
+        model: PreTrainedModel,
+        embeddings: torch.Tensor,
+        mask: torch.Tensor | None,
+        last: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return the (b, c) logits of the classes.
+
+        Args:
+            model: the model.
+            embeddings: (b, t, h) input embeddings, padded at the end.
+            mask: (b, t) 0 for padding; None where there is none.
+            last: (b,) position of the last token that is no padding.
+        """
+        logits: torch.Tensor = model(inputs_embeds=embeddings, attention_mask=mask).logits
+        return logits
+
+    def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
+        """Return the (1, c) logits of one text by another route, from its token ids."""
+        logits: torch.Tensor = model(**inputs).logits
+        return logits
+
+    def mass(
+        self,
+        model: PreTrainedModel,
+        embeddings: torch.Tensor,
+        mask: torch.Tensor | None,
+        last: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return the (b,) probability that the model gives to all classes together.
+
+        Arguments are those of :meth:`logits`.
+        """
+        import torch
+
+        return torch.ones(len(last), device=embeddings.device)
+
+    def bind(self, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> None:
+        """Settle how the model is asked.
+
+        Raises:
+            InputError: words, template or absent token do not fit the tokenizer, or the kind of
+                classifier has no prompt.
+        """
+        raise InputError(f"head {self.id}: takes no prompt; leave it out, or set head: label_words")
+
+    def write(self, folder: Path) -> None:
+        """Save what is not in the weights, the configuration or the tokenizer."""
+
+    def read(self, folder: Path) -> None:
+        """Load what :meth:`write` saved.
+
+        Raises:
+            InputError: it is missing or damaged.
+        """
+
+    def trained(self, model: PreTrainedModel, *, scratch: bool) -> torch.nn.Module:
+        """Return the module that training runs.
+
+        Its outputs have ``loss``, ``logits``, and ``losses`` of the examples if these are not the
+        cross entropies of the logits.
+
+        Args:
+            model: the model.
+            scratch: whether it starts from random weights.
+        """
+        return model

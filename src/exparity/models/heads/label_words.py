@@ -1,0 +1,208 @@
+"""Causal language models that answer a prompt with one word for each class."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.errors import InputError
+from exparity.models.heads import Head, head
+from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+_FILE = "label_words.json"
+_FEWEST_ROWS = 4
+"""Matrix products of fewer rows round otherwise on a CPU."""
+
+
+@head(
+    "label_words",
+    auto="AutoModelForCausalLM",
+    prompted=True,
+    display="Label words",
+    reference="Zhao et al. 2021, arXiv:2102.09690, section 2",
+)
+class LabelWords(Head):
+    """The next-token logits of one word for each class, at the end of a prompt.
+
+    Attributes:
+        spec: how the model is asked.
+        token_ids: the first token of each class's word.
+        bias: what calibration adds to each logit.
+    """
+
+    answers_freely = True
+    spec: PromptSpec
+    token_ids: list[int]
+    bias: list[float]
+
+    def bind(self, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> None:
+        """See :meth:`Head.bind`."""
+        self._settle(
+            spec,
+            Prompt.of(spec, tokenizer),
+            absent_id=absent_token(tokenizer, spec.absent),
+            bias=[0.0] * len(spec.words),
+        )
+        assert self.prompt is not None
+        self.token_ids = label_tokens(tokenizer, self.prompt, spec.words)
+
+    def _settle(
+        self, spec: PromptSpec, prompt: Prompt, absent_id: int | None, bias: list[float]
+    ) -> None:
+        self.spec, self.prompt, self.absent_id, self.bias = spec, prompt, absent_id, bias
+
+    def write(self, folder: Path) -> None:
+        """See :meth:`Head.write`."""
+        assert self.prompt is not None
+        facts = {
+            "spec": asdict(self.spec),
+            "prompt": asdict(self.prompt),
+            "token_ids": self.token_ids,
+            "absent_id": self.absent_id,
+            "bias": self.bias,
+        }
+        (folder / _FILE).write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
+
+    def read(self, folder: Path) -> None:
+        """See :meth:`Head.read`."""
+        try:
+            facts = json.loads((folder / _FILE).read_text(encoding="utf-8"))
+            spec, prompt = PromptSpec(**facts["spec"]), Prompt(**facts["prompt"])
+            self._settle(spec, prompt, facts["absent_id"], facts["bias"])
+            self.token_ids = facts["token_ids"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise InputError(
+                f"checkpoint {folder}: {_FILE}, which says how the model is asked, is missing or "
+                f"damaged ({type(error).__name__}); give `prompt` and `words`"
+            ) from error
+
+    def require(self, name: str, config: Any, labels: Sequence[str] | None = None) -> None:
+        """See :meth:`Head.require`."""
+        held = config.architectures or []
+        if held and not any(a.endswith(("ForCausalLM", "LMHeadModel")) for a in held):
+            raise InputError(
+                f"checkpoint {name}: is not a causal language model (it holds {', '.join(held)}), "
+                "whose next word could name a class; take one, or head: sequence"
+            )
+
+    def require_model(self, model: PreTrainedModel) -> None:
+        """See :meth:`Head.require_model`."""
+        if model.get_output_embeddings() is None or model.base_model is model:
+            raise InputError(
+                f"{type(model).__name__} gives no next word; load the model with "
+                "AutoModelForCausalLM"
+            )
+
+    def class_names(self, model: PreTrainedModel) -> tuple[str, ...]:
+        """See :meth:`Head.class_names`."""
+        return tuple(self.spec.words)
+
+    def logits(
+        self,
+        model: PreTrainedModel,
+        embeddings: torch.Tensor,
+        mask: torch.Tensor | None,
+        last: torch.Tensor,
+    ) -> torch.Tensor:
+        """See :meth:`Head.logits`."""
+        import torch
+        from torch.nn.functional import linear, pad
+
+        hidden = _last_hidden(model, last, inputs_embeds=embeddings, attention_mask=mask)
+        table: Any = model.get_output_embeddings()
+        ids = torch.tensor(self.token_ids, device=table.weight.device)
+        rows = pad(hidden.float(), (0, 0, 0, max(0, _FEWEST_ROWS - len(hidden))))
+        added = None if getattr(table, "bias", None) is None else table.bias[ids].float()
+        logits = linear(rows.to(ids.device), table.weight[ids].float(), added)[: len(hidden)]
+        return _settled(model, logits) + torch.tensor(self.bias, device=logits.device)
+
+    def mass(
+        self,
+        model: PreTrainedModel,
+        embeddings: torch.Tensor,
+        mask: torch.Tensor | None,
+        last: torch.Tensor,
+    ) -> torch.Tensor:
+        """See :meth:`Head.mass`."""
+        hidden = _last_hidden(model, last, inputs_embeds=embeddings, attention_mask=mask)
+        table: Any = model.get_output_embeddings()
+        probabilities = _settled(model, table(hidden.to(table.weight.device)).float()).softmax(-1)
+        mass: torch.Tensor = probabilities[:, self.token_ids].sum(-1)
+        return mass
+
+    def plain_logits(self, model: PreTrainedModel, **inputs: torch.Tensor) -> torch.Tensor:
+        """See :meth:`Head.plain_logits`."""
+        import torch
+
+        logits = model(**inputs).logits[:, -1, self.token_ids].float()
+        answered: torch.Tensor = logits + torch.tensor(self.bias, device=logits.device)
+        return answered
+
+    def trained(self, model: PreTrainedModel, *, scratch: bool) -> torch.nn.Module:
+        """See :meth:`Head.trained`.
+
+        The loss is the cross entropy of the label's word over the whole vocabulary, so that the
+        model also learns to answer in these words; a model from scratch learns all next tokens.
+        """
+        import torch
+        from torch.nn.functional import cross_entropy
+        from transformers.modeling_outputs import SequenceClassifierOutput
+
+        token_ids = torch.tensor(self.token_ids)
+
+        class Trained(torch.nn.Module):
+            def __init__(self) -> None:
+                super().__init__()
+                self.model = model
+
+            def forward(
+                self, input_ids: torch.Tensor, attention_mask: torch.Tensor, labels: torch.Tensor
+            ) -> SequenceClassifierOutput:
+                base: Any = self.model.base_model
+                ids = token_ids.to(input_ids.device)
+                hidden = base(
+                    input_ids=input_ids, attention_mask=attention_mask, use_cache=False
+                ).last_hidden_state
+                last = attention_mask.sum(1) - 1
+                answers = self._words(hidden[torch.arange(len(last), device=last.device), last])
+                losses = cross_entropy(answers, ids[labels], reduction="none")
+                if scratch:
+                    known = attention_mask[:, 1:].bool()
+                    of_tokens = cross_entropy(
+                        self._words(hidden[:, :-1])[known], input_ids[:, 1:][known]
+                    )
+                    losses = losses + of_tokens
+                output = SequenceClassifierOutput(loss=losses.mean(), logits=answers[:, ids])
+                output["losses"] = losses
+                return output
+
+            def _words(self, hidden: torch.Tensor) -> torch.Tensor:
+                table: Any = self.model.get_output_embeddings()
+                return _settled(self.model, table(hidden).float())
+
+        return Trained()
+
+
+def _last_hidden(model: Any, last: torch.Tensor, **inputs: Any) -> torch.Tensor:
+    """Return the (b, h) last hidden states of the tokens at (b,) positions."""
+    import torch
+
+    hidden = model.base_model(**inputs, use_cache=False).last_hidden_state
+    rows: torch.Tensor = hidden[torch.arange(len(last), device=hidden.device), last]
+    return rows
+
+
+def _settled(model: PreTrainedModel, logits: torch.Tensor) -> torch.Tensor:
+    """Return logits scaled and capped as the configuration says."""
+    config = model.config.get_text_config()
+    logits = logits * (getattr(config, "logit_scale", None) or 1.0)  # Cohere
+    logits = logits / (getattr(config, "logits_scaling", None) or 1.0)  # Granite
+    cap = getattr(config, "final_logit_softcapping", None)  # Gemma
+    return logits if cap is None else (logits / cap).tanh() * cap

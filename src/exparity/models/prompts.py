@@ -1,0 +1,261 @@
+"""Prompts: the frame around a text, the tokens of both, and the words that answer it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+import numpy as np
+
+from exparity.core.errors import InputError
+from exparity.interface import BoolArray, IntArray
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedTokenizerFast
+
+log = logging.getLogger(__name__)
+
+TEXT = "{text}"
+CONTENT_FREE = ("N/A", "[MASK]", "")
+"""Texts that say nothing, from which the bias of a prompt is read (Zhao et al. 2021)."""
+_ABSENT = "..."
+_MARKER = "\ue000text\ue000"
+_PROBES = ("N/A", "It was good.", "The 3 of them went home")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PromptSpec:
+    """How a language model is asked for a class.
+
+    Attributes:
+        template: the prompt, with ``{text}`` once where the text goes.
+        words: the word that stands for each class, by class, as it follows the prompt.
+        absent: text of one token that stands for absent tokens; if None, ``...`` where that is one
+            token, and otherwise what the tokenizer has.
+        calibrate: what is added to the logits of the classes: nothing (``none``), or what makes
+            ``content_free`` texts or the training texts (``prior``) equally likely of every class.
+        chat: put the prompt into the tokenizer's chat template, as a message of the user.
+        system: message of the system before it.
+    """
+
+    template: str = TEXT
+    words: Mapping[str, str] = field(default_factory=dict)
+    absent: str | None = None
+    calibrate: Literal["none", "content_free", "prior"] = "none"
+    chat: bool = False
+    system: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.template.count(TEXT) != 1:
+            raise InputError(f"template {self.template!r}: write {TEXT} once, where the text goes")
+        if len(self.words) < 2:
+            raise InputError("words: name one for each of two or more classes")
+        for name, word in self.words.items():
+            if not word.strip():
+                raise InputError(f"words.{name}: {word!r} is empty; give the word of this class")
+        if self.system is not None and not self.chat:
+            raise InputError("system: only chats have such a message; set chat: true, or leave it")
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """The strings around a text.
+
+    Attributes:
+        prefix: before it.
+        suffix: after it.
+        special: whether the tokenizer adds its special tokens; a rendered chat has its own.
+    """
+
+    prefix: str
+    suffix: str
+    special: bool = True
+
+    @classmethod
+    def of(cls, spec: PromptSpec, tokenizer: PreTrainedTokenizerFast) -> Prompt:
+        """Render a template, once for all texts.
+
+        Raises:
+            InputError: the tokenizer has no chat template, or one that changes the text or has the
+                model think before it answers.
+        """
+        if not spec.chat:
+            prefix, suffix = spec.template.split(TEXT)
+            return cls(prefix, suffix)
+        if not tokenizer.chat_template:
+            raise InputError("chat: the tokenizer has no chat template; leave chat out")
+        system = [{"role": "system", "content": spec.system}] if spec.system is not None else []
+        user = {"role": "user", "content": spec.template.replace(TEXT, _MARKER)}
+        try:
+            rendered = str(
+                tokenizer.apply_chat_template(
+                    [*system, user],
+                    tokenize=False,
+                    add_generation_prompt=True,
+                    enable_thinking=False,
+                )
+            )
+        except Exception as error:  # a template is a program of the checkpoint's
+            reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+            raise InputError(f"chat: the tokenizer's chat template fails: {reason}") from None
+        if rendered.count(_MARKER) != 1:
+            raise InputError("chat: the tokenizer's chat template does not keep the text once")
+        if rendered.rstrip().endswith("<think>"):
+            raise InputError(
+                "chat: the tokenizer's chat template has the model think before it answers; take a "
+                "checkpoint that answers at once"
+            )
+        prefix, suffix = rendered.split(_MARKER)
+        return cls(prefix, suffix, special=False)
+
+    def around(self, text: str) -> str:
+        """Return the prompt with a text in it."""
+        return f"{self.prefix}{text}{self.suffix}"
+
+
+class Read(NamedTuple):
+    """A text in its prompt as tokens.
+
+    Attributes:
+        token_ids: of all of it.
+        offsets: (t, 2) spans in the text, in characters; (0, 0) of tokens that are not of it.
+        content: (t,) True for tokens of the text: those whose first visible character is in it.
+        special: (t,) True for tokens that the tokenizer adds.
+        truncated: whether words of the text were cut.
+        straddling: tokens that have characters of both, text and frame.
+    """
+
+    token_ids: list[int]
+    offsets: IntArray
+    content: BoolArray
+    special: BoolArray
+    truncated: bool
+    straddling: int
+
+
+def read(
+    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, texts: Sequence[str], max_length: int
+) -> list[Read]:
+    """Read texts in their prompt; of one that is too long the last words are cut.
+
+    Args:
+        tokenizer: the model's.
+        prompt: the frame.
+        texts: words joined by single blanks.
+        max_length: most tokens of all of it.
+
+    Raises:
+        InputError: the frame alone is too long; names the position of the text.
+    """
+    if not texts:
+        return []
+    encoded: Any = tokenizer(
+        [prompt.around(text) for text in texts],
+        add_special_tokens=prompt.special,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        verbose=False,
+    )
+    found = []
+    for position, text in enumerate(texts):
+        ids, special = encoded["input_ids"][position], encoded["special_tokens_mask"][position]
+        one = _of_text(prompt, text, ids, encoded["offset_mapping"][position], special)
+        over = len(ids) - max_length
+        if over > 0:
+            places = np.flatnonzero(one.content)
+            first = int(one.offsets[places[-over], 0]) if over < len(places) else 0
+            end = text.rfind(" ", 0, first + 1)
+            if end <= 0:
+                raise InputError(
+                    f"text {position}: the prompt has {len(ids) - len(places)} tokens around the "
+                    f"text, and the model reads {max_length}; shorten the template"
+                )
+            (shorter,) = read(tokenizer, prompt, [text[:end]], max_length)
+            one = shorter._replace(truncated=True)
+        found.append(one)
+    return found
+
+
+def _of_text(
+    prompt: Prompt,
+    text: str,
+    ids: list[int],
+    spans: Sequence[tuple[int, int]],
+    special: Sequence[int],
+) -> Read:
+    whole, begin, end = prompt.around(text), len(prompt.prefix), len(prompt.prefix) + len(text)
+    offsets, content = np.zeros((len(ids), 2), dtype=np.int64), np.zeros(len(ids), dtype=bool)
+    straddling = 0
+    for place, (start, stop) in enumerate(spans):
+        visible = start
+        while visible < stop - 1 and whole[visible].isspace():
+            visible += 1
+        straddling += visible < begin < stop or begin <= visible < end < stop
+        if not special[place] and begin <= visible < end:
+            content[place] = True
+            offsets[place] = max(start, begin) - begin, min(stop, end) - begin
+    return Read(ids, offsets, content, np.array(special, dtype=bool), False, straddling)
+
+
+def label_tokens(
+    tokenizer: PreTrainedTokenizerFast, prompt: Prompt, words: Mapping[str, str]
+) -> list[int]:
+    """Return the token that begins each class's word where it follows the prompt.
+
+    A word of several tokens counts by its first, which the log names.
+
+    Raises:
+        InputError: the tokens of a prompt change when a word follows it, or two classes have one
+            token; names the words.
+    """
+    found: dict[str, int] = {}
+    for name, word in words.items():
+        firsts = set()
+        for probe in _PROBES:
+            whole = prompt.around(probe)
+            before, after = (
+                _ids(tokenizer, text, prompt.special) for text in (whole, whole + word)
+            )
+            if after[: len(before)] != before or len(after) == len(before):
+                raise InputError(
+                    f"words.{name}: with {word!r} behind it, the end of the prompt "
+                    f"({prompt.suffix!r}) has other tokens than alone; put the blank between them "
+                    "into the word, and none at the end of the template"
+                )
+            firsts.add(after[len(before)])
+            if len(after) - len(before) > 1 and probe == _PROBES[0]:
+                first = tokenizer.convert_ids_to_tokens(after[len(before)])
+                log.info("word %r of class %s counts by its first token, %r", word, name, first)
+        if len(firsts) > 1:
+            raise InputError(f"words.{name}: the first token of {word!r} depends on the text")
+        (found[name],) = firsts
+    by_token: dict[int, str] = {}
+    for name, token in found.items():
+        if token in by_token:
+            raise InputError(
+                f"words: {words[by_token[token]]!r} ({by_token[token]}) and {words[name]!r} "
+                f"({name}) begin with the same token; take words that differ in their first"
+            )
+        by_token[token] = name
+    return [found[name] for name in words]
+
+
+def absent_token(tokenizer: PreTrainedTokenizerFast, absent: str | None) -> int | None:
+    """Return the token that stands for absent ones; None to leave it to the tokenizer.
+
+    Raises:
+        InputError: the text is not one token.
+    """
+    ids = _ids(tokenizer, _ABSENT if absent is None else absent, False)
+    if len(ids) == 1:
+        return ids[0]
+    if absent is not None:
+        raise InputError(f"absent: {absent!r} is {len(ids)} tokens of this tokenizer; give one")
+    return None
+
+
+def _ids(tokenizer: PreTrainedTokenizerFast, text: str, special: bool) -> list[int]:
+    ids: list[int] = tokenizer(text, add_special_tokens=special, verbose=False)["input_ids"]
+    return ids

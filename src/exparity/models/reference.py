@@ -1,0 +1,86 @@
+"""Checkpoints that refer to the model that they are of, instead of copying its weights."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from exparity.core.errors import InputError
+from exparity.models.spec import ModelSpec
+
+REFERENCE = "base.json"
+_READ = ("*.json", "*.safetensors", "*.model", "*.jinja", "*.txt")
+_ENDS = 1 << 20  # bytes of each end of a file: weights may be of many gigabytes
+
+
+class Reference(NamedTuple):
+    """The model that a checkpoint refers to.
+
+    Attributes:
+        checkpoint: folder or Hub id.
+        revision: commit of the Hub repository; None of a folder.
+        max_length: longest input in tokens.
+        digest: of the files of a folder, by their names, sizes and both ends; None of the Hub.
+    """
+
+    checkpoint: str
+    revision: str | None
+    max_length: int
+    digest: str | None
+
+
+def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
+    """Have a folder refer to the model of a spec.
+
+    Args:
+        folder: the checkpoint.
+        spec: the model.
+        config: its configuration, which knows the commit that was loaded.
+        max_length: longest input in tokens.
+    """
+    source = str(spec.checkpoint)
+    if Path(source).is_dir():
+        made = Reference(str(Path(source).resolve()), None, max_length, _digest(Path(source)))
+    else:
+        commit = getattr(config, "_commit_hash", None) or spec.revision
+        made = Reference(source, commit, max_length, None)
+    (folder / REFERENCE).write_text(json.dumps(made._asdict(), indent=1) + "\n", encoding="utf-8")
+
+
+def read_reference(folder: Path) -> Reference | None:
+    """Return the model that a folder refers to; None if it holds one itself.
+
+    Raises:
+        InputError: the model is no longer where it was, or another.
+    """
+    path = folder / REFERENCE
+    if not path.is_file():
+        return None
+    try:
+        found = Reference(**json.loads(path.read_text(encoding="utf-8")))
+    except (ValueError, TypeError) as error:
+        raise InputError(f"checkpoint {folder}: {REFERENCE} is damaged; run again") from error
+    if found.digest is not None:
+        base = Path(found.checkpoint)
+        if not base.is_dir():
+            raise InputError(f"checkpoint {folder}: is of {base}, which is no longer there")
+        if _digest(base) != found.digest:
+            raise InputError(
+                f"checkpoint {folder}: is of {base}, which has changed since; delete {folder} and "
+                "run again"
+            )
+    return found
+
+
+def _digest(folder: Path) -> str:
+    """Return the digest of the files that a model is loaded from."""
+    digest = hashlib.sha256()
+    for path in sorted({path for pattern in _READ for path in folder.glob(pattern)}):
+        size = path.stat().st_size
+        with path.open("rb") as file:
+            start = file.read(_ENDS)
+            file.seek(max(0, size - _ENDS))
+            digest.update(f"{path.name} {size}\n".encode() + start + file.read(_ENDS))
+    return digest.hexdigest()

@@ -1,0 +1,257 @@
+"""Prompted language models in the engine: the model's own logits, and a frame that stays."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+import torch
+
+import exparity
+from exparity import InputError
+from exparity.engine.preflight import check_wrapper
+from exparity.interface import FRAME_WORD, Explanation
+from exparity.methods import METHODS
+from exparity.metrics import METRICS
+from exparity.models.auto import AutoConfig, auto_class
+from exparity.models.scratch import train_tokenizer
+from exparity.models.spec import ModelSpec
+
+PROMPT = "Here is a review that somebody wrote of it: {text}\nWas the review good or bad? It was"
+WORDS = {"bad": " bad", "good": " good"}
+TEXTS = [
+    "the film was good and long",
+    "bad",
+    "she said that it was a very bad film , and he said so too",
+    "good , good , good",
+]
+_SMALL = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 4}
+_LLAMA = {**_SMALL, "intermediate_size": 48, "num_key_value_heads": 2, "head_dim": 8}
+FAMILIES: dict[str, dict[str, object]] = {
+    "llama": _LLAMA,
+    "mistral": {**_LLAMA, "sliding_window": 16},
+    "qwen2": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
+    "qwen3": _LLAMA,
+    "gemma2": {**_LLAMA, "query_pre_attn_scalar": 8, "final_logit_softcapping": 3.0},
+    "gemma3_text": {**_LLAMA, "query_pre_attn_scalar": 8},
+    "phi": {**_SMALL, "intermediate_size": 48},
+    "phi3": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
+    "gpt2": {"n_embd": 32, "n_layer": 2, "n_head": 4},
+    "gpt_neox": {**_SMALL, "intermediate_size": 48},
+    "opt": {**_SMALL, "ffn_dim": 48, "word_embed_proj_dim": 16},
+    "falcon": _SMALL,
+    "olmo2": {k: v for k, v in _LLAMA.items() if k != "head_dim"},
+    "granite": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logits_scaling": 3.0},
+    "cohere": {**{k: v for k, v in _LLAMA.items() if k != "head_dim"}, "logit_scale": 0.5},
+}
+
+
+@cache
+def tokenizer():
+    spec = ModelSpec(init="scratch", architecture="gpt2", vocab_size=400)
+    made = train_tokenizer(spec, [*TEXTS, PROMPT, "It was ... bad", "It was ... good"] * 5)
+    made.model_max_length = 128
+    return made
+
+
+@cache
+def language_model(family):
+    own = tokenizer()
+    names = ("pad", "bos", "eos")
+    ids = {f"{name}_token_id": getattr(own, f"{name}_token_id") for name in names}
+    torch.manual_seed(3)
+    config = AutoConfig.for_model(family, vocab_size=len(own), **ids, **FAMILIES[family])
+    model = auto_class("AutoModelForCausalLM").from_config(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            if parameter.ndim > 1:
+                parameter.mul_(6)
+            elif "bias" in dict(model.named_parameters()):
+                parameter.normal_()
+        bias = getattr(model.get_output_embeddings(), "bias", None)
+        if bias is not None:
+            bias.normal_()
+    return model
+
+
+def prompted(family="llama", prompt=PROMPT, **settings):
+    pair = language_model(family), tokenizer()
+    return exparity.load_classifier(pair, "cpu", prompt=prompt, words=WORDS, **settings)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("family", FAMILIES)
+def test_logits_are_the_models_own_of_the_next_word(family):
+    classifier = prompted(family)
+    lm, ids = language_model(family), classifier.head.token_ids
+    assert tokenizer().convert_ids_to_tokens(ids) == ["Ġbad", "Ġgood"]
+    for encoding in classifier.encode(TEXTS):
+        rows = classifier.embed(encoding.token_ids)[None]
+        with torch.inference_mode():
+            whole = lm(torch.tensor(encoding.token_ids)[None]).logits[0, -1].double()
+            ours = classifier.logits(rows, [len(encoding)])[0].double()
+        assert ours.numpy() == pytest.approx(whole[ids].numpy(), abs=1e-4)
+        mass = float(whole.softmax(-1)[ids].sum())
+        assert classifier.label_mass([encoding.token_ids])[0] == pytest.approx(mass, rel=1e-4)
+    assert np.ptp(classifier.probabilities([e.token_ids for e in classifier.encode(TEXTS)])) > 0.01
+    check_wrapper(classifier, [e.token_ids for e in classifier.encode(TEXTS)])
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_bits_are_the_same_in_any_batch(family):
+    classifier = prompted(family)
+    ids = [encoding.token_ids for encoding in classifier.encode([*TEXTS, *TEXTS[::-1]])]
+    together = classifier.probabilities(ids)
+    alone = np.concatenate([classifier.probabilities([one]) for one in ids])
+    assert (together == alone).all()
+    backwards = classifier.probabilities(ids[::-1])[::-1]
+    assert (together == backwards).all()
+
+
+@pytest.mark.parametrize("family", ["llama", "gpt2"])
+@pytest.mark.parametrize("method", [m for m in METHODS.ids() if METHODS.get(m).facts.repeatable])
+def test_a_method_scores_the_frame_0_and_never_changes_it(monkeypatch, family, method):
+    if METHODS.get(method).facts.path_options and METHODS.get(method).facts.needs_training:
+        pytest.skip("needs a file")
+    classifier = prompted(family)
+    encodings = classifier.encode(TEXTS)
+    frames = {tuple(frame_of(classifier, e)) for e in encodings}
+    assert len({len(frame) for frame in frames}) == 1
+    seen = watch(monkeypatch, classifier)
+    training = (TEXTS, [0, 1, 1, 0])
+    try:
+        explanations = exparity.explain(classifier, TEXTS, [0, 1, 1, 0], method, training=training)
+    except InputError as error:
+        pytest.skip(str(error))
+    for explanation in explanations:
+        frame = explanation.word_ids == FRAME_WORD
+        assert frame.sum() == 20
+        assert (explanation.scores[frame] == 0).all()
+        assert np.abs(explanation.scores[~frame]).max() > 0
+    check_frames(classifier, seen, encodings)
+
+
+@pytest.mark.parametrize("metric", [m for m in METRICS.ids()])
+def test_a_metric_never_changes_the_frame_and_does_not_count_its_scores(monkeypatch, metric):
+    classifier = prompted()
+    encodings = classifier.encode(TEXTS)
+    explanations = exparity.explain(classifier, TEXTS, [0, 1, 1, 0], "gradient_x_input")
+    n_words = [len(text.split()) for text in TEXTS]
+    marks = [[1] + [0] * (n - 1) for n in n_words]
+    seen = watch(monkeypatch, classifier)
+    facts = METRICS.get(metric).facts
+    if facts.needs == "counterfactual":
+        explanations = [with_marks(e, m) for e, m in zip(explanations, marks, strict=True)]
+    given = {"rationales": marks} if facts.needs == "rationale" else {}
+    values = exparity.evaluate(classifier, explanations, metric, **given)
+    assert np.isfinite(values).any()
+    check_frames(classifier, seen, encodings)
+    # Scores of the frame, which only a hand could write, change nothing.
+    loud = [with_scores(e, np.where(e.word_ids == FRAME_WORD, 9.0, e.scores)) for e in explanations]
+    assert exparity.evaluate(classifier, loud, metric, **given) == pytest.approx(
+        values, nan_ok=True, rel=1e-12
+    )
+
+
+def with_marks(explanation, marks):
+    return replace(explanation, changed_words=marks)
+
+
+def with_scores(explanation, scores) -> Explanation:
+    return replace(explanation, scores=scores)
+
+
+def frame_of(classifier, encoding):
+    return encoding.token_ids[encoding.frame_mask].tolist()
+
+
+def watch(monkeypatch, classifier):
+    """Keep every batch of embeddings that the model is run on."""
+    seen: list[tuple[torch.Tensor, list[int]]] = []
+    plain = type(classifier).logits
+
+    def logits(self, embeddings, lengths):
+        seen.append((embeddings.detach().clone(), list(lengths)))
+        return plain(self, embeddings, lengths)
+
+    monkeypatch.setattr(type(classifier), "logits", logits)
+    return seen
+
+
+def check_frames(classifier, seen, encodings):
+    """Every input that the model saw begins and ends with the frame as it is."""
+    first = encodings[0]
+    content = np.flatnonzero(~first.special_mask)
+    before = classifier.embed(first.token_ids[: content[0]])
+    after = classifier.embed(first.token_ids[content[-1] + 1 :])
+    for embeddings, lengths in seen:
+        for rows, length in zip(embeddings, lengths, strict=False):
+            assert torch.equal(rows[: len(before)], before)
+            assert torch.equal(rows[length - len(after) : length], after)
+
+
+@pytest.mark.parametrize("method", ["lime", "shap"])
+def test_samples_are_those_of_the_content(monkeypatch, method):
+    """A frame adds no masks: as many as of the text alone."""
+    counts = {}
+    for name, prompt in {"framed": PROMPT, "alone": "{text}"}.items():
+        from exparity.engine.masking import MaskedTexts
+
+        asked = []
+        plain = MaskedTexts.probabilities
+        monkeypatch.setattr(
+            MaskedTexts,
+            "probabilities",
+            lambda self, owners, masks, plain=plain, asked=asked: (
+                asked.append(len(owners)) or plain(self, owners, masks)
+            ),
+        )
+        exparity.explain(prompted(prompt=prompt), TEXTS[:1], [0], method)
+        monkeypatch.undo()
+        counts[name] = sum(asked)
+    assert counts["framed"] == counts["alone"] > 0
+
+
+@pytest.mark.parametrize(
+    "method", ["lime", "shap", "gradient", "integrated_gradients", "occlusion"]
+)
+def test_the_bare_template_is_no_prompt(method):
+    pair = language_model("llama"), tokenizer()
+    plain = exparity.load_classifier(pair, "cpu", words=WORDS)
+    framed = prompted(prompt="{text}")
+    one, other = (exparity.explain(c, TEXTS, [0, 1, 1, 0], method) for c in (plain, framed))
+    for a, b in zip(one, other, strict=True):
+        assert (a.scores == b.scores).all()
+        assert (a.word_ids == b.word_ids).all()
+        assert (a.token_ids == np.array(tokenizer()(a.text)["input_ids"])).all()
+
+
+def test_a_label_that_is_a_class_of_the_words_can_be_asked_for():
+    classifier = prompted()
+    assert classifier.class_names == ("bad", "good")
+    assert exparity.explain(classifier, TEXTS[:1], ["good"], "gradient")[0].target == 1
+
+
+def test_a_pipeline_that_generates_text_is_taken():
+    from transformers import pipeline
+
+    made = pipeline("text-generation", model=language_model("gpt2"), tokenizer=tokenizer())
+    classifier = exparity.load_classifier(made, "cpu", prompt=PROMPT, words=WORDS)
+    ids = [e.token_ids for e in classifier.encode(TEXTS)]
+    assert (classifier.probabilities(ids) == prompted("gpt2").probabilities(ids)).all()
+
+
+def test_what_does_not_fit_is_refused(checkpoints):
+    model = language_model("llama")
+    with pytest.raises(InputError, match="no classification head"):
+        exparity.load_classifier((model, tokenizer()), "cpu")
+    with pytest.raises(InputError, match="words: name the word"):
+        exparity.load_classifier((model, tokenizer()), "cpu", prompt=PROMPT)
+    with pytest.raises(InputError, match="is not a causal language model"):
+        exparity.load_classifier(checkpoints["bert"], "cpu", prompt="{text} is", words=WORDS)
+    with pytest.raises(InputError, match="text 0: is a pair"):
+        prompted().encode([("a film", "a good one")])
+    with pytest.raises(InputError, match="loaded already"):
+        exparity.load_classifier(prompted(), prompt=PROMPT, words=WORDS)

@@ -125,9 +125,9 @@ ROWS = {
          "made_by": "mirrored", "words": ["He", "sings"]},
     ],
     "predictions": [
-        {**_KEY, "label": 1, "probabilities": [0.25, 0.75], "predicted": 1},
+        {**_KEY, "label": 1, "probabilities": [0.25, 0.75], "predicted": 1, "label_mass": 0.5},
         {**_KEY, "example_id": "0002", "match_id": None, "label": 0, "probabilities": [],
-         "predicted": 0},
+         "predicted": 0, "label_mass": None},
     ],
     "counterfactual_predictions": [
         {"example_id": "0001", "group": "male", "group_to": to, "label": 1, "predicted": 0,

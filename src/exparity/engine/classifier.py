@@ -250,7 +250,9 @@ class Classifier:
                 result[batch] = mass.cpu().numpy()
 
         with self._evaluating():
-            run_batches([len(row) for row in rows], self.token_budget, run)
+            lengths = [len(row) for row in rows]
+            for _, fitting in run_batches(lengths, self.token_budget, run, exact=self.exact):
+                self.token_budget = fitting
         return result
 
     @contextlib.contextmanager

@@ -23,10 +23,12 @@ from exparity.report.verdicts import (
     missed_line,
     named,
     nothing_found,
+    run_of,
     size_of,
 )
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
+from exparity.stats.verdicts import PROMPT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -205,9 +207,10 @@ def _verdicts(selection: Selection) -> Iterator[RenderableType]:
             for id, n in counted.by_verdict.items()
             if counted.n_seeds > 1 or named(id).sentence_of_one
         ]
+        over = " over prompts" if run_of(selection.verdicts) == PROMPT else ""
         yield _text(
-            f"{QUANTITIES[counted.quantity]}: decided {counted.decided} of {counted.total} cells "
-            f"(strict: {counted.strict}): {', '.join(words)}"
+            f"{QUANTITIES[counted.quantity]}{over}: decided {counted.decided} of {counted.total} "
+            f"cells (strict: {counted.strict}): {', '.join(words)}"
         )
 
 
@@ -215,13 +218,14 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
     """Yield what the verdicts shown say, and what they cannot."""
     judged, several = selection.judged, [r for r in selection.judged if r["n_seeds"] > 1]
     shown = {named(row["verdict"]).label for row in judged if row["verdict"]}
-    said = legend(threshold=selection.threshold, of_one=not several)
+    run = run_of(judged)
+    said = legend(threshold=selection.threshold, of_one=not several, run=run)
     for label, sentence in said.items():
         if label in shown:
             yield _text(f"{label}: {sentence}", "dim")
     for sentence in (
         nothing_found(judged, one_training=not several),
-        missed_line(max(row["n_seeds"] for row in judged)),
+        missed_line(max(row["n_seeds"] for row in judged), run),
     ):
         if sentence:
             yield _text(sentence)
@@ -262,7 +266,7 @@ def _key(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]])
     bold = f"; bold from |d| = {selection.threshold:g}" if terminal.width is not None else ""
     key = _text("", "dim")
     if selection.judged:
-        key.append(f"d: mean over all trainings{bold}. ")
+        key.append(f"d: mean over all {run_of(selection.judged)}s{bold}. ")
     else:
         key.append(
             f"Counts: seeds with p ≤ {selection.alpha:g}"

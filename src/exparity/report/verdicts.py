@@ -131,12 +131,18 @@ def detectable(rows: Iterable[Row]) -> float:
     return median(known) if known else math.nan
 
 
-def missed_line(n_seeds: int) -> str:
-    """Return what no number of trainings can exclude; empty of a single one."""
+def run_of(rows: Iterable[Row]) -> str:
+    """Return what each run behind some rows is, a training or a prompt; a run where both are."""
+    runs = {row.get("run") or verdicts.TRAINING for row in rows}
+    return runs.pop() if len(runs) == 1 else "run" if runs else verdicts.TRAINING
+
+
+def missed_line(n_seeds: int, run: str = verdicts.TRAINING) -> str:
+    """Return what no number of runs can exclude; empty of a single one."""
     if n_seeds < 2:
         return ""
     share = f"{100 * missed(n_seeds):.0f} %"
-    return f"From {n_seeds} trainings no one can exclude bad ones that are rarer than {share}."
+    return f"From {n_seeds} {run}s no one can exclude bad ones that are rarer than {share}."
 
 
 def missed(n_seeds: int) -> float:
@@ -167,6 +173,7 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
     return template.format(
         **{name: _Number(row[name]) for name in numbers},
         n_seeds=row["n_seeds"],
+        run=run_of([row]),
         threshold=threshold,
         detectable=_Number(row["minimal_detectable_effect_corrected"]),
         favoured=favoured,
@@ -176,14 +183,15 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
     )
 
 
-def legend(*, threshold: float, of_one: bool) -> dict[str, str]:
+def legend(*, threshold: float, of_one: bool, run: str = verdicts.TRAINING) -> dict[str, str]:
     """Return what each verdict says, by its label, with dots for what differs between cells.
 
     Args:
         threshold: |d| from which a gap is considerable.
         of_one: whether it is said of a single classifier; some verdicts are not.
+        run: what each run is; see :func:`run_of`.
     """
-    fields: defaultdict[str, Any] = defaultdict(_Dots, {"threshold": threshold})
+    fields: defaultdict[str, Any] = defaultdict(_Dots, {"threshold": threshold, "run": run})
     templates = {
         one.label: one.sentence_of_one if of_one else one.sentence for one in verdicts.VERDICTS
     }

@@ -355,6 +355,7 @@ def predict(
         for e, probability, label, of_classes in outcomes
     ]
     used: dict[str, Any] = {"device": str(classifier.device), "seconds": time.monotonic() - start}
-    extra = {"flags": [LABEL_MASS_LOW]} if low else {}
+    extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
+    extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
     write(output, "predictions", rows, **used, extra=extra)
     return rows

@@ -46,8 +46,9 @@ class Verdict:
         sentence: template of what it says of a kind of classifier. Its fields are ``threshold``,
             ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
-            ``n_favoured`` and ``n_other``, how many trainings there are and favour each; and
-            ``detectable``, the mean |d| that would have been found in a family of this size.
+            ``n_favoured`` and ``n_other``, how many runs there are and favour each; ``run``, what
+            each of them is; and ``detectable``, the mean |d| that would have been found in a family
+            of this size.
         sentence_of_one: template of what it says of a single classifier; empty if it says nothing.
         tone: ``good``, ``bad`` or ``open``: whether groups are shown to be treated alike.
         is_gap: whether it counts as a gap.
@@ -65,12 +66,13 @@ class Verdict:
     holds: Callable[[Claims, float], bool]
 
 
+TRAINING, PROMPT = "training", "prompt"
+"""What a run of a cell is: another training of the classifier, or another prompt of it."""
 VERDICTS = (
     Verdict(
         "equivalent",
         "Equivalent",
-        "A training of this kind typically has a gap below {threshold:g} (R at most "
-        "{rms_high:.2f}).",
+        "A {run} of this kind typically has a gap below {threshold:g} (R at most {rms_high:.2f}).",
         "The gap of this classifier is below {threshold:g} (d = {d:+.2f}).",
         "good",
         is_gap=False,
@@ -80,7 +82,7 @@ VERDICTS = (
     Verdict(
         "different",
         "Different",
-        "Over trainings, {favoured} is favoured (d = {d:+.2f}).",
+        "Over {run}s, {favoured} is favoured (d = {d:+.2f}).",
         "This classifier favours {favoured} (d = {d:+.2f}).",
         "bad",
         is_gap=True,
@@ -90,7 +92,7 @@ VERDICTS = (
     Verdict(
         "unstable",
         "Unstable",
-        "A training has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
+        "A {run} has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
         "favours changes: {n_favoured} of {n_seeds} favour {favoured}, {n_other} {other}.",
         "",
         "bad",
@@ -101,7 +103,7 @@ VERDICTS = (
     Verdict(
         "considerable",
         "Considerable",
-        "A training has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} favour "
+        "A {run} has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} favour "
         "{favoured}; whether the next does is not settled.",
         "",
         "bad",

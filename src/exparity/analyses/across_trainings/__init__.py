@@ -22,6 +22,7 @@ from exparity.stages.cell import read_examples
 from exparity.stages.excess import RandomScores
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
+from exparity.stats.verdicts import PROMPT, TRAINING
 
 _OPTIONS = ("alpha", "threshold", "confidence")
 _CONSTANT = ("constant",)
@@ -42,7 +43,11 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     level="model",
     reads=("scores", "random_scores", "predictions"),
     artefact="across_trainings",
-    columns=fields(("quantity", pa.string()), *record_columns(CrossedTest).items()),
+    columns=fields(
+        ("quantity", pa.string()),
+        ("run", pa.string(), True),
+        *record_columns(CrossedTest).items(),
+    ),
     keys=("method", "metric", "group_a", "group_b", "quantity"),
     ids=("method", "metric"),
     display="Gaps over all trainings",
@@ -64,7 +69,8 @@ def across_trainings_cell(
     A row is of the ``score``, or of the ``excess`` over random explanations, where there are any.
     Rows of the first random explanation itself are of its ``random_score``, and of its
     ``random_excess`` over the others.
-    Trainings whose classifier predicts one class are left out. A cell in which no training has two
+    Trainings whose classifier predicts one class, and prompts that the model hardly answers with a
+    class, are left out. A cell in which no training has two
     scores that differ is ``constant``.
 
     Args:
@@ -83,7 +89,8 @@ def across_trainings_cell(
     """
     start = time.monotonic()
     options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
-    model = _Scores(_random_by_cell(random_scores or ()), _collapsed(predictions))
+    uninformative, run = _read_predictions(predictions)
+    model = _Scores(_random_by_cell(random_scores or ()), uninformative)
     facts: dict[str, Any] = {}
     for path, table, facts in read_compared("across_trainings", scores, over_seeds=True):
         model.add(path, table, facts)
@@ -92,7 +99,7 @@ def across_trainings_cell(
     write_artefact(
         output,
         "across_trainings",
-        list(model.tested(facts["groups"], options)),
+        [{**row, "run": run} for row in model.tested(facts["groups"], options)],
         ids,
         stage="across_trainings",
         parameters=options,
@@ -110,15 +117,17 @@ def _random_by_cell(paths: Sequence[Path]) -> dict[tuple[int, str], RandomScores
     return drawn
 
 
-def _collapsed(predictions: Sequence[Path]) -> set[int]:
-    """Return the seeds whose classifier predicts one class, or hardly answers with a class."""
-    seeds = set()
+def _read_predictions(predictions: Sequence[Path]) -> tuple[set[int], str]:
+    """Return the seeds whose classifier says nothing, and what a run is: a training or a prompt."""
+    seeds, run = set(), TRAINING
     for path in predictions:
         table, metadata = read_examples(path, "predictions")
         low = "label_mass_low" in metadata.get("flags", ())
         if low or is_collapsed(table.column("predicted").to_pylist()):
             seeds.add(int(metadata["wildcards"]["seed"]))
-    return seeds
+        if "prompt" in metadata["parameters"]:
+            run = PROMPT
+    return seeds, run
 
 
 class _Cell(NamedTuple):
@@ -166,7 +175,8 @@ class _Scores:
         if random is not None and random.are_scored_as(metadata):
             over = random.excess(table)
         self._add(cell, seed, path, table, over)
-        self._flags[cell].update(metadata.get("flags", []))
+        if seed not in self._collapsed:  # what is left out says nothing of the others
+            self._flags[cell].update(metadata.get("flags", []))
 
     def add_random(self) -> None:
         """Add the first of the random explanations, in excess over the others.

@@ -33,6 +33,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     artefact="verdicts",
     columns=fields(
         ("quantity", pa.string()),
+        ("run", pa.string(), True),
         *record_columns(CrossedTest).items(),
         *(
             (name, pa.string(), True) if missing is None else (name, pa.float64())

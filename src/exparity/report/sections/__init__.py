@@ -8,6 +8,7 @@ template and put it into :data:`SECTIONS`. Those of analyses are written beside 
 from __future__ import annotations
 
 from collections import defaultdict
+from typing import Any
 
 from exparity.published.summary import spread
 from exparity.report.context import Content, Context, Section
@@ -70,6 +71,21 @@ def _means(context: Context) -> Content | None:
     )
 
 
+def _prompts(context: Context) -> Content | None:
+    """Show the template of each run, where models are prompted."""
+    asked = [o for o in context.origins if o.artefact == "predictions" and "label_mass" in o.facts]
+    rows: list[dict[str, Any]] = [
+        {
+            **origin.ids,
+            "template": origin.facts["parameters"]["prompt"]["template"],
+            "mass": origin.facts["label_mass"],
+            "is_low": bool(origin.facts.get("flags")),
+        }
+        for origin in asked
+    ]
+    return Content({"rows": rows}, unfolded=any(row["is_low"] for row in rows)) if rows else None
+
+
 def _accuracy(context: Context) -> Content | None:
     return None if context.study.compares else Content()
 
@@ -128,6 +144,7 @@ def _downloads(context: Context) -> Content:
 SECTIONS = (
     Section("overview", "Overview", overview.build, script="overview.js"),
     Section("disparity", "Disparity", disparity.build, script="disparity.js"),
+    Section("prompts", "Prompts", _prompts),
     Section("means", "Explanation quality", _means),
     Section("distributions", "Distributions", _distributions, script="distributions.js"),
     Section("explanations", "Explanations", explanations.build, script="explanations.js"),

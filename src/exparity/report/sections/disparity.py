@@ -13,7 +13,7 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.sections.findings import compared_quantity, one_training
 from exparity.report.tables import MOST_PAIRS, PREFIXES, Cell, Row, Table, by_dataset
-from exparity.report.verdicts import legend, named, sentence_of, size_of
+from exparity.report.verdicts import legend, named, run_of, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
@@ -266,6 +266,7 @@ def build(context: Context) -> Content | None:
     kinds = [study.metric_facts(id).kind for id in study.metrics]
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     view = view_of(study)
+    run = run_of(row for cell in study.verdicts.values() for row in cell.values())
     return Content(
         values={
             "tables": tables,
@@ -275,7 +276,10 @@ def build(context: Context) -> Content | None:
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
-            "legend": legend(threshold=study.statistics["threshold"], of_one=one_training(study)),
+            "legend": legend(
+                threshold=study.statistics["threshold"], of_one=one_training(study), run=run
+            ),
+            "run": run,
             "one_training": one_training(study),
             "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
             "n_cells": sum(len(table.cells) for table in tables),

@@ -13,7 +13,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import numbers_of, words_of
 from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, rates_by_metric
-from exparity.report.verdicts import QUANTITIES, Counts, counts_of, missed_line
+from exparity.report.verdicts import QUANTITIES, Counts, counts_of, missed_line, run_of
 from exparity.stats import verdicts
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
@@ -133,6 +133,7 @@ def build(context: Context) -> Content:
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,
+            "run": run_of(judged),
             **words_of(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
             "total": next(iter(counts_of(judged)), None),

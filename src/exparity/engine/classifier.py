@@ -251,7 +251,7 @@ class Classifier:
 
         with self._evaluating():
             lengths = [len(row) for row in rows]
-            for _, fitting in run_batches(lengths, self.token_budget, run, exact=self.exact):
+            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
                 self.token_budget = fitting
         return result
 

@@ -548,8 +548,8 @@ class MethodFacts(Facts):
     Attributes:
         signed: True if negative scores mean evidence against the target.
         needs_gradient: True if it differentiates the model.
-        target: output that it explains, ``logit`` or ``probability``; ``none`` if it never asks the
-            model anything.
+        target: output that it explains, ``logit`` or ``probability``; ``attention`` if it reads
+            attention weights, which know no class; ``none`` if it never asks the model anything.
         baseline: what an absent token is replaced by, or None if nothing is.
         stochastic: True if it draws random numbers.
         adaptive: True if what it asks the model depends on what the model answered.
@@ -562,11 +562,13 @@ class MethodFacts(Facts):
             copies, so that metrics that explain again do not apply.
         caution: receives all options and a transformers model type; returns what a plan has to
             warn of, or None.
+        terms: what binds users of the method beside exparity's licence, such as a patent; None if
+            nothing does. Such a method runs only where it is named.
     """
 
     signed: bool
     needs_gradient: bool
-    target: Literal["logit", "probability", "none"]
+    target: Literal["logit", "probability", "attention", "none"]
     baseline: str | None
     stochastic: bool
     adaptive: bool = False
@@ -576,6 +578,7 @@ class MethodFacts(Facts):
     path_options: tuple[str, ...] = ()
     repeatable: bool = True
     caution: Callable[[Mapping[str, Any], str], str | None] | None = None
+    terms: str | None = None
 
     def __post_init__(self) -> None:
         _check_passes(self.passes)

@@ -132,7 +132,7 @@ def test_the_two_classes_are_explained_differently(classifier, method, texts):
     one = run(classifier, texts, [0] * len(texts), method)
     other = run(classifier, texts, [1] * len(texts), method)
     differ = any(not np.allclose(a.scores, b.scores) for a, b in zip(one, other, strict=True))
-    assert differ == (not facts.model_free or facts.needs_training)
+    assert differ == (facts.target in ("logit", "probability") or facts.needs_training)
 
 
 def test_single_token_text(classifier, method):
@@ -154,7 +154,7 @@ def test_target_defaults_to_the_predicted_class(classifier, texts):
 @pytest.mark.parametrize("method", METHODS.ids())
 def test_facts_are_consistent(method):
     facts = METHODS.get(method).facts
-    assert facts.target in ("logit", "probability", "none")
+    assert facts.target in ("logit", "probability", "attention", "none")
     assert facts.target == "logit" or not facts.needs_gradient
     assert "Args:" in (METHODS.get(method).function.__doc__ or "")
 

@@ -25,6 +25,7 @@ OF_LOGITS = {
     "gradient_shap": {"n_samples": 3},
     "deeplift": {},
     "guided_backprop": {},
+    "attnlrp": {},
     "captum": {"options": {"n_steps": 3}},
 }
 

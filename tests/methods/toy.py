@@ -31,7 +31,8 @@ class Toy(torch.nn.Module):
         rows = self.table(input_ids) if inputs_embeds is None else inputs_embeds
         mask = torch.ones(rows.shape[:2]) if attention_mask is None else attention_mask
         weights = (mask / mask.sum(1, keepdim=True)).to(rows.dtype)
-        return SimpleNamespace(logits=self.body((weights[..., None] * rows).sum(1)))
+        logits = self.body((weights[..., None] * rows).sum(1))
+        return SimpleNamespace(logits=logits, last_hidden_state=rows)
 
 
 class Layers(torch.nn.Module):

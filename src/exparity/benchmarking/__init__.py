@@ -117,13 +117,14 @@ class Benchmark:
         """Explain the texts with several methods, and return this same benchmark.
 
         Args:
-            methods: an id, ids, options by id, or ``all`` that can work with what was given.
+            methods: an id, ids, options by id, or ``all`` that can work with what was given, but
+                for methods with terms of their own (``attnlrp``).
         """
         facts = {id: METHODS.get(id).facts for id in METHODS.ids()}
         every = [
             id
             for id, its in facts.items()
-            if not its.path_options and (self._training or not its.needs_training)
+            if not (its.path_options or its.terms) and (self._training or not its.needs_training)
         ]
         options = self._with_study("methods", options_of_ids(methods, "methods", every))
         keys = [encoding.text for encoding in self._encodings]

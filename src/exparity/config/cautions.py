@@ -17,6 +17,9 @@ def cautions(experiment: Experiment) -> list[str]:
     and what analyses leave out.
     """
     messages: dict[str, None] = dict.fromkeys(omissions(experiment))
+    for id, method in experiment.methods.items():
+        if terms := method.entry.facts.terms:
+            messages[f"methods.{id}: {terms}"] = None
     for dataset, model in experiment.pairs:
         model_type = known_type(experiment.model_spec(model))
         for id, method in experiment.methods.items():

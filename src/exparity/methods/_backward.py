@@ -112,7 +112,7 @@ def passing_positive(kinds: tuple[Kind, ...]) -> Rule:
         if kind not in kinds:
             return function(x)
         _, slope = _value_and_slope(function, x)
-        output = _with_slope(function, x, slope * (x > 0))
+        output = with_slope(function, x, slope * (x > 0))
         if output.requires_grad:
             output.register_hook(lambda g: g.clamp(min=0))  # type: ignore[no-untyped-call]
         return output
@@ -155,7 +155,7 @@ class Rescale:
         reference = self._references.popleft() if self._references else None
         if reference is None or reference.shape != x.shape:
             raise _other_calls()
-        return _with_slope(function, x, mean_slope(function, x, reference))
+        return with_slope(function, x, mean_slope(function, x, reference))
 
 
 def mean_slope(function: Activation, x: torch.Tensor, reference: torch.Tensor) -> torch.Tensor:
@@ -178,7 +178,7 @@ def _value_and_slope(function: Activation, x: torch.Tensor) -> tuple[torch.Tenso
     return value.detach(), slope
 
 
-def _with_slope(function: Activation, x: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
+def with_slope(function: Activation, x: torch.Tensor, slope: torch.Tensor) -> torch.Tensor:
     """Return f(x), and let gradients pass with another slope: what is added is zero."""
     return function(x.detach()) + (x - x.detach()) * slope
 

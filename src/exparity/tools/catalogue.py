@@ -51,8 +51,9 @@ def _section(name: str, registry: Registry[Any]) -> str:
         direction = getattr(entry.facts, "direction", None)
         lines.append(f"  {id}{f' {ARROWS[direction]}' if direction else ''}")
         lines.append(f"      {entry.summary}.")
-        if reference := getattr(entry.facts, "reference", ""):
-            lines.append(f"      {reference}")
+        for fact in ("reference", "terms"):
+            if text := getattr(entry.facts, fact, None):
+                lines.append(f"      {text}")
         options = registry.options(entry)
         defaults = [f"{key}={json.dumps(o.default)}" for key, o in sorted(options.items())]
         if defaults:

@@ -136,6 +136,7 @@ def _facts(facts: Any) -> dict[str, str]:
     if not hasattr(facts, "direction"):
         return {
             "Explains": facts.target if facts.repeatable else "what the tool explained",
+            **({"Terms": facts.terms} if facts.terms else {}),
             "Signed": "yes" if facts.signed else "no",
             "Gradient": "yes" if facts.needs_gradient else "no",
             "Baseline": facts.baseline or "none",

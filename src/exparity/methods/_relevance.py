@@ -1,0 +1,179 @@
+"""Layer-wise relevance propagation as a gradient with other rules, at the calls that a model makes.
+
+No architecture is named, and nothing outside of the context is changed. This module imports torch
+at its top: methods import it when they run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
+
+import torch
+from torch.nn import functional as F
+
+from exparity.core.errors import InputError
+from exparity.methods._backward import Activation, Activations, Kind, mean_slope, with_slope
+
+Variant = Literal["attnlrp", "cp"]
+Tensor = torch.Tensor
+
+_PRODUCTS = (
+    *(torch.mul, torch.multiply, Tensor.mul, Tensor.multiply, Tensor.__mul__, Tensor.__rmul__),
+    *(torch.matmul, Tensor.matmul, Tensor.__matmul__, Tensor.__rmatmul__),
+    *(torch.bmm, Tensor.bmm, torch.einsum, torch.baddbmm, Tensor.baddbmm),
+)
+_QUOTIENTS = (
+    *(torch.div, torch.divide, torch.true_divide),
+    *(Tensor.div, Tensor.divide, Tensor.true_divide, Tensor.__truediv__),
+)
+_SCALES = (
+    *(torch.rsqrt, Tensor.rsqrt, torch.sqrt, Tensor.sqrt),
+    *(torch.std, Tensor.std, torch.var, Tensor.var),
+    *(torch.norm, Tensor.norm, torch.linalg.norm, torch.linalg.vector_norm),
+)
+_POWERS = (torch.pow, Tensor.pow, Tensor.__pow__)
+_SOFTMAXES = (F.softmax, torch.softmax, Tensor.softmax)
+
+
+class Propagation(Activations):
+    """Within the context, gradient × input is relevance by one of two sets of rules.
+
+    An activation has its mean slope from zero, f(x) / x where f(0) = 0. What normalises (square
+    roots, deviations, norms, denominators) is constant. Of a product of two tensors that both
+    depend on the input each gets half. Attention is such products, with the softmax in between as
+    it is; in ``cp`` attention weights are constant instead. Outputs stay the same, bit for bit.
+
+    Args:
+        model: what will run.
+        variant: the set of rules.
+    """
+
+    def __init__(self, model: torch.nn.Module, variant: Variant) -> None:
+        super().__init__(model, _from_zero)
+        self._rules: dict[Any, Callable[..., Any]] = {
+            **dict.fromkeys(_PRODUCTS, _product),
+            **dict.fromkeys(_QUOTIENTS, _quotient),
+            **dict.fromkeys(_SCALES, _constant),
+            **dict.fromkeys(_POWERS, _power),
+            F.layer_norm: _layer_norm,
+            F.rms_norm: _rms_norm,
+            F.scaled_dot_product_attention: _attention if variant == "attnlrp" else _cp_attention,
+        }
+        if variant == "cp":
+            self._rules |= dict.fromkeys(_SOFTMAXES, _constant)
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: Any = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        rule = None if self._busy else self._rules.get(func)
+        if rule is None:
+            return super().__torch_function__(func, types, args, kwargs)
+        return rule(func, args, kwargs or {})
+
+
+def _from_zero(function: Activation, x: Tensor, kind: Kind) -> Tensor:
+    return with_slope(function, x, mean_slope(function, x, torch.zeros_like(x)))
+
+
+def _carries(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _share(value: Any, share: float) -> Any:
+    """Return a tensor, through which only a share of a gradient passes."""
+    if not _carries(value):
+        return value
+    same = value.view_as(value)
+    same.register_hook(lambda gradient: gradient * share)
+    return same
+
+
+def _product(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    # What is added to a product of matrices (baddbmm) is no factor; an equation is no tensor.
+    others, factors = (args[:-2], args[-2:]) if len(args) > 2 else ((), args)
+    if len(factors) == 2 and all(map(_carries, factors)):
+        factors = tuple(_share(factor, 0.5) for factor in factors)
+    return func(*others, *factors, **kwargs)
+
+
+def _quotient(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    if len(args) == 2 and all(map(_carries, args)):
+        args = (args[0], args[1].detach())
+    return func(*args, **kwargs)
+
+
+def _constant(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    return func(*args, **kwargs).detach()
+
+
+def _power(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    result = func(*args, **kwargs)
+    exponent = args[1] if len(args) > 1 else kwargs.get("exponent")
+    return result.detach() if isinstance(exponent, float) and exponent < 0 else result
+
+
+def _layer_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
+    def linear(
+        x: Tensor,
+        shape: Any,
+        weight: Tensor | None = None,
+        bias: Tensor | None = None,
+        eps: float = 1e-5,
+    ) -> Tensor:
+        over = tuple(range(-len(shape), 0))
+        centred = x - x.mean(over, keepdim=True)
+        scale = (centred.square().mean(over, keepdim=True) + eps).rsqrt().detach()
+        return centred * scale * (1 if weight is None else weight)
+
+    return _by(linear, func, args, kwargs)
+
+
+def _rms_norm(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
+    def linear(
+        x: Tensor, shape: Any, weight: Tensor | None = None, eps: float | None = None
+    ) -> Tensor:
+        least = torch.finfo(x.dtype).eps if eps is None else eps
+        over = tuple(range(-len(shape), 0))
+        scale = (x.square().mean(over, keepdim=True) + least).rsqrt().detach()
+        return x * scale * (1 if weight is None else weight)
+
+    return _by(linear, func, args, kwargs)
+
+
+def _by(linear: Any, func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Tensor:
+    """Return what a function returns, with the gradient of another."""
+    value, other = func(*args, **kwargs).detach(), linear(*args, **kwargs)
+    result: Tensor = value + (other - other.detach())
+    return result
+
+
+def _attention(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """Two products in a row: a quarter for queries and keys each, half for values."""
+    named = _named(args, kwargs)
+    shares = {"query": 0.25, "key": 0.25, "value": 0.5}
+    return func(**named | {name: _share(named[name], part) for name, part in shares.items()})
+
+
+def _cp_attention(func: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    named = _named(args, kwargs)
+    return func(**named | {name: named[name].detach() for name in ("query", "key")})
+
+
+def _named(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    names = ("query", "key", "value", "attn_mask", "dropout_p", "is_causal")
+    return dict(zip(names, args, strict=False)) | dict(kwargs)
+
+
+def check_attention(model: Any, method: str) -> None:
+    """Refuse models whose attention is computed where calls of torch cannot be seen.
+
+    Raises:
+        InputError: it is; names what to load the model with.
+    """
+    implementation = getattr(model.config, "_attn_implementation", None) or "eager"
+    if implementation not in ("eager", "sdpa"):
+        raise InputError(
+            f"method {method}: does not see into attention '{implementation}'; load the model with "
+            "attn_implementation='sdpa'"
+        )

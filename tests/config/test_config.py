@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import copy
 import datetime
+import inspect
 import json
 import os
 import sys
+from importlib import import_module
 from pathlib import Path
+from pkgutil import iter_modules
 
 import pytest
 import yaml
 
+import exparity.analyses
+import exparity.stats
 from exparity.artefacts.files import write_artefact
 from exparity.config.command_line import as_in_a_file
 from exparity.config.experiment import Experiment, load_or_exit
@@ -19,8 +24,8 @@ from exparity.config.instances import canonical
 from exparity.config.schema import config_schema
 from exparity.core.errors import InputError
 from exparity.core.options import options_of
+from exparity.core.settings import Statistics
 from exparity.models.spec import TrainingSpec
-from exparity.stats import compare_groups
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = config_schema()
@@ -186,13 +191,17 @@ class TestSchema:
             if "default" in schema and not isinstance(schema["default"], dict):
                 Draft202012Validator(schema).validate(schema["default"])
 
-    def test_the_schema_and_the_statistics_agree(self):
-        options = options_of(compare_groups)
-        described = dict(SCHEMA["properties"]["statistics"]["properties"])
-        del described["family"]  # of the report
-        assert {n: s["default"] for n, s in described.items()} == {
-            n: o.default for n, o in options.items()
-        }
+    def test_whatever_tests_has_the_defaults_of_the_config(self):
+        settings, checked = vars(Statistics()), set()
+        packages = (exparity.stats, exparity.analyses)
+        names = [m.name for p in packages for m in iter_modules(p.__path__, f"{p.__name__}.")]
+        for module in map(import_module, names):
+            for name, function in inspect.getmembers(module, inspect.isfunction):
+                for key, parameter in inspect.signature(function).parameters.items():
+                    if key in settings and parameter.default is not parameter.empty:
+                        assert parameter.default == settings[key], f"{module}: {name}: {key}"
+                        checked.add((name, key))
+        assert {("compare_groups", key) for key in settings} < checked
 
     def test_defaults_are_filled_in(self):
         found = experiment(statistics={"alpha": 0.01}).config

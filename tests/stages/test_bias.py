@@ -149,7 +149,7 @@ class TestCommand:
         [
             ({"alpha": 0.05}, "statistics: unknown option 'alpha'"),
             ({"resamples": "many"}, "statistics.resamples: a whole number, found 'many'"),
-            ({"confidence": 2.0}, "statistics.confidence must be between 0 and 1"),
+            ({"confidence": 2.0}, "statistics.confidence: 2.0 is out of range"),
         ],
     )
     def test_bad_options_are_one_line(self, files, options, message):

@@ -426,7 +426,7 @@ class TestDegenerate:
 
     @pytest.mark.parametrize("name", ["alpha", "power", "confidence"])
     def test_refused_options(self, name):
-        with pytest.raises(InputError, match=f"statistics.{name} must be between 0 and 1, not 1.5"):
+        with pytest.raises(InputError, match=f"{name}: 1.5 is out of range .above 0 and"):
             crossed_tests([[1.0] * 6] * 2, self.GROUPS, ORDER, **{name: 1.5})
 
 

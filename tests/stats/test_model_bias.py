@@ -593,8 +593,11 @@ class TestDegenerate:
                 {"probabilities": [[0.5, 0.5], [0.5, 0.5], [2.0, -1.0], [0.5, 0.5]]},
                 "row 2: a probability is not between 0 and 1",
             ),
-            ({"confidence": 1.0}, "statistics.confidence must be between 0 and 1, not 1.0"),
-            ({"resamples": -1}, "statistics.resamples must be 0 to 1,000,000, not -1"),
+            (
+                {"confidence": 1.0},
+                "statistics.confidence: 1.0 is out of range .above 0 and below 1",
+            ),
+            ({"resamples": -1}, "statistics.resamples: -1 is out of range"),
         ],
     )
     def test_bad_input_is_named(self, change, message):

@@ -199,7 +199,7 @@ class TestDegenerate:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"alpha": 0}, "statistics.alpha must be between 0 and 1"),
+        ({"alpha": 0}, "statistics.alpha: 0 is out of range .above 0 and below 1"),
         ({"repeats": 0}, "controls.permutation.repeats must be 1 or more"),
         ({"schemes": ()}, "controls.permutation.schemes must name"),
         ({"schemes": ("rows",)}, r"controls.permutation.schemes must name .* not \['rows'\]"),

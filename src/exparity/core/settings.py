@@ -5,7 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Literal
 
+from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
+from exparity.core.schema import schema_of, violation
+from exparity.core.wording import reason
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,3 +30,13 @@ class Statistics:
     ddof: Literal[0, 1] = 1
     confidence: Share = 0.95
     resamples: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 2000
+
+    def __post_init__(self) -> None:
+        """Refuse what is out of range.
+
+        Raises:
+            InputError: names the key of the config, the value and what it may be.
+        """
+        for name, schema in schema_of(Statistics)["properties"].items():
+            if error := violation(schema, getattr(self, name)):
+                raise InputError(f"statistics.{name}: {reason(error)}")

@@ -14,10 +14,11 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
+from exparity.core.settings import Statistics
 from exparity.interface import FloatArray
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
-from exparity.stats import GroupComparison, compare_all, compare_groups
+from exparity.stats import GroupComparison, compare_all
 
 _NUMBERS = (
     *("mean_difference", "p", "wilcoxon_p", "cohens_d"),
@@ -50,7 +51,7 @@ def test_cell(
             or an option is unknown.
     """
     start = time.monotonic()
-    options = options_of(compare_groups)
+    options = options_of(Statistics)
     statistics = complete(options, statistics, "statistics")
     table, metadata = read_scores(scores)
     groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))

@@ -183,18 +183,12 @@ def compare_groups(
     )
 
 
-@checked
 def compare_all(
     values: Sequence[float] | FloatArray,
     groups: Sequence[str],
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
-    *,
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    ddof: int = 1,
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    **settings: Any,
 ) -> list[GroupComparison]:
     """Compare a metric's values between every two of several groups, and between all at once.
 
@@ -202,12 +196,8 @@ def compare_all(
         values: (n,) one value per example; NaN where undefined.
         groups: (n,) group of each example.
         order: two or more groups; the order fixes the signs.
-        pairs: (n,) matched set of each example; see :func:`compare_groups`, also for the options.
-        alpha: largest p-value that is significant.
-        threshold: |d| from which an effect is considerable.
-        ddof: degrees of freedom taken off in the variances of d.
-        confidence: coverage of the interval of d.
-        resamples: see :func:`compare_groups`.
+        pairs: (n,) matched set of each example; see :func:`compare_groups`.
+        **settings: options of :func:`compare_groups`.
 
     Returns:
         One comparison per pair of groups, in the order of ``order``. Each carries the tests over
@@ -230,11 +220,7 @@ def compare_all(
             [groups[i] for i in kept],
             pair,
             None if names is None else [names[i] for i in kept],
-            alpha=alpha,
-            threshold=threshold,
-            ddof=ddof,
-            confidence=confidence,
-            resamples=resamples,
+            **settings,
         )
         comparisons.append(replace(comparison, **at_once))
     return comparisons

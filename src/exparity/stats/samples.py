@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from numbers import Integral
 from typing import Any, NamedTuple
 
@@ -11,29 +11,19 @@ import numpy as np
 
 from exparity.core.calls import array_of, listed, shown
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.interface import BoolArray, FloatArray, IntArray
 
-_MOST_RESAMPLES = 1_000_000
-_RANGES: dict[str, tuple[Callable[[float], bool], str]] = {
-    "alpha": (lambda value: 0 < value < 1, "between 0 and 1"),
-    "confidence": (lambda value: 0 < value < 1, "between 0 and 1"),
-    "power": (lambda value: 0 < value < 1, "between 0 and 1"),
-    "threshold": (lambda value: value >= 0, "0 or more"),
-    "ddof": (lambda value: value in (0, 1), "0 or 1"),
-    "resamples": (lambda value: 0 <= value <= _MOST_RESAMPLES, f"0 to {_MOST_RESAMPLES:,}"),
-}
 
-
-def check_options(**options: float) -> None:
-    """Refuse options of ``statistics`` that are out of range.
+def check_options(*, power: float = 0.8, **settings: Any) -> None:
+    """Refuse settings of ``statistics``, or a power, that are out of range.
 
     Raises:
-        InputError: names the key of the config and what it may be.
+        InputError: names the key of the config, the value and what it may be.
     """
-    for name, value in options.items():
-        is_sound, range_ = _RANGES[name]
-        if not is_sound(value):
-            raise InputError(f"statistics.{name} must be {range_}, not {value}")
+    Statistics(**settings)
+    if not 0 < power < 1:
+        raise InputError(f"power: {power} is out of range (above 0 and below 1)")
 
 
 def samples(

@@ -25,9 +25,9 @@ from exparity.config.schema import config_schema
 from exparity.core.options import Option
 from exparity.core.schema import documented
 from exparity.core.wording import allowed
-from exparity.interface import ARROWS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, token_options, word_options
+from exparity.metrics.facts import ARROWS
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(

@@ -19,9 +19,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from exparity.interface import FloatArray
 from exparity.stats.behrens_fisher import TwoErrors, two_sided_p, upper_tail
 from exparity.stats.crossed import mean_gap
+from exparity.types import FloatArray
 
 ALPHA, THRESHOLD = 0.05, 0.2
 SEEDS = (2, 3, 4, 5, 10, 20)

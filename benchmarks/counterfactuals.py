@@ -24,7 +24,7 @@ from engine_tables import markdown
 from exparity.counterfactuals import GENERATORS
 from exparity.data.geco import read_geco
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 GENDERS = ("male", "female")
 OWN = Path(__file__).parents[1] / "tests" / "counterfactuals" / "sentence_pairs"

@@ -28,10 +28,10 @@ from exparity import evaluate as score
 from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import PreparedData, read_prepared
-from exparity.interface import SPECIAL_WORD, Example, FloatArray
 from exparity.methods._gradients import ROUNDING_NOISE
 from exparity.metrics import MetricBatch
 from exparity.metrics.soft_erasure import mean_soft_drop
+from exparity.types import SPECIAL_WORD, Example, FloatArray
 
 ALPHA = 0.05
 SOFT = ("soft_comprehensiveness", "soft_sufficiency")

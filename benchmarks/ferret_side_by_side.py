@@ -366,8 +366,8 @@ def draw(tables: Mapping[str, Any], path: Path) -> None:
     """Draw tables beside each other, each column shaded from its worst value to its best."""
     import matplotlib.pyplot as plt
 
-    from exparity.interface import ARROWS
     from exparity.metrics import METRICS as REGISTERED
+    from exparity.metrics.facts import ARROWS
 
     facts = [REGISTERED.get(metric).facts.direction for metric in METRICS]
     values = np.stack([table.to_numpy() for table in tables.values()])

@@ -16,8 +16,8 @@ from itertools import product
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.gap_change import Changes, gap_changes
+from exparity.types import FloatArray
 
 ORDER = ("a", "b")
 GAPS = ((0.0, 0.8), (0.2, 0.8), (0.5, 0.5), (-0.5, 0.5), (0.8, 0.8), (0.0, 0.0), (0.1, 0.1))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast
 
     from exparity.engine.classifier import Classifier
-    from exparity.interface import Explanation
+    from exparity.explanations import Explanation
 
 # GECO-ALL's test sentences: how many have 5, 6, ... 29 words and marks.
 SENTENCES = (4, 10, 2, 12, 10, 18, 16, 24, 22, 44, 34, 24, 46)

@@ -24,7 +24,7 @@ from timing import (
     timed,
 )
 
-from exparity.interface import IntArray
+from exparity.types import IntArray
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

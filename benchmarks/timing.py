@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.interface import IntArray
+from exparity.types import IntArray
 
 if TYPE_CHECKING:
     import torch

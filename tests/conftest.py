@@ -25,7 +25,7 @@ from support import PAIRS
 
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.interface import Example
+from exparity.types import Example
 
 sys.dont_write_bytecode = False
 

@@ -15,7 +15,7 @@ import psutil
 import pytest
 import yaml
 
-from exparity.interface import Example
+from exparity.types import Example
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("EXPARITY_DATA") or REPOSITORY.parent / "shared" / "data")

@@ -35,9 +35,9 @@ from exparity.core.options import complete
 from exparity.core.registry import load_plugin
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.interface import Origin
 from exparity.methods import METHODS, explain_many
 from exparity.metrics import METRICS, evaluate_many
+from exparity.types import Origin
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -393,7 +393,7 @@ PLUGIN = """
 import os, sys
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
-from exparity.interface import Range
+from exparity.core.flags import Range
 from exparity.{kind}s import {kind}
 from fuzzed import facts, id
 

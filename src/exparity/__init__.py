@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from exparity.benchmarking import Benchmark, benchmark
     from exparity.core.errors import ExparityError, InputError
     from exparity.engine.classifier import Classifier, load_classifier
-    from exparity.interface import Explanation
+    from exparity.explanations import Explanation
     from exparity.methods import explain
     from exparity.metrics import evaluate
     from exparity.report.plots import (
@@ -32,7 +32,7 @@ _HOMES = {
     "benchmarking": ["Benchmark", "benchmark"],
     "core.errors": ["ExparityError", "InputError"],
     "engine.classifier": ["Classifier", "load_classifier"],
-    "interface": ["Explanation"],
+    "explanations": ["Explanation"],
     "methods": ["explain"],
     "metrics": ["evaluate"],
     "report.plots": ["plot_disparity", "plot_distributions", "plot_effects", "plot_explanation"],

@@ -10,8 +10,7 @@ import pytest
 
 from exparity.core.command_line import Command
 from exparity.core.errors import InputError
-from exparity.core.flags import Flag, Folder, Gathered, Output, Params, Portion
-from exparity.interface import Range
+from exparity.core.flags import Flag, Folder, Gathered, Output, Params, Portion, Range
 
 CALLS: list[tuple[tuple[Any, ...], dict[str, Any]]] = []
 

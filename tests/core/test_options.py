@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 import pytest
 
 from exparity.core.errors import InputError
+from exparity.core.flags import Range, Share
 from exparity.core.options import complete, options_of
-from exparity.interface import Range, Share
 
 
 def tunable(

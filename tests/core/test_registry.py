@@ -17,9 +17,11 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import SLUG, Registry, load_plugin
 from exparity.data import DATASETS
-from exparity.interface import DatasetFacts, MethodFacts, MetricFacts
+from exparity.data.facts import DatasetFacts
 from exparity.methods import METHODS
+from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS
+from exparity.metrics.facts import MetricFacts
 
 REGISTRIES = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
 ENTRIES = [(kind, id) for kind, registry in REGISTRIES.items() for id in registry.ids()]
@@ -141,7 +143,7 @@ class TestLookUp:
         package = tmp_path / "widgets_under_test"
         package.mkdir()
         (package / "__init__.py").write_text(
-            "from exparity.interface import MetricFacts\n"
+            "from exparity.metrics.facts import MetricFacts\n"
             "from exparity.core.registry import Registry\n"
             "WIDGETS = Registry('widget', 'widgets_under_test', MetricFacts)\n"
         )

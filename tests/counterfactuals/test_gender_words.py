@@ -19,7 +19,7 @@ from exparity.counterfactuals.gender_words import _CONDITIONS, _PARTNERS
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 REAL = Path(
     os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"

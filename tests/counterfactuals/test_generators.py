@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from exparity.core.errors import InputError
 from exparity.counterfactuals import GENERATORS, changed_words, counterfactuals_of
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 RACES = ("black", "white", "asian")
 PAIRS = {"pairs": {"male": "female", "veteran": "nurse"}}

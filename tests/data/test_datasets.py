@@ -21,12 +21,13 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, check_examples, load_dataset
+from exparity.data.facts import DatasetFacts, RemoteFile
 from exparity.data.files import DataSource, read_jsonl
 from exparity.data.geco import read_geco, report_oddities
 from exparity.data.table import read_prepared, sample
-from exparity.interface import DatasetFacts, Example, RemoteFile
 from exparity.stages.prepare import prepare
 from exparity.tools.data import check_data, fetch_data, list_data
+from exparity.types import Example
 
 EMBEDDED = [
     id

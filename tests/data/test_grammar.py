@@ -33,7 +33,7 @@ from exparity.data._grammar import (
 )
 from exparity.data.files import DataSource
 from exparity.data.pairs import MAX_PAIRS
-from exparity.interface import Example
+from exparity.types import Example
 
 VARIANTS = ("all", "subj")
 

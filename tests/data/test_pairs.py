@@ -12,10 +12,11 @@ import exparity
 from exparity import InputError
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data import check_examples, load_dataset
+from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
-from exparity.interface import DatasetFacts, Example
 from exparity.stages.prepare import prepare
+from exparity.types import Example
 
 ROWS = [
     {"text": "a cat sleeps", "b": "it is awake", "why": "0 0 1", "why_b": "0 0 1"},

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
 from exparity.data._split import split_examples, stratified_sample
-from exparity.interface import Example
+from exparity.types import Example
 
 SHARES = st.sampled_from([0.1, 0.2, 0.25, 0.3, 0.5, 0.8])
 

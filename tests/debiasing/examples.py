@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from exparity.data.training_set import TrainingSet
-from exparity.interface import Example
+from exparity.types import Example
 
 GROUPS = ("male", "female", "neutral")
 Sizes = Mapping[tuple[int, str], int]

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 
+from exparity.core.flags import Positive, Share
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.interface import Positive, Share
 
 
 @intervention("mirrored", reference="a test", needs_counterfactuals=True)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exparity.counterfactuals import counterfactual
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 PAIRS = {"he": "she", "his": "her", "him": "her"}
 

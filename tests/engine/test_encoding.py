@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from exparity import InputError
 from exparity.engine.encoding import words_of_tokens
-from exparity.interface import SPECIAL_WORD
+from exparity.types import SPECIAL_WORD
 
 
 def test_every_character_belongs_to_a_word_by_hand():

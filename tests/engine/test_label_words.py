@@ -12,12 +12,13 @@ import torch
 import exparity
 from exparity import InputError
 from exparity.engine.preflight import check_wrapper
-from exparity.interface import FRAME_WORD, Explanation
+from exparity.explanations import Explanation
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.models.auto import AutoConfig, auto_class
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
+from exparity.types import FRAME_WORD
 
 PROMPT = "Here is a review that somebody wrote of it: {text}\nWas the review good or bad? It was"
 WORDS = {"bad": " bad", "good": " good"}

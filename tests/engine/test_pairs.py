@@ -13,7 +13,7 @@ from exparity import InputError
 from exparity.engine.encoding import as_list
 from exparity.engine.masking import MaskedTexts, kept_target_probabilities
 from exparity.engine.preflight import check_wrapper
-from exparity.interface import SPECIAL_WORD
+from exparity.types import SPECIAL_WORD
 
 WORDS = ["the", "waiter", "sings", "her", "don't", "harbour", ".", "Ärger", "thanked", "x-1"]
 SIDES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8)

@@ -12,7 +12,7 @@ from engine.exact import ExactModel
 
 import exparity
 from exparity import InputError
-from exparity.interface import Explanation
+from exparity.explanations import Explanation
 from exparity.methods import METHODS, method
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]

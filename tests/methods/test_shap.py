@@ -13,10 +13,10 @@ from engine.exact import ExactModel
 
 import exparity
 from exparity import InputError
-from exparity.interface import Encoding
 from exparity.methods import _shap
 from exparity.methods._lockstep import run_in_lockstep
 from exparity.methods.shap import owen_values, text_hierarchy
+from exparity.types import Encoding
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter near the harbour ."]
 

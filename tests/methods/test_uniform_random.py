@@ -8,8 +8,8 @@ from scipy.stats import kstest
 
 import exparity
 from exparity import Explanation
-from exparity.interface import Origin
 from exparity.methods import attribute
+from exparity.types import Origin
 
 TEXT = "His mother thanked the waiter near the harbour ."
 

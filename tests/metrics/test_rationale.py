@@ -19,9 +19,9 @@ import exparity
 from exparity import Explanation, InputError
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
-from exparity.interface import Origin
 from exparity.methods import attribute
 from exparity.metrics import METRICS
+from exparity.types import Origin
 
 pytestmark = pytest.mark.reference
 COMPARING = [id for id in METRICS.ids() if METRICS.get(id).facts.needs == "rationale"]

@@ -10,8 +10,8 @@ import pytest
 from report.synthetic import config, make_study, options_of
 
 from exparity import InputError, read_results
-from exparity.interface import ARROWS
 from exparity.metrics import METRICS
+from exparity.metrics.facts import ARROWS
 from exparity.report.gather import gather
 from exparity.report.means import NEEDED, ModelScores, mean_tables
 from exparity.report.scores import read_scores

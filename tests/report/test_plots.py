@@ -17,7 +17,7 @@ from matplotlib.text import Text
 
 import exparity
 from exparity import Explanation, InputError, compare_groups
-from exparity.interface import Origin
+from exparity.types import Origin
 
 RNG = np.random.default_rng(0)
 GROUPS = ["male", "female"] * 40

@@ -12,8 +12,8 @@ from scipy.stats import mannwhitneyu, wilcoxon
 from exparity import load_classifier
 from exparity.analyses.negative_control import negative_control_cell
 from exparity.analyses.random_tests import random_tests_cell
+from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.artefacts.schemas import KEY
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared, sample

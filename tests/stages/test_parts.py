@@ -24,13 +24,13 @@ from hypothesis import strategies as st
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
 from exparity.core.errors import InputError
-from exparity.interface import Example
 from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import check_texts, explain_cell
 from exparity.stages.shards import gather_shards
+from exparity.types import Example
 
 PLUGIN = Path(__file__).with_name("slow_plugin.py")
 N, SIZE = 24, 4  # examples of the cell, examples of a part

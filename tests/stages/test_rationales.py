@@ -12,10 +12,10 @@ from exparity import InputError
 from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.interface import SPECIAL_WORD
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.test import test_cell as compare_cell
+from exparity.types import SPECIAL_WORD
 
 
 @pytest.fixture

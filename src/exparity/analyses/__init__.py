@@ -11,8 +11,8 @@ from exparity.artefacts.analyses import (
     Findings,
     analysis,
 )
+from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.exports import Export
-from exparity.artefacts.schemas import KEY, fields
 
 __all__ = [
     "ANALYSES",

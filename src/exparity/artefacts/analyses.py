@@ -13,14 +13,13 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
 
+from exparity.artefacts.exports import Export
 from exparity.core.errors import InputError
 from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-
-    from exparity.artefacts.exports import Export
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from exparity.artefacts.schemas import KEY
+from exparity.artefacts.columns import KEY
 from exparity.core.errors import InputError
-from exparity.interface import IntArray
+from exparity.types import IntArray
 
 
 class Examples:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import atomic_path, save_parquet
-from exparity.artefacts.schemas import record_columns
+from exparity.artefacts.columns import record_columns
 from exparity.core.escaping import csv_text
 
 
@@ -52,17 +50,6 @@ class Export:
         """Return it as CSV."""
         names = self.schema.names
         return csv_text(names, ([self._rounded(row.get(n)) for n in names] for row in self.rows))
-
-    def save(self, folder: Path, facts: Mapping[str, Any]) -> None:
-        """Write it as CSV and Parquet.
-
-        Args:
-            folder: where to; files of the same name are replaced.
-            facts: metadata of the Parquet file.
-        """
-        save_parquet(folder / f"{self.name}.parquet", self.as_table(), facts)
-        with atomic_path(folder / f"{self.name}.csv") as path:
-            path.write_text(self.as_csv(), encoding="utf-8", newline="")
 
     def _rounded(self, value: Any) -> Any:
         rounds = self.digits is not None and isinstance(value, float) and value == value

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from exparity.artefacts import layout
+from exparity.artefacts.exports import Export
 from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import current_lineage
 from exparity.artefacts.schemas import check_schema, columns_of, may_be_left_out, schema_of
@@ -240,6 +241,13 @@ def save_parquet(path: Path, table: pa.Table, facts: Mapping[str, Any], lineage:
     }
     with atomic_path(path) as temporary:
         write_sealed(table.replace_schema_metadata(metadata), temporary, lineage)
+
+
+def save_export(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
+    """Write a plain table as CSV and as Parquet with facts as metadata, under its name."""
+    save_parquet(folder / f"{export.name}.parquet", export.as_table(), facts)
+    with atomic_path(folder / f"{export.name}.csv") as path:
+        path.write_text(export.as_csv(), encoding="utf-8", newline="")
 
 
 def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:

@@ -6,28 +6,17 @@ import tomllib
 from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any, get_args, get_origin, get_type_hints
+from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.analyses import made_by
+from exparity.artefacts.columns import ID, type_named
 from exparity.artefacts.layout import levels, made_by_analyses
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
 from exparity.resources import resource
 
-_ID = pa.dictionary(pa.int32(), pa.string())
-# What Parquet makes of a map; many readers do not know maps themselves.
-_PAIR = pa.struct([("key", pa.string()), ("value", pa.string())])
-
-
-def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
-    """Return columns from (name, type), or (name, type, True) for one that may be empty."""
-    return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
-
-
-KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
-"""The columns of an artefact with one row an example."""
 IDS = ("dataset", "model", "seed", "method", "metric")
 """What tells cells apart, in the order of paths and columns."""
 CUT_TEXTS = "cut_texts"
@@ -54,14 +43,6 @@ def _tables() -> dict[str, tuple[list[pa.Field], tuple[str, ...]]]:
         start = tables[table["starts_as"]][0] if "starts_as" in table else []
         tables[name] = start + columns, tuple(table["keys"])
     return tables
-
-
-def type_named(name: str) -> pa.DataType:
-    """Return the type of a column by its name in a table of facts."""
-    if name.startswith("list<"):
-        return pa.list_(type_named(name[len("list<") : -1]))
-    known = {"id": _ID, "pair": _PAIR}
-    return known.get(name) or pa.type_for_alias(name)
 
 
 def artefacts() -> list[str]:
@@ -115,19 +96,7 @@ def schema_of(artefact: str) -> pa.Schema:
     """
     ids, columns, _ = columns_of(artefact)
     types = {"seed": pa.int64()}
-    return pa.schema([*(pa.field(id, types.get(id, _ID), nullable=False) for id in ids), *columns])
-
-
-_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
-
-
-def record_columns(kind: type[Any]) -> dict[str, pa.DataType]:
-    """Return a column for each attribute of a dataclass: text, a number, or a list of text."""
-    columns = {}
-    for name, hint in get_type_hints(kind).items():
-        plain = next(_TYPES[part] for part in (*get_args(hint), hint) if part in _TYPES)
-        columns[name] = pa.list_(plain) if get_origin(hint) in (list, tuple) else plain
-    return columns
+    return pa.schema([*(pa.field(id, types.get(id, ID), nullable=False) for id in ids), *columns])
 
 
 def _type_text(data_type: pa.DataType) -> str:

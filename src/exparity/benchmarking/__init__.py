@@ -15,12 +15,14 @@ from exparity.benchmarking.zero_shot import hypotheses
 from exparity.config.presets import preset
 from exparity.core.calls import Options, Several, checked, listed, options_of_ids, plain
 from exparity.core.errors import InputError
-from exparity.core.markup import notebook_html, number_text, shaded_words
 from exparity.core.progress import Progress
 from exparity.engine.encoding import as_list
-from exparity.interface import ARROWS, Explanation, FloatArray, Text
+from exparity.explanations import Explanation, shaded_words
+from exparity.explanations.markup import notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
 from exparity.metrics import METRICS, Rationales, evaluate_many
+from exparity.metrics.facts import ARROWS
+from exparity.types import FloatArray, Text
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from exparity.core.calls import listed, shown
 from exparity.core.errors import InputError
 from exparity.engine.encoding import as_list, split_words
-from exparity.interface import Text
 from exparity.methods import Targets, asks_for_predicted, class_indices
+from exparity.types import Text
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

@@ -1,8 +1,8 @@
 """Commands from functions: flags from a signature, help from its docstring.
 
 A positional-only argument of the function stands without a flag; ``Path``, numbers with a
-:class:`~exparity.interface.Range`, ``Literal``, ``bool``, sequences and mappings are read from text
-and checked. What else there is to know of an argument, its type says with a
+:class:`~exparity.core.flags.Range`, ``Literal``, ``bool``, sequences and mappings are read from
+text and checked. What else there is to know of an argument, its type says with a
 :class:`~exparity.core.flags.Flag`.
 """
 

@@ -21,9 +21,10 @@ from exparity.core.errors import InputError
 from exparity.costs.finished import Job, read_footer
 from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
 from exparity.data import load_dataset
+from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.table import sample
-from exparity.interface import DatasetFacts, Example
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

@@ -1,6 +1,6 @@
 """Counterfactual generators: the registry, and what every counterfactual must fulfil.
 
-A generator is a function from an :class:`~exparity.interface.Example`, the group to turn it into,
+A generator is a function from an :class:`~exparity.types.Example`, the group to turn it into,
 the dataset and its options to the example as it would be with that group, or to None where there is
 no such example. It is registered with :func:`counterfactual` in a module of its own.
 """
@@ -8,6 +8,7 @@ no such example. It is registered with :func:`counterfactual` in a module of its
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from difflib import SequenceMatcher
 from itertools import combinations
 from typing import Any
@@ -18,7 +19,29 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import Registry
 from exparity.data.table import PreparedData, refuse_pairs
-from exparity.interface import BoolArray, CounterfactualFacts, Example
+from exparity.types import BoolArray, Example, Facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class CounterfactualFacts(Facts):
+    """What is true of a counterfactual generator whatever its inputs.
+
+    Attributes:
+        groups: those that it can turn examples into; any if empty.
+        path_options: its options that name files of the user's own.
+        check: receives the options that are set and a dataset's groups; returns why these options
+            do not fit them, or None.
+        terms: receives groups and all options; returns the words that tell each of the groups,
+            whatever stands around them. None if it has none.
+    """
+
+    groups: tuple[str, ...] = ()
+    path_options: tuple[str, ...] = ()
+    check: Callable[[Mapping[str, Any], tuple[str, ...]], str | None] | None = None
+    terms: Callable[[tuple[str, ...], Mapping[str, Any]], Mapping[str, Collection[str]]] | None = (
+        None
+    )
+
 
 GENERATORS: Registry[CounterfactualFacts] = Registry(
     "counterfactual generator", "exparity.counterfactuals", CounterfactualFacts
@@ -26,7 +49,7 @@ GENERATORS: Registry[CounterfactualFacts] = Registry(
 
 
 def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a generator under ``id`` with its :class:`~exparity.interface.CounterfactualFacts`.
+    """Register a generator under ``id`` with its :class:`CounterfactualFacts`.
 
     What it returns has the group that was asked for, and the example's id and label:
     ``dataclasses.replace(example, words=..., group=group)``. A text in which nothing changes is

@@ -8,7 +8,7 @@ from typing import Literal
 
 from exparity.counterfactuals._contexts import Context
 from exparity.counterfactuals._text import Edit, edited, replaced, tokens_of, with_words
-from exparity.interface import Example
+from exparity.types import Example
 
 GENDERS = ("male", "female")
 Mode = Literal["swap", "set"]

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
-from exparity.interface import Example
+from exparity.types import Example
 
 # What is written for both genders at once stays one token, so that nothing in it is replaced.
 _TOKEN = re.compile(

@@ -10,7 +10,7 @@ from exparity.counterfactuals._contexts import Context
 from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
 from exparity.data.files import shipped
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 _FILE = "chen2024_lexicon_biasbios.csv"
 DIGESTS = {_FILE: "71dd600866785b51a20020558bd21ed2d5a23517424f2609cea63e71c4c4b889"}

@@ -9,7 +9,7 @@ from exparity.counterfactuals._contexts import Context
 from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
 from exparity.data.gendered_words import read_partners, telling_words
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 _PARTNERS = read_partners()
 _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}

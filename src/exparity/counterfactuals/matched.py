@@ -5,7 +5,7 @@ from __future__ import annotations
 from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._text import with_words
 from exparity.data.table import PreparedData
-from exparity.interface import Example
+from exparity.types import Example
 
 
 @counterfactual("matched", reference="the dataset's own matched sets")

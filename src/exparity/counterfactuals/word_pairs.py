@@ -20,7 +20,7 @@ from exparity.counterfactuals._text import (
 )
 from exparity.data.table import PreparedData
 from exparity.data.word_rows import read_word_rows
-from exparity.interface import Example
+from exparity.types import Example
 
 Phrase = tuple[str, ...]
 

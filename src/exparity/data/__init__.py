@@ -1,8 +1,8 @@
 """Datasets: the registry, and what every dataset must fulfil.
 
 A dataset is a function from a :class:`~exparity.data.files.DataSource` and its options to a list of
-:class:`~exparity.interface.Example`, registered with :func:`dataset` in a module of its own. Where
-options decide on attribute, groups or labels, it returns a :class:`~exparity.interface.Loaded`.
+:class:`~exparity.types.Example`, registered with :func:`dataset` in a module of its own. Where
+options decide on attribute, groups or labels, it returns a :class:`~exparity.data.facts.Loaded`.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Registry
+from exparity.data.facts import DatasetFacts, Loaded
 from exparity.data.files import DataSource
-from exparity.interface import DatasetFacts, Example, Loaded
+from exparity.types import Example
 
 DATASETS: Registry[DatasetFacts] = Registry("dataset", "exparity.data", DatasetFacts)
 
@@ -29,7 +30,7 @@ MAX_GROUPS = 50
 
 
 def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a dataset under ``id`` with its :class:`~exparity.interface.DatasetFacts`."""
+    """Register a dataset under ``id`` with its :class:`~exparity.data.facts.DatasetFacts`."""
     return DATASETS.register(id, **facts)
 
 

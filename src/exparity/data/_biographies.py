@@ -33,7 +33,7 @@ from exparity.data._grammar import (
     titled,
 )
 from exparity.data.files import shipped
-from exparity.interface import Example
+from exparity.types import Example
 
 OTHER = "O"
 # A change of the words changes this file, and so the workflow runs again what they made.

@@ -19,7 +19,7 @@ from typing import Any, Literal
 from exparity.core.strict import read_yaml
 from exparity.data._genders import GROUPS, LABELS
 from exparity.data.files import shipped
-from exparity.interface import Example
+from exparity.types import Example
 
 Split = Literal["train", "test"]
 _MIN_TEST_TEMPLATES = 2

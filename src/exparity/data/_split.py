@@ -9,7 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from exparity.core.errors import InputError
-from exparity.interface import Example
+from exparity.types import Example
 
 Stratum = tuple[tuple[int, str], ...]
 """Labels and groups of the members of a matched set, sorted; of one example, if it has no set."""

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from exparity.core.errors import InputError
+from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource
-from exparity.interface import Example, RemoteFile
+from exparity.types import Example
 
 FILES = {
     part: RemoteFile(

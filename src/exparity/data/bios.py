@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Annotated, Literal
 
 from exparity.core.errors import InputError
+from exparity.core.flags import Range, Share
 from exparity.data import dataset
 from exparity.data._genders import facts_of
 from exparity.data.files import DataSource
-from exparity.interface import Example, Range, Share
+from exparity.types import Example
 
 LABELS = ("baker", "gardener", "journalist", "pharmacist")
 # With the fewest, both splits have a biography of every class; with the most, every template still

@@ -7,11 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.flags import Share
 from exparity.data import dataset
 from exparity.data._rows import csv_rows
 from exparity.data._split import split_examples
+from exparity.data.facts import Loaded, RemoteFile
 from exparity.data.files import DataSource
-from exparity.interface import Example, Loaded, RemoteFile, Share
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
-from exparity.interface import RemoteFile
+from exparity.data.facts import RemoteFile
 from exparity.resources import resource
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,9 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
 from exparity.data._rows import read_rows, words_of
+from exparity.data.facts import Loaded, RemoteFile
 from exparity.data.files import DataSource, with_digest
-from exparity.interface import Example, Loaded, RemoteFile
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 

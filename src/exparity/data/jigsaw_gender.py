@@ -11,8 +11,9 @@ from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._genders import GROUPS
 from exparity.data._rows import csv_rows
+from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, with_digest
-from exparity.interface import Example, RemoteFile
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 

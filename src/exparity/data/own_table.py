@@ -11,12 +11,14 @@ from typing import Annotated, Any, Literal, cast
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
+from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
 from exparity.data._rows import read_rows, words_of
 from exparity.data._split import split_examples
+from exparity.data.facts import Loaded
 from exparity.data.files import FETCH, DataSource
 from exparity.data.hub import table_of
-from exparity.interface import Example, Loaded, Range
+from exparity.types import Example
 
 Row = Mapping[str, Any]
 AND = " & "

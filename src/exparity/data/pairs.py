@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Annotated
 
+from exparity.core.flags import Range, Share
 from exparity.data import dataset
 from exparity.data._genders import LABELS, facts_of
 from exparity.data.files import DataSource
-from exparity.interface import Example, Range, Share
+from exparity.types import Example
 
 # Every template gives far more distinct pairs than its share of this many (see the tests), whatever
 # the test share; a larger corpus would only repeat templates and names.

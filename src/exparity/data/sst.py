@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from exparity.data import dataset
 from exparity.data._sst import FILES, LABELS, NEUTRAL, RATINGS, Classes, Phrase, sentences_of
+from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
-from exparity.interface import Loaded
 
 
 @dataset(

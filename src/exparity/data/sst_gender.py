@@ -8,10 +8,10 @@ from collections import Counter
 from exparity.data import dataset
 from exparity.data._genders import GROUPS
 from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
+from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
 from exparity.data.gendered_words import read_partners, telling_words
 from exparity.data.grouping import NONE, TIED, most_named, term_counter
-from exparity.interface import Loaded
 
 log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from exparity.data import dataset
 from exparity.data._genders import GROUPS, facts_of
 from exparity.data.files import DataSource, read_jsonl, shipped
-from exparity.interface import Example
+from exparity.types import Example
 
 FOLDER = "stereotypes"
 LABELS = ("counterpart", "stereotype")

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.interface import Example
+from exparity.types import Example
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 
 from exparity.core.seeding import generator
 from exparity.data.table import PreparedData, sample
-from exparity.interface import Example, FloatArray, locked
+from exparity.types import Example, FloatArray, locked
 
 MADE_BY = "made_by"
 """Attribute of an example that is not of the data: the intervention that made it."""

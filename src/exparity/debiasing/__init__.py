@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,19 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import Registry
 from exparity.data.training_set import MADE_BY, TrainingSet
-from exparity.interface import Example, InterventionFacts
+from exparity.types import Example, Facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class InterventionFacts(Facts):
+    """What is true of a training-time intervention whatever its inputs.
+
+    Attributes:
+        needs_counterfactuals: True if it asks for counterfactuals of examples.
+    """
+
+    needs_counterfactuals: bool
+
 
 INTERVENTIONS: Registry[InterventionFacts] = Registry(
     "intervention", "exparity.debiasing", InterventionFacts
@@ -27,7 +39,7 @@ INTERVENTIONS: Registry[InterventionFacts] = Registry(
 def intervention(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register an intervention under ``id`` with its facts.
 
-    See :class:`~exparity.interface.InterventionFacts`.
+    See :class:`InterventionFacts`.
     """
     return INTERVENTIONS.register(id, **facts)
 

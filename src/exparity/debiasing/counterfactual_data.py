@@ -13,7 +13,7 @@ from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
 from exparity.debiasing._cells import Cell, cells_of, shuffled
-from exparity.interface import Example, FloatArray
+from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
 

@@ -27,7 +27,6 @@ from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
-from exparity.interface import Encoding, FloatArray, IntArray, Text
 from exparity.models.checkpoints import (
     check_vocabulary,
     input_limit,
@@ -40,6 +39,7 @@ from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.manifest import require_intact
 from exparity.models.prompts import TEXT, PromptSpec
 from exparity.models.reference import read_reference
+from exparity.types import Encoding, FloatArray, IntArray, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast

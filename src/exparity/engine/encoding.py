@@ -11,17 +11,9 @@ import numpy as np
 
 from exparity.core.calls import listed, shown
 from exparity.core.errors import InputError
-from exparity.interface import (
-    FRAME_WORD,
-    SPECIAL_WORD,
-    Encoding,
-    IntArray,
-    Text,
-    Words,
-    is_pair,
-)
 from exparity.models.checkpoints import check_pairs
 from exparity.models.prompts import Prompt, read
+from exparity.types import FRAME_WORD, SPECIAL_WORD, Encoding, IntArray, Text, Words, is_pair
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

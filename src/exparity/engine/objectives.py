@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +12,6 @@ from exparity.core.errors import InputError, did_you_mean
 
 if TYPE_CHECKING:
     import torch
-
-    from exparity.engine.classifier import Classifier
 
 Objective = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]
 
@@ -43,18 +41,20 @@ def prediction_loss(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor
     return F.cross_entropy(logits.double(), targets, reduction="none")
 
 
-def objective_of(explains: str | Mapping[Any, str], classifier: Classifier) -> Objective:
-    """Return the function that ``explains`` stands for.
+def objective_of(
+    explains: str | Mapping[Any, str], class_names: Sequence[str], *, in_words: bool
+) -> Objective:
+    """Return the function that ``explains`` stands for, of a model that may answer in words.
 
     Raises:
         InputError: the class to explain against is none of the model's.
     """
     if isinstance(explains, Mapping):
-        names, foil = classifier.class_names, explains["against"]
-        if foil not in names:
-            raise InputError(f"explains: against '{foil}'; {did_you_mean(foil, names)}")
-        return partial(difference, foil=names.index(foil))
+        foil = explains["against"]
+        if foil not in class_names:
+            raise InputError(f"explains: against '{foil}'; {did_you_mean(foil, class_names)}")
+        return partial(difference, foil=class_names.index(foil))
     if explains == "auto":
         # One number added to all words' logits would change no answer, but every logit.
-        explains = "log_odds" if classifier.answers_in_words else "logit"
+        explains = "log_odds" if in_words else "logit"
     return {"logit": target_logit, "log_odds": log_odds}[explains]

@@ -12,8 +12,9 @@ import torch
 from exparity.core.calls import shown
 from exparity.core.errors import ExparityError, InputError
 from exparity.engine.classifier import Classifier
-from exparity.interface import Encoding, Explanation, FloatArray, IntArray
+from exparity.explanations import Explanation
 from exparity.models.checkpoints import check_known
+from exparity.types import Encoding, FloatArray, IntArray
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
 _FEW_TOKENS = 50  # of which a share tells little of a tokenizer: a text may hold emoji

@@ -13,8 +13,8 @@ import pyarrow as pa
 from exparity.artefacts.files import write_artefact
 from exparity.core.device import give_back_memory, make_repeatable
 from exparity.core.progress import Progress
-from exparity.interface import Example
 from exparity.jobs.parts import WHOLE, Job, Shard, open_parts
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

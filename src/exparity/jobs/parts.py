@@ -25,10 +25,10 @@ from exparity.artefacts.files import join_tables, read_parquet, save_parquet, ta
 from exparity.artefacts.lineage import sha256_of
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
-from exparity.interface import Example
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
 from exparity.models.manifest import require_intact
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 

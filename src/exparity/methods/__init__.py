@@ -30,21 +30,12 @@ from exparity.core.options import Option, complete, options_of
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
 from exparity.engine.encoding import as_list
-from exparity.interface import (
-    BoolArray,
-    Encoding,
-    Explanation,
-    FloatArray,
-    IntArray,
-    MethodFacts,
-    Origin,
-    Text,
-    guarded,
-    locked,
-)
-from exparity.methods._gradients import pooled as pooled  # for metrics that attribute as they go
+from exparity.explanations import Explanation
+from exparity.methods._pooling import pooled as pooled  # for metrics that attribute as they go
 from exparity.methods._words import Texts as Texts
 from exparity.methods._words import Training as Training
+from exparity.methods.facts import MethodFacts
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Origin, Text, guarded, locked
 
 if TYPE_CHECKING:
     import torch
@@ -69,7 +60,7 @@ METHODS: Registry[MethodFacts] = Registry(
 def method(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Register an explanation method under ``id`` with its facts.
 
-    See :class:`~exparity.interface.MethodFacts`.
+    See :class:`~exparity.methods.facts.MethodFacts`.
     """
     return METHODS.register(id, **facts)
 
@@ -135,7 +126,8 @@ class MethodBatch:
         """The function of logits and targets that is explained, by ``explains``."""
         from exparity.engine.objectives import objective_of
 
-        return objective_of(self.explains, self.classifier)
+        names, in_words = self.classifier.class_names, self.classifier.answers_in_words
+        return objective_of(self.explains, names, in_words=in_words)
 
     @property
     def token_ids(self) -> tuple[IntArray, ...]:

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from exparity.interface import FloatArray, IntArray
+from exparity.methods._pooling import Pooling, pooled
+from exparity.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch
 
     from exparity.methods import MethodBatch
 
-Pooling = Literal["l1", "times_input"]
 PathPooling = Literal["l2", "sum", "times_input"]
 _POOLINGS: tuple[Pooling, ...] = ("l1", "times_input")
 
@@ -23,21 +23,6 @@ ROUNDING_NOISE = "rounding_noise"
 A model that normalises each token's embedding (LayerNorm) does not see a constant added to all its
 elements. The derivative in that direction, which is the sum over the embedding dimension, is zero.
 """
-
-
-def pooled(gradient: torch.Tensor, rows: torch.Tensor, pooling: Pooling) -> FloatArray:
-    """Turn the (t, h) gradient of the target logit into (t,) float64, one score per token.
-
-    Args:
-        gradient: the gradient.
-        rows: embeddings that it was taken at.
-        pooling: ``l1`` norm over the embedding dimension, or the sum of the gradient
-            ``times_input``.
-    """
-    parts = gradient.double()
-    parts = parts.abs() if pooling == "l1" else parts * rows.double()
-    sums: FloatArray = parts.sum(-1).cpu().numpy()
-    return sums
 
 
 def input_attributions(batch: MethodBatch, pooling: Pooling) -> list[FloatArray]:

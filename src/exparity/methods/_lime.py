@@ -6,7 +6,8 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, Range
+from exparity.core.flags import Range
+from exparity.types import BoolArray, FloatArray
 
 _SURROGATE_SAMPLES = 4000
 Samples = Annotated[int, Range(at_least=2, at_most=1_000_000)]

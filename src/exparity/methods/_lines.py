@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core import alignment
 from exparity.core.calls import array_of, listed, plain
 from exparity.core.errors import InputError
 from exparity.data.files import read_jsonl
-from exparity.interface import Encoding, FloatArray, IntArray
+from exparity.explanations import alignment
+from exparity.types import Encoding, FloatArray, IntArray
 
 Key = tuple[str, Hashable]
 """What a line is found by: the name of a key, ``example_id``, ``text`` or ``input_ids``, and its

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core import alignment
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
 from exparity.engine.encoding import split_words
-from exparity.interface import Encoding, FloatArray, IntArray, Text
+from exparity.explanations import alignment
+from exparity.types import Encoding, FloatArray, IntArray, Text
 
 Texts = Sequence[Text]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch

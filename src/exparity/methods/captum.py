@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import baseline_rows
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import torch

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import input_attributions
+from exparity.types import FloatArray
 
 _gradient_method = partial(
     method,

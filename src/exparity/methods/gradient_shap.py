@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.interface import Count, FloatArray, IntArray
+from exparity.core.flags import Count
 from exparity.methods import MethodBatch, method
+from exparity.types import FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import Encoding, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._lines import Index, Line, bare, indexed
+from exparity.types import Encoding, FloatArray
 
 
 @method(

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any, Literal
 
-from exparity.interface import Count, FloatArray
+from exparity.core.flags import Count
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
+from exparity.types import FloatArray
 
 MEAN_CENTRED = (
     *("albert", "bert", "bloom", "camembert", "convbert", "deberta", "deberta-v2", "distilbert"),

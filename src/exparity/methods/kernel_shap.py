@@ -7,9 +7,10 @@ from typing import Annotated
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, Range
+from exparity.core.flags import Range
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import baseline_rows
+from exparity.types import BoolArray, FloatArray
 
 
 @method(

@@ -6,19 +6,13 @@ from functools import partial
 
 import numpy as np
 
-from exparity.core.alignment import laid_on
+from exparity.core.flags import NotNegative, Positive
 from exparity.core.seeding import generator
-from exparity.interface import (
-    SPECIAL_WORD,
-    Encoding,
-    FloatArray,
-    IntArray,
-    NotNegative,
-    Positive,
-)
+from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
 from exparity.methods._lime import Samples, Sampling, draw_masks, fit, smooth
 from exparity.methods._words import spread
+from exparity.types import SPECIAL_WORD, Encoding, FloatArray, IntArray
 
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 

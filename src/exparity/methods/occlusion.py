@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, Encoding, FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._words import spread
+from exparity.types import BoolArray, Encoding, FloatArray
 
 
 @method(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.methods import MethodBatch, method
 from exparity.methods._words import Training, spread, words_of
+from exparity.types import FloatArray
 
 
 @method(

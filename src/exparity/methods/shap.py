@@ -9,10 +9,11 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from exparity.core.alignment import laid_on
-from exparity.interface import BoolArray, Encoding, FloatArray, IntArray, Range
+from exparity.core.flags import Range
+from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
 from exparity.methods._lockstep import Ask, run_in_lockstep
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray
 
 _TOGETHER = 64  # texts that run side by side; what they ask fills the engine's batches
 # Outputs that must not decide in which order shap splits the text are scaled down by this power of

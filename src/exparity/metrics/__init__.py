@@ -35,30 +35,30 @@ from exparity.core.options import Option, complete, options_of
 from exparity.core.progress import Progress
 from exparity.core.registry import Entry, Registry
 from exparity.core.seeding import generator
-from exparity.interface import (
-    BoolArray,
-    Encoding,
-    Explanation,
-    FloatArray,
-    IntArray,
-    MethodFacts,
-    MetricFacts,
-    Origin,
-    first_stray,
-    guarded,
-    locked,
-)
+from exparity.explanations import Explanation
 from exparity.metrics import _arrays
 from exparity.metrics._arrays import Attribution as Attribution
 from exparity.metrics._arrays import l1_normalised, pad
 from exparity.metrics._arrays import mean_length as mean_length
 from exparity.metrics._arrays import word_arrays as word_arrays
+from exparity.metrics.facts import MetricFacts
+from exparity.types import (
+    BoolArray,
+    Encoding,
+    FloatArray,
+    IntArray,
+    Origin,
+    first_stray,
+    guarded,
+    locked,
+)
 
 if TYPE_CHECKING:
     import torch
 
     from exparity.engine.classifier import Classifier
     from exparity.engine.objectives import Objective
+    from exparity.methods.facts import MethodFacts
 
 METRICS: Registry[MetricFacts] = Registry(
     "metric", "exparity.metrics", MetricFacts, lambda entry: metric_options(entry)
@@ -79,7 +79,7 @@ _UNMARKED = {
 
 
 def metric(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a metric under ``id`` with its :class:`~exparity.interface.MetricFacts`."""
+    """Register a metric under ``id`` with its :class:`~exparity.metrics.facts.MetricFacts`."""
     return METRICS.register(id, **facts)
 
 
@@ -252,7 +252,9 @@ class MetricBatch:
         """The function of the logits that the explanations are of, by methods of logits."""
         from exparity.engine.objectives import objective_of
 
-        return objective_of(self._origins[0].params.get("explains", "auto"), self.classifier)
+        explains = self._origins[0].params.get("explains", "auto")
+        names, in_words = self.classifier.class_names, self.classifier.answers_in_words
+        return objective_of(explains, names, in_words=in_words)
 
     @cached_property
     def _encodings(self) -> list[Encoding]:

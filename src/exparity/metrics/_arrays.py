@@ -8,7 +8,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import BoolArray, Explanation, FloatArray, IntArray
+from exparity.explanations import Explanation
+from exparity.types import BoolArray, FloatArray, IntArray
 
 Attribution = Literal["absolute", "positive"]
 

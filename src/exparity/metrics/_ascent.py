@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch

@@ -7,9 +7,10 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray, IntArray
+from exparity.core.flags import Count
 from exparity.metrics import mean_length, metric
 from exparity.metrics._arrays import row_sums
+from exparity.types import BoolArray, FloatArray, IntArray
 
 TopK = Count | Literal["mean"] | None
 """Words to select: so many, the mean length of the rationales, or as many as the rationale has."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
 from exparity.metrics._arrays import row_sums
+from exparity.types import BoolArray, FloatArray
 
 
 def marked_share(scores: FloatArray, marks: BoolArray, word_mask: BoolArray) -> FloatArray:

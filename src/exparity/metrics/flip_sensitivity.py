@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray, IntArray, Positive
+from exparity.core.flags import Count, Positive
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
 from exparity.metrics._ascent import Ascent
+from exparity.types import BoolArray, FloatArray, IntArray
 
 if TYPE_CHECKING:
     import torch

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, NotNegative
+from exparity.core.flags import NotNegative
 from exparity.metrics import metric
 from exparity.metrics._arrays import row_sums
+from exparity.types import BoolArray, FloatArray
 
 
 @metric(

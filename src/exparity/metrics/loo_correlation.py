@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.metrics import MetricBatch, metric
+from exparity.types import FloatArray
 
 
 @metric(

@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
 from exparity.metrics._rationale import Ranking, rationale_metric
+from exparity.types import BoolArray, FloatArray
 
 
 @rationale_metric(

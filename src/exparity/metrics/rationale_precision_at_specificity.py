@@ -6,8 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, Range
+from exparity.core.flags import Range
 from exparity.metrics._rationale import Ranking, rationale_metric
+from exparity.types import BoolArray, FloatArray
 
 
 @rationale_metric(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray
 from exparity.metrics._rationale import Ranking, Selection, TopK, rationale_metric
+from exparity.types import BoolArray, FloatArray
 
 
 @rationale_metric(

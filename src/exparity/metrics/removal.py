@@ -11,9 +11,10 @@ from typing import Annotated, Literal, NamedTuple
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, Range
+from exparity.core.flags import Range
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._arrays import descending
+from exparity.types import BoolArray, FloatArray
 
 BasedOn = Literal["fraction", "threshold"]
 AverageOver = Literal["distinct", "all"]

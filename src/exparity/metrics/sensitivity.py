@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray, Positive
+from exparity.core.flags import Count, Positive
 from exparity.metrics import MetricBatch, metric
 from exparity.metrics._ascent import Ascent, Norm, size_of
+from exparity.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import torch

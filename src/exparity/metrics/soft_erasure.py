@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
 
-from exparity.interface import BoolArray, Count, FloatArray, Range
+from exparity.core.flags import Count, Range
 from exparity.metrics import MetricBatch, metric
+from exparity.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, Range
+from exparity.core.flags import Range
 from exparity.metrics import metric
+from exparity.types import BoolArray, FloatArray
 
 
 @metric(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from exparity.interface import BoolArray, FloatArray
 from exparity.metrics import metric
 from exparity.metrics._shares import marked_share
+from exparity.types import BoolArray, FloatArray
 
 
 @metric(

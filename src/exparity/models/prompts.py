@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import BoolArray, IntArray
+from exparity.types import BoolArray, IntArray
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerFast

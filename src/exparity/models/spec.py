@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
 from exparity.core.errors import InputError
+from exparity.core.flags import Count, Range
 from exparity.core.options import Option, complete, options_of
-from exparity.interface import Count, Range
 
 Spec = TypeVar("Spec")
 _MOST = 1 << 20

@@ -19,7 +19,6 @@ from exparity.core.errors import ExparityError, InputError
 from exparity.core.progress import Progress
 from exparity.core.seeding import derive_seed, generator
 from exparity.data.training_set import TrainingSet
-from exparity.interface import Example, FloatArray
 from exparity.models.checkpoints import (
     build_model,
     check_known,
@@ -32,6 +31,7 @@ from exparity.models.prompts import TEXT, Prompt, PromptSpec, read
 from exparity.models.schemes import apply_scheme, training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
+from exparity.types import Example, FloatArray
 
 if TYPE_CHECKING:
     import torch

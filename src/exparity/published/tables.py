@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.artefacts.exports import Export
+from exparity.artefacts.files import save_export
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.claims import ClaimResult
 from exparity.published.comparison import Comparison
@@ -73,7 +74,7 @@ def write_comparison(comparison: Comparison | GapComparison, folder: Path) -> No
     else:
         exports = comparison_tables(comparison)
     for export in exports:
-        export.save(folder, facts)
+        save_export(export, folder, facts)
 
 
 def _cell(match: Match) -> Record:

@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from exparity.artefacts.columns import record_columns, type_named
 from exparity.artefacts.exports import Export
-from exparity.artefacts.files import atomic_path
-from exparity.artefacts.schemas import record_columns, schema_of, type_named
+from exparity.artefacts.files import atomic_path, save_export
+from exparity.artefacts.schemas import schema_of
 from exparity.published.comparison import Comparison
 from exparity.published.tables import comparison_tables
 from exparity.report.bias import BiasTable
@@ -109,7 +110,7 @@ def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, An
     for export in exports:
         at = temporary
         if export.folder == "tables":
-            export.save(temporary, facts)
+            save_export(export, temporary, facts)
         else:
             at = folder / export.folder
         with atomic_path(at / f"{export.name}.tex") as path:

@@ -15,9 +15,9 @@ from exparity.artefacts.files import read_artefact, read_tables
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
-from exparity.interface import ARROWS, MetricFacts
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random

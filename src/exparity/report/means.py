@@ -11,14 +11,16 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.columns import KEY
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import facts_of
-from exparity.artefacts.schemas import CUT_TEXTS, KEY
-from exparity.core.markup import number_text
-from exparity.interface import Direction, FloatArray, IntArray
+from exparity.artefacts.schemas import CUT_TEXTS
+from exparity.explanations.markup import number_text
+from exparity.metrics.facts import Direction
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
+from exparity.types import FloatArray, IntArray
 
 NEEDED = (*(field.name for field in KEY), "score")
 """Columns of a scores artefact that means are taken from."""

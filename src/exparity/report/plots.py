@@ -15,7 +15,7 @@ from exparity.artefacts.schemas import check_columns
 from exparity.core.calls import array_of, checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
-from exparity.interface import Explanation, FloatArray
+from exparity.explanations import Explanation
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.disparity import colour_bar, disparity_figure, disparity_panel
 from exparity.report.figures.distributions import (
@@ -29,6 +29,7 @@ from exparity.report.figures.names import fitted, registered_names
 from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.tokens import tokens_panel
 from exparity.report.tables import Table, complete_rows, tables_of
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -14,9 +14,9 @@ import pyarrow as pa
 
 from exparity.artefacts.schemas import check_schema
 from exparity.artefacts.seal import open_sealed
-from exparity.interface import FloatArray
 from exparity.report.gather import Ids, Study
 from exparity.report.means import NEEDED, MeanLine, ModelScores
+from exparity.types import FloatArray
 
 log = logging.getLogger(__name__)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.escaping import visible
 from exparity.core.formats import percent, signed
-from exparity.interface import ARROWS
+from exparity.metrics.facts import ARROWS
 from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
 from exparity.report.tables import CellKey, by_cell, by_table

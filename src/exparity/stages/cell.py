@@ -10,11 +10,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import MANIFEST
-from exparity.artefacts.schemas import KEY
 from exparity.core.errors import InputError
-from exparity.interface import Example, first_stray
+from exparity.types import Example, first_stray
 
 _CELL = ("dataset", "model", "seed")
 _MADE_BY = {

@@ -8,8 +8,8 @@ from pathlib import Path
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.counterfactuals import changed_words
-from exparity.interface import BoolArray, Example
 from exparity.stages.cell import require_same_cell
+from exparity.types import BoolArray, Example
 
 ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""

@@ -19,24 +19,21 @@ from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Entry
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.interface import (
-    BoolArray,
-    Example,
-    Explanation,
-    MethodFacts,
-    MetricFacts,
-    Origin,
-)
+from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS
+from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, mean_length, metric_options
+from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
 from exparity.stages.shards import gather_shards
+from exparity.types import BoolArray, Example, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
+    from exparity.methods.facts import MethodFacts
 
 log = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray
 from exparity.stages.cell import read_scores
 from exparity.stats.excess import excess, mean_by_example
+from exparity.types import FloatArray
 
 SCORED_ALIKE = ("use", "params", "precision")
 """Parameters of the metric that scores must share with those of random explanations."""

@@ -16,13 +16,14 @@ from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.data.table import PreparedData, read_prepared, sample
-from exparity.interface import Encoding, Example, Explanation, FloatArray
+from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job, Shard
 from exparity.methods import METHODS, Training
 from exparity.models.checkpoints import check_known
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
+from exparity.types import Encoding, Example, FloatArray
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

@@ -15,10 +15,10 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
 from exparity.core.settings import Statistics
-from exparity.interface import FloatArray
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
 from exparity.stats import GroupComparison, compare_all
+from exparity.types import FloatArray
 
 _NUMBERS = (
     *("mean_difference", "p", "wilcoxon_p", "cohens_d"),

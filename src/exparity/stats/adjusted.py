@@ -17,8 +17,8 @@ import numpy as np
 
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.samples import check_options, complete, samples, set_index, set_means
+from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
 # Relative to unit columns, or to the largest value: what is smaller is rounding.

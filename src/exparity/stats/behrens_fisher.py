@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.roots import root_between
+from exparity.types import FloatArray
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(64)
 # Distances to the ends shrink as squares there, where the integrand is steep.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 # Resamples held at once; bounds memory at large n.
 _BATCH = 200

@@ -15,12 +15,12 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.core.seeding import generator
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.rms import Draws, Sides, central, rms_of_groups, rms_rows
 from exparity.stats.samples import check_options
 from exparity.stats.shares import NAN, Share, paired_difference_interval
+from exparity.types import BoolArray, FloatArray, IntArray
 
 # Resamples held at once; bounds memory at large n.
 _BATCH = 50

@@ -12,8 +12,7 @@ import numpy as np
 
 from exparity.core.calls import checked, shown
 from exparity.core.errors import InputError
-from exparity.core.markup import notebook_html
-from exparity.interface import FloatArray, IntArray
+from exparity.explanations.markup import notebook_html
 from exparity.stats.bootstrap import Interval
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
 from exparity.stats.jackknife import interval_of_d
@@ -29,6 +28,7 @@ from exparity.stats.samples import (
     set_index,
     set_means,
 )
+from exparity.types import FloatArray, IntArray
 
 NAN = float("nan")
 

@@ -17,11 +17,11 @@ import numpy as np
 
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.behrens_fisher import TwoErrors, upper_tail, welch
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.samples import check_options, complete, samples, set_index, set_means
 from exparity.stats.typical_gap import two_errors, typical_gap
+from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = math.nan
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing

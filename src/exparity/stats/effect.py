@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 
 def standardised(

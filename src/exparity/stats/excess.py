@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 
 def mean_by_example(keys: Sequence[str], scores: FloatArray) -> dict[str, float]:

@@ -17,11 +17,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.crossed import GapTest, MeanGap, gap_tests, mean_gap
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
 from exparity.stats.power import DETECTED
 from exparity.stats.samples import check_options, samples, set_index
+from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = math.nan
 

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.bootstrap import NO_INTERVAL, Interval
 from exparity.stats.effect import standardised
+from exparity.types import BoolArray, FloatArray, IntArray
 
 FEWEST = 30
 """Rows or sets of a group below which no interval of d is shown."""

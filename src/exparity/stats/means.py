@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.behrens_fisher import critical_value
 from exparity.stats.crossed import mean_gap
 from exparity.stats.samples import plain_ids, set_index
+from exparity.types import FloatArray
 
 NAN = math.nan
 

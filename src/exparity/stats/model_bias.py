@@ -14,7 +14,6 @@ from typing import Any
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.bootstrap import interval_of
 from exparity.stats.prediction_difference import (
     interval_of_gap,
@@ -25,6 +24,7 @@ from exparity.stats.prediction_difference import (
 from exparity.stats.predictions import BiasRow, Predictions, predictions_of
 from exparity.stats.samples import TwoGroups, check_options, set_differences
 from exparity.stats.shares import NAN, Share, correlation_of_shares, difference_interval
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 def is_collapsed(predicted: Sequence[int] | IntArray) -> bool:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import FloatArray, IntArray
 from exparity.stats.informative import is_informative
+from exparity.types import FloatArray, IntArray
 
 CELL_IDS = ("dataset", "model", "method", "metric", "group_a", "group_b")
 """What the tests of one cell, which differ in the seed, agree in."""

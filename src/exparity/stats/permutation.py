@@ -16,7 +16,6 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 from exparity.stats.samples import (
     check_options,
@@ -26,6 +25,7 @@ from exparity.stats.samples import (
     set_index,
     set_means,
 )
+from exparity.types import BoolArray, FloatArray, IntArray
 
 Scheme = Literal["within_sets", "across_rows"]
 Test = Literal["mann_whitney", "wilcoxon", "kruskal_wallis", "friedman"]

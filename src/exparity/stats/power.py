@@ -6,9 +6,9 @@ import math
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.behrens_fisher import TwoErrors, critical_value
 from exparity.stats.roots import root_between
+from exparity.types import FloatArray
 
 DETECTED = 0.8
 """Power at which an effect counts as detectable (Cohen 1988, §2.4)."""

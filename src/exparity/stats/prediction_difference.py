@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.bootstrap import Interval, interval_of
 from exparity.stats.samples import TwoGroups, exchangeable
+from exparity.types import FloatArray
 
 
 def mean_distance(a: FloatArray, b: FloatArray) -> float:

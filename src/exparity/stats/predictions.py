@@ -8,9 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.samples import plain_ids, set_index
 from exparity.stats.shares import NAN
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True)

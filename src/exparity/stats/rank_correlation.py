@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 FEWEST = 10
 """Values below which no interval is shown."""

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 # The largest samples for which scipy takes exact distributions, without and with ties.
 _EXACT_GROUP = 8

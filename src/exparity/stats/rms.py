@@ -15,11 +15,11 @@ from typing import NamedTuple
 import numpy as np
 
 from exparity.core.seeding import generator
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.permutation import shuffled
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.samples import exchangeable
 from exparity.stats.shares import NAN, Interval
+from exparity.types import BoolArray, FloatArray, IntArray
 
 RATES = ("tpr", "fpr", "selection_rate")
 # Draws held at once; bounds memory at large n.

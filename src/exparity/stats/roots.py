@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from exparity.interface import FloatArray
+from exparity.types import FloatArray
 
 _STEPS = 100
 _PRECISION = 1e-10

@@ -12,7 +12,7 @@ import numpy as np
 from exparity.core.calls import array_of, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
-from exparity.interface import BoolArray, FloatArray, IntArray
+from exparity.types import BoolArray, FloatArray, IntArray
 
 
 def check_options(*, power: float = 0.8, **settings: Any) -> None:

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.informative import informative
+from exparity.types import FloatArray
 
 # A single p of 1 would outweigh any number of small ones.
 _LARGEST_P = 0.99

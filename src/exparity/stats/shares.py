@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from exparity.interface import BoolArray, IntArray
+from exparity.types import BoolArray, IntArray
 
 NAN = float("nan")
 Interval = tuple[float, float]

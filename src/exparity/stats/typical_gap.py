@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from exparity.interface import BoolArray, FloatArray, IntArray
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, two_sided_p
 from exparity.stats.roots import root_between
+from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
 _COARSE, _FINE = np.arange(0, 91, 5), np.arange(-4, 5)  # degrees, the fine ones about the best

@@ -9,10 +9,10 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from exparity.interface import FloatArray
 from exparity.stats.multiplicity import benjamini_hochberg, families, holm
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.typical_gap import two_errors
+from exparity.types import FloatArray
 
 CLAIMS = ("p_mean", "p_large", "p_small", "p_cross")
 """Columns of the p-values that verdicts are made of; each is corrected apart from the others."""

@@ -21,9 +21,9 @@ from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Range
 from exparity.costs.planned import ExampleCounts
 from exparity.data import load_with_facts
+from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.own_table import check_head
-from exparity.interface import DatasetFacts
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables

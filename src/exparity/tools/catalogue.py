@@ -11,9 +11,9 @@ from exparity.core.registry import Registry
 from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.debiasing import INTERVENTIONS
-from exparity.interface import ARROWS
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
+from exparity.metrics.facts import ARROWS
 from exparity.models.catalogue import describe_models
 
 

@@ -17,9 +17,9 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.core.registry import Entry, is_on_hub
 from exparity.data import DATASETS
+from exparity.data.facts import DatasetFacts, RemoteFile
 from exparity.data.files import DataSource, unverified, with_digest
 from exparity.data.hub import HubFile
-from exparity.interface import DatasetFacts, RemoteFile
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.errors import InputError
 from exparity.costs.forecast import aligned
 from exparity.costs.planned import ExampleCounts
-from exparity.interface import Example
 from exparity.stats.power import DETECTED, planned_effect, planned_typical_gaps, smallest_p
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment

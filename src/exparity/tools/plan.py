@@ -13,13 +13,12 @@ from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
+from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
 from exparity.costs.forecast import as_text, forecast, plain
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
-from exparity.interface import Range
 from exparity.resources import workflow_file
 from exparity.tools.detectable import check_samples, effects, effects_text, planned_samples
 from exparity.tools.running import run_workflow, write_config

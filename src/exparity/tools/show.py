@@ -15,8 +15,8 @@ from exparity.artefacts.schemas import IDS, check_schema, schema_of
 from exparity.artefacts.seal import open_sealed, read_metadata
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
-from exparity.interface import Direction
 from exparity.metrics import METRICS
+from exparity.metrics.facts import Direction
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render, write

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.reading import read_compared
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.flags import Output
-from exparity.interface import FloatArray, IntArray
 from exparity.stages.cell import read_examples
 from exparity.stages.excess import RandomScores
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.verdicts import PROMPT, TRAINING
+from exparity.types import FloatArray, IntArray
 
 _OPTIONS = ("alpha", "threshold", "confidence")
 _CONSTANT = ("constant",)

@@ -13,13 +13,13 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.reading import predicted_examples, read_all
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
-from exparity.interface import FloatArray
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stats.adjusted import AdjustedGap, adjusted_gaps
+from exparity.types import FloatArray
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,14 +22,15 @@ from exparity.analyses.attribution_difference._words import (
 )
 from exparity.analyses.attribution_difference.section import findings
 from exparity.analyses.reading import read_all
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
+from exparity.core.flags import Output, Range
 from exparity.data.table import read_prepared
-from exparity.interface import Example, Explanation, FloatArray, Range
+from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
 from exparity.stages.cell import cell_of
+from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
 Sets = Mapping[str, Mapping[str, Example]]

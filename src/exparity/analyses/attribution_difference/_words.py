@@ -13,10 +13,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray
 from exparity.stats.effect import d_z
 from exparity.stats.multiplicity import holm
 from exparity.stats.rank_tests import signed_rank
+from exparity.types import FloatArray
 
 
 @dataclass(frozen=True)

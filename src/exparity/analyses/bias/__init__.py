@@ -13,8 +13,8 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed

@@ -12,8 +12,8 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.reading import read_compared
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.core.progress import Progress

@@ -17,12 +17,12 @@ import numpy as np
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.analyses.reading import predicted_examples, read_all
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
-from exparity.interface import BoolArray, FloatArray
 from exparity.stages.cell import cell_of, read_examples
+from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
 """All examples; those that are classified correctly; those of sets that wholly are."""

@@ -16,11 +16,11 @@ from exparity.artefacts.files import read_artefact
 from exparity.core import flags
 from exparity.core.errors import InputError
 from exparity.data.table import PreparedData, read_prepared
-from exparity.interface import Example
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.explain import check_texts, choose, encode
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

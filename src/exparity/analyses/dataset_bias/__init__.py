@@ -17,7 +17,7 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Output
 from exparity.data.table import PreparedData, read_prepared
-from exparity.interface import Example
+from exparity.types import Example
 
 _SPLITS = ("all", "train", "test")
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.interface import FloatArray, IntArray
+from exparity.types import FloatArray, IntArray
 
 Forms = Sequence[Sequence[str]]
 """Terms that name a group, by form: words that stand for one another, such as him and his."""

@@ -19,8 +19,8 @@ from exparity.analyses.debiasing._changes import Comparison
 from exparity.analyses.debiasing._recipes import Gap, caution, settle
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Id, Output
 from exparity.stats.gap_change import GapChange

@@ -10,9 +10,9 @@ import numpy as np
 
 from exparity.analyses.debiasing._scored import NAN, Scored, ScoredCell
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray, IntArray
 from exparity.stages.excess import SCORED_ALIKE
 from exparity.stats.gap_change import Changes, GapChange, gap_changes
+from exparity.types import FloatArray, IntArray
 
 
 class Comparison:

@@ -14,9 +14,9 @@ import pyarrow as pa
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.interface import FloatArray, IntArray
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
+from exparity.types import FloatArray, IntArray
 
 NAN = math.nan
 Cell = tuple[str, str, str, int]

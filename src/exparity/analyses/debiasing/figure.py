@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from exparity.analyses.debiasing.section import Change, ChangeTable
+    from exparity.analyses.debiasing.changes import Change, ChangeTable
 
 _BESIDE = (("accuracy", "accuracy"), ("statistical_gap", "statistical gap"),
            ("causal_gap", "causal gap"))  # fmt: skip

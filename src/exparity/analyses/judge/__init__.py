@@ -10,8 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, analysis, fields
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_tables, write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.flags import Output
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.verdicts import JUDGED, judge

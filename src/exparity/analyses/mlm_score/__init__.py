@@ -18,12 +18,22 @@ from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_mas
 from exparity.analyses.mlm_score.section import findings
 from exparity.core.device import make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Checkpoint, Device, Flag, Id, Output, Seed, Threads, TokenBudget
+from exparity.core.flags import (
+    Checkpoint,
+    Device,
+    Flag,
+    Id,
+    Output,
+    Range,
+    Seed,
+    Threads,
+    TokenBudget,
+)
 from exparity.data.table import read_prepared, refuse_pairs, sample
-from exparity.interface import Example, Range
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import checkpoint_ids, key_of, require_same_cell
+from exparity.types import Example
 
 if TYPE_CHECKING:
     from exparity.models.spec import ModelSpec

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exparity.core.errors import InputError
-from exparity.interface import Encoding, FloatArray
+from exparity.types import Encoding, FloatArray
 
 if TYPE_CHECKING:
     import torch

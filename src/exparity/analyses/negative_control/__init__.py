@@ -17,9 +17,10 @@ from exparity.analyses import KEY, ExperimentView, analysis, fields
 from exparity.core import flags
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
+from exparity.core.flags import Range
 from exparity.core.options import complete
 from exparity.core.seeding import derive_seed
-from exparity.interface import Encoding, Example, Explanation, Range
+from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.methods import METHODS, explain_encodings
@@ -28,6 +29,7 @@ from exparity.stages.cell import key_of
 from exparity.stages.counterfactuals import ChangedWords, read_changed_words
 from exparity.stages.evaluate import check_needs
 from exparity.stages.explain import check_texts, choose, encode, read_predicted
+from exparity.types import Encoding, Example
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier

@@ -17,8 +17,8 @@ import pyarrow as pa
 
 from exparity.analyses import ExperimentView, Export, Findings, analysis, fields
 from exparity.analyses.reading import read_all
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.artefacts.schemas import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 from exparity.stages.cell import cell_of, read_examples, require_same_cell

@@ -29,8 +29,8 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
 from exparity.debiasing.recipes import calls_of
-from exparity.interface import Example
 from exparity.stages.cell import require_same_cell
+from exparity.types import Example
 
 log = logging.getLogger(__name__)
 _WEIGHTS = (-3.0, -2.0, -1.0, 0.0, 1.0, 2.0, 3.0)

@@ -9,7 +9,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
-from exparity.interface import IntArray
+from exparity.types import IntArray
 
 Words = Sequence[str]
 # Words of one letter and numbers count: "she's" is she and s, "5 priors" is 5 and priors.

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.interface import BoolArray, Example, IntArray
 from exparity.stats.rms import Sides, rate_gaps, rms
+from exparity.types import BoolArray, Example, IntArray
 
 Versions = Mapping[tuple[str, str], Sequence[Example]]
 """Counterfactuals by example_id and group of what they are made of."""

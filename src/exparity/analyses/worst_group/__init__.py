@@ -19,11 +19,10 @@ from exparity.analyses import analysis, fields
 from exparity.analyses.reading import read_compared
 from exparity.analyses.worst_group._spread import GroupMean, Spread, spread_of
 from exparity.analyses.worst_group.section import findings
+from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import write_artefact
-from exparity.artefacts.schemas import record_columns
-from exparity.core.flags import Output
+from exparity.core.flags import Output, Range
 from exparity.core.seeding import derive_seed
-from exparity.interface import Range
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores
 from exparity.stats.informative import informative

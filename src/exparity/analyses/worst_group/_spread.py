@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from exparity.interface import FloatArray, IntArray
 from exparity.stats.samples import samples, set_index, set_means
+from exparity.types import FloatArray, IntArray
 
 NAN = float("nan")
 _PLENTY = 10

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
-from exparity.interface import HeadFacts
+from exparity.models.heads.facts import HeadFacts
 from exparity.models.prompts import Prompt, PromptSpec
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ _KEY = "exparity_head"
 
 
 def head(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register a kind of classifier under ``id`` with its :class:`~exparity.interface.HeadFacts`.
+    """Register a kind of classifier under ``id`` with its :class:`~.facts.HeadFacts`.
 
     What is registered is a subclass of :class:`Head`.
     """

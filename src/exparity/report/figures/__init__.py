@@ -43,7 +43,7 @@ from exparity.report.templating import text_environment
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from exparity.interface import FloatArray
+    from exparity.types import FloatArray
 
 log = logging.getLogger(__name__)
 

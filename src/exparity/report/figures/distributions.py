@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.core.escaping import visible
-from exparity.interface import FloatArray
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names, fitted
 from exparity.report.figures.style import (
@@ -20,6 +19,7 @@ from exparity.report.figures.style import (
     tint,
     without_line,
 )
+from exparity.types import FloatArray
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ import textwrap
 from collections.abc import Callable
 
 from exparity.core.escaping import visible
-from exparity.interface import ARROWS
+from exparity.metrics.facts import ARROWS
 from exparity.report.gather import REGISTRIES, Study, display_name
 
 Names = Callable[[str, str], str]

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from exparity.core.escaping import visible
-from exparity.core.markup import token_texts
-from exparity.interface import Explanation
+from exparity.explanations import Explanation
+from exparity.explanations.markup import token_texts
 from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint, without_line
 
 if TYPE_CHECKING:

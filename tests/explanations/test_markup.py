@@ -13,9 +13,9 @@ from tokenizers.pre_tokenizers import ByteLevel
 
 from exparity import Explanation, compare_groups
 from exparity.core.escaping import visible
-from exparity.core.markup import token_texts
-from exparity.interface import Origin
+from exparity.explanations.markup import token_texts
 from exparity.stats import compare_all
+from exparity.types import Origin
 
 
 class Reader(HTMLParser):

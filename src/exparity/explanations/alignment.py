@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
-from exparity.core.markup import token_texts
+from exparity.explanations.markup import token_texts
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from exparity.interface import Encoding
+    from exparity.types import Encoding
 
     Scores = NDArray[np.float64]
     Ids = NDArray[np.int64]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import exparity
 from exparity import Explanation, InputError
-from exparity.core.markup import token_texts
+from exparity.explanations.markup import token_texts
 
 TEXT = "His mother thanked the waiter near the harbour ."
 

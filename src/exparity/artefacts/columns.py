@@ -1,0 +1,40 @@
+"""Columns of artefacts: their types, and how they are declared."""
+
+from __future__ import annotations
+
+from typing import Any, get_args, get_origin, get_type_hints
+
+import pyarrow as pa
+
+ID = pa.dictionary(pa.int32(), pa.string())
+# What Parquet makes of a map; many readers do not know maps themselves.
+_PAIR = pa.struct([("key", pa.string()), ("value", pa.string())])
+
+
+def fields(*columns: tuple[str, pa.DataType] | tuple[str, pa.DataType, bool]) -> list[pa.Field]:
+    """Return columns from (name, type), or (name, type, True) for one that may be empty."""
+    return [pa.field(c[0], c[1], nullable=len(c) > 2) for c in columns]
+
+
+KEY = fields(("example_id", pa.string()), ("group", pa.string()), ("match_id", pa.string(), True))
+"""The columns of an artefact with one row an example."""
+
+
+def type_named(name: str) -> pa.DataType:
+    """Return the type of a column by its name in a table of facts."""
+    if name.startswith("list<"):
+        return pa.list_(type_named(name[len("list<") : -1]))
+    known = {"id": ID, "pair": _PAIR}
+    return known.get(name) or pa.type_for_alias(name)
+
+
+_TYPES = {str: pa.string(), int: pa.int64(), float: pa.float64(), bool: pa.bool_()}
+
+
+def record_columns(kind: type[Any]) -> dict[str, pa.DataType]:
+    """Return a column for each attribute of a dataclass: text, a number, or a list of text."""
+    columns = {}
+    for name, hint in get_type_hints(kind).items():
+        plain = next(_TYPES[part] for part in (*get_args(hint), hint) if part in _TYPES)
+        columns[name] = pa.list_(plain) if get_origin(hint) in (list, tuple) else plain
+    return columns

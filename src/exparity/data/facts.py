@@ -1,0 +1,104 @@
+"""What a dataset declares on registering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from exparity.types import Example, Facts
+
+
+@dataclass(frozen=True)
+class RemoteFile:
+    """A file that a dataset is read from.
+
+    Attributes:
+        path: where it lies, relative to the data folder.
+        url: where it can be downloaded, pinned to a commit where there is one.
+        sha256: its digest in hexadecimal; None if it is not known.
+        digest_option: option of the dataset that brings the digest where it is not known, or not
+            from the publisher.
+        member: its name in the ZIP archive at that address; None if the address is its own.
+        by_hand: how to get it where only a person can, with an account for example.
+    """
+
+    path: str
+    url: str
+    sha256: str | None
+    digest_option: str | None = None
+    member: str | None = None
+    by_hand: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DatasetFacts(Facts):
+    """What is true of a dataset.
+
+    Attributes:
+        attribute: the protected attribute; empty where examples are of no groups.
+        groups: its values; their order fixes the sign of every difference (first − second). Without
+            any, nothing is compared, and each example's group is empty.
+        labels: names of the classes, by label index.
+        matched: True if examples come in matched sets (pairs).
+        rationales: True if words are marked that carry the label.
+        licence: terms of use.
+        files: what it is read from; none if it is generated or brought by the user.
+        path_options: its options that name files of the user's own.
+        from_hub: whether these may be addresses of the Hugging Face Hub as well, at the commit of
+            its option ``revision``.
+        rationale_option: its option that brings rationales where it has none without it.
+        group_option: its option that says where the groups are, if options decide on them; it has
+            none where that or ``groups`` is set and empty.
+        group_terms: words that name each group, by form: those of one form stand for one another.
+        sizes: its training and test examples with default options, where that is published; for
+            plans where its files are not at hand.
+        group_decides_label: True if the same text of another group has another label, so that there
+            are no counterfactuals that keep it.
+        check_options: receives all options, whose files are there, before any job; raises
+            InputError where the head of a file shows that they do not fit.
+
+    Attribute, groups and labels may depend on options: a dataset that returns a :class:`Loaded`
+    says there what holds, and the facts are those of its default options, or empty.
+    """
+
+    attribute: str
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]
+    matched: bool
+    rationales: bool
+    licence: str
+    files: tuple[RemoteFile, ...] = ()
+    path_options: tuple[str, ...] = ()
+    from_hub: bool = False
+    rationale_option: str | None = None
+    group_option: str | None = None
+    group_terms: Mapping[str, Sequence[Sequence[str]]] = field(default_factory=dict)
+    sizes: tuple[int, int] | None = None
+    group_decides_label: bool = False
+    check_options: Callable[[Mapping[str, Any]], None] | None = None
+
+    def marks_words(self, options: Mapping[str, Any]) -> bool:
+        """Return whether it marks the words that carry the label, under these options."""
+        return self.rationales or bool(options.get(self.rationale_option or ""))
+
+    def has_groups(self, options: Mapping[str, Any]) -> bool:
+        """Return whether its examples are of groups, under these options."""
+        option, named = self.group_option, options.get("groups")
+        if option is None:
+            return bool(self.groups)
+        where = option == "groups" or bool(options.get(option, True))
+        return where and (named is None or len(named) > 0)
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """Examples of a dataset whose options decide on attribute, groups or labels.
+
+    What holds of these replaces what the dataset's :class:`DatasetFacts` say.
+    """
+
+    examples: Sequence[Example]
+    attribute: str
+    groups: tuple[str, ...]
+    labels: tuple[str, ...]

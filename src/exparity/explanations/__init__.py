@@ -1,0 +1,368 @@
+"""Explanations, made by exparity or from scores of any origin, and how notebooks show them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from exparity.core.calls import array_of, listed, plain, shown
+from exparity.core.errors import InputError
+from exparity.explanations import alignment
+from exparity.explanations.markup import notebook_html, token_texts
+from exparity.types import (
+    FRAME_WORD,
+    SPECIAL_WORD,
+    BoolArray,
+    Encoding,
+    FloatArray,
+    IntArray,
+    Origin,
+    Text,
+    is_pair,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Encoder(Protocol):
+    """What has a tokenizer, such as :class:`exparity.Classifier`."""
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        """Names of the classes, by index."""
+
+    def class_index(self, target: int | str) -> int:
+        """Return the index of a class from its index or name."""
+
+    def encode(self, texts: Sequence[Text]) -> list[Encoding]:
+        """Return texts as the model sees them."""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """One attribution score per token of one text, for one target class.
+
+    Build it from scores of any origin with :meth:`from_words`, :meth:`from_tokens`,
+    :meth:`from_captum` or :meth:`from_shap`; or by hand. Token ids are needed only by metrics that
+    run the model.
+
+    Attributes:
+        text: the text.
+        target: class index that the scores explain.
+        token_ids: (t,) as in :class:`Encoding`, or None if the scores come from elsewhere.
+        tokens: (t,) token strings.
+        scores: (t,) raw, signed attributions, as given.
+        special_mask: (t,) True for special tokens; those of words below 0 if None. Where neither
+            says, :func:`exparity.evaluate` asks the classifier's tokenizer; without one none is
+            special.
+        word_ids: (t,) word index per token, −1 for special tokens, −2 for those of a prompt; one
+            word a token if None.
+        origin: what made it; None if it was built by hand.
+        rationale: (w,) 0/1 per word of the text, 1 where the word carries the label; None where
+            unknown. Words that no token belongs to, as the text was cut, count as well.
+        changed_words: (w,) 0/1 per word of the text, 1 where a counterfactual of another group has
+            another word; None where unknown.
+        pair: both texts of a pair, whose words are numbered on; None of one text.
+        target_name: name of the class, for people; None where unknown.
+
+    Raises:
+        InputError: the lengths disagree, there is no token, or the rationale or the changed words
+            do not fit.
+    """
+
+    text: str
+    target: int
+    token_ids: IntArray | None = None
+    tokens: Sequence[str] = ()
+    scores: FloatArray = field(default_factory=lambda: np.zeros(0))
+    special_mask: BoolArray | None = None
+    word_ids: IntArray | None = None
+    origin: Origin | None = None
+    rationale: Sequence[int] | BoolArray | None = None
+    changed_words: Sequence[int] | BoolArray | None = None
+    pair: tuple[str, str] | None = None
+    target_name: str | None = None
+
+    def __post_init__(self) -> None:
+        plain(self.text, str, "text")
+        of = f"explanation of {self.text!r}: "
+        if not (self.origin is None or isinstance(self.origin, Origin)):
+            raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
+        if not (self.pair is None or is_pair(self.pair)):
+            raise InputError(f"{of}pair must be a tuple of two texts, not {shown(self.pair)}")
+        scores = array_of(float, self.scores, f"{of}scores")
+        if not scores.size:
+            raise InputError(f"{of}scores must be a non-empty list of numbers, one a token")
+        special = None
+        if self.special_mask is not None:
+            special = array_of(bool, self.special_mask, f"{of}special_mask")
+        if self.word_ids is None:
+            content = np.ones(scores.size, bool) if special is None else ~special
+            words = np.where(content, np.cumsum(content) - 1, SPECIAL_WORD)
+        else:
+            words = array_of(int, self.word_ids, f"{of}word_ids")
+            if (words < FRAME_WORD).any():
+                raise InputError(
+                    f"{of}word_ids must be word numbers, -1 for special tokens, or -2 for those of "
+                    "a prompt"
+                )
+            if special is None and (words < 0).any():
+                special = words < 0
+        ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
+        tokens = tuple(
+            token if type(token) is str else plain(token, str, f"{of}token")
+            for token in listed(self.tokens, "tokens", "text")
+        )
+        columns = {"tokens": tokens, "special_mask": special, "word_ids": words, "token_ids": ids}
+        for name, value in columns.items():
+            if value is not None and len(value) != scores.size:
+                raise InputError(
+                    f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
+                )
+        settled = {**columns, "scores": scores, "target": plain(self.target, int, f"{of}target")}
+        for name in ("rationale", "changed_words"):
+            marks = getattr(self, name)
+            if marks is not None:
+                settled[name] = _marks(of, marks, int(words.max()) + 1, name)
+        for name, value in settled.items():
+            object.__setattr__(self, name, value)  # frozen: normalised once, here
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @classmethod
+    def from_words(
+        cls,
+        classifier: Encoder,
+        text: Text,
+        scores: Sequence[float] | FloatArray,
+        target: int | str,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from one score for each word, shared evenly by its tokens.
+
+        Args:
+            classifier: whose tokenizer tells tokens, ids and special ones.
+            text: the text, or its words; a tuple of two for a pair.
+            scores: (w,) one for each word.
+            target: index or name of the class that the scores explain.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: another number of scores than of words, or no such class.
+        """
+        (encoding,) = classifier.encode([text])
+        own = alignment.of_words(encoding, array_of(float, scores, "scores"))
+        return cls._of(classifier, encoding, own, target, facts)
+
+    @classmethod
+    def from_tokens(
+        cls,
+        classifier: Encoder,
+        text: Text,
+        tokens: Sequence[str],
+        scores: Sequence[float] | FloatArray,
+        target: int | str,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from tokens of the model's tokenizer and their scores.
+
+        Ids, words and which tokens are special come from the classifier's tokenizer, which must
+        part the text into the same tokens.
+
+        Args:
+            classifier: whose tokenizer tells what is missing.
+            text: the text, or its words; a tuple of two for a pair.
+            tokens: with or without the tokenizer's marks; with all special tokens or with none.
+            scores: one for each.
+            target: index or name of the class that the scores explain.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: the tokens are not those that the tokenizer makes of the text, or no such
+                class.
+        """
+        (encoding,) = classifier.encode([text])
+        named = [plain(token, str, "token") for token in listed(tokens, "tokens", "text")]
+        own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
+        return cls._of(classifier, encoding, own, target, facts)
+
+    @classmethod
+    def from_captum(
+        cls,
+        classifier: Encoder,
+        text: Text,
+        attributions: Any,
+        target: int | str,
+        **facts: Any,
+    ) -> Explanation:
+        """Build an explanation from what a captum method returned for one text.
+
+        Args:
+            classifier: whose tokenizer made the input that was attributed.
+            text: the text, or its words; a tuple of two for a pair.
+            attributions: (t,) or (1, t) of tokens; or (t, h) or (1, t, h) of embeddings, which are
+                summed over h. Special tokens included, padding not.
+            target: index or name of the class that was attributed.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: another shape, another number of tokens than the text has, or no such class.
+        """
+        values = attributions.detach().cpu() if hasattr(attributions, "detach") else attributions
+        array = np.asarray(values, dtype=np.float64)
+        (encoding,) = classifier.encode([text])
+        size = len(encoding)
+        if array.ndim and array.shape[0] == 1 and (array.ndim == 3 or array.shape != (size,)):
+            array = array[0]
+        if array.ndim == 2:
+            array = array.sum(axis=1)
+        if array.shape != (size,):
+            raise InputError(
+                f"explanation of {encoding.text!r}: attributions of shape "
+                f"{np.shape(values)}, and the text has {size} tokens; give (tokens,) or (tokens, "
+                "embedding), of one text without padding"
+            )
+        return cls._of(classifier, encoding, array, target, facts)
+
+    @classmethod
+    def from_shap(
+        cls, classifier: Encoder, explained: Any, target: int, **facts: Any
+    ) -> Explanation:
+        """Build an explanation from one row of a ``shap.Explanation`` of texts.
+
+        Args:
+            classifier: whose tokenizer tells the tokens.
+            explained: one text, as ``explainer(texts)[0]``: its pieces as ``data``, and ``values``
+                of pieces, or of pieces and classes.
+            target: index or name of the class, whose column it is if there are several.
+            **facts: ``rationale`` or ``origin``.
+
+        Raises:
+            InputError: it is something else, or of several texts; or no such class.
+        """
+        target = classifier.class_index(target)
+        try:
+            pieces = [str(piece) for piece in explained.data]
+            values = np.asarray(explained.values, dtype=np.float64)
+            column = values if values.ndim == 1 else values[:, target]
+            fits = column.shape == (len(pieces),)
+        except (AttributeError, TypeError, ValueError, IndexError):
+            fits = False
+        if not fits:
+            raise InputError(
+                "explained must be one row of a shap.Explanation of texts, such as "
+                f"explainer(texts)[0], with a column for target {target}, not {shown(explained)}"
+            )
+        (encoding,) = classifier.encode(["".join(pieces).strip()])
+        own = alignment.of_pieces(encoding, pieces, column)
+        return cls._of(classifier, encoding, own, target, facts)
+
+    @classmethod
+    def _of(
+        cls,
+        classifier: Encoder,
+        encoding: Encoding,
+        scores: FloatArray,
+        target: int | str,
+        facts: Mapping[str, Any],
+    ) -> Explanation:
+        index = classifier.class_index(target)
+        return cls(
+            text=encoding.text,
+            target=index,
+            target_name=classifier.class_names[index],
+            token_ids=encoding.token_ids,
+            tokens=encoding.tokens,
+            scores=scores,
+            special_mask=encoding.special_mask,
+            word_ids=encoding.word_ids,
+            pair=encoding.pair,
+            **facts,
+        )
+
+    def __repr__(self) -> str:
+        """Return a line: where it comes from, target, and the strongest tokens."""
+        origin = self.origin.method if self.origin else "by hand"
+        strongest = np.argsort(-np.abs(np.where(self.content_mask, self.scores, 0.0)))[:3]
+        tokens = ", ".join(
+            f"{self.tokens[i]} {self.scores[i]:+.3g}" for i in strongest if self.tokens
+        )
+        target = self.target if self.target_name is None else self.target_name
+        return f"<Explanation {origin}, target {target}, {len(self)} tokens: {tokens}, …>"
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return one row for each token: ``token``, ``score``, ``special`` and ``word``."""
+        import pandas as pd
+
+        columns = {"score": self.scores, "special": ~self.content_mask, "word": self.word_ids}
+        tokens = list(self.tokens) or [""] * len(self)
+        return pd.DataFrame({"token": tokens, **columns})
+
+    def _repr_html_(self) -> str:
+        """Return how notebooks show it: the text, each token shaded by its attribution.
+
+        The strongest content token has the full colour: blue for the target, orange against it.
+        Special tokens are shown, but not shaded, as metrics leave them out.
+        """
+        template = Path(__file__).with_name("explanation.html.j2")
+        return notebook_html(template, explanation=self, **shaded_words(self))
+
+    @property
+    def content_mask(self) -> BoolArray:
+        """(t,) True for the tokens that metrics score: all but the special ones."""
+        return np.ones(len(self), bool) if self.special_mask is None else ~self.special_mask
+
+    @property
+    def sequence_mask(self) -> BoolArray:
+        """(t,) True for the tokens of the text and special ones: all but those of a prompt."""
+        assert self.word_ids is not None
+        return np.asarray(self.word_ids != FRAME_WORD)
+
+
+def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str) -> BoolArray:
+    """Return marks of words, such as a rationale, as (w,) booleans."""
+    marks = array_of(bool, written, f"{of}{name}")
+    if len(marks) < n_words:
+        raise InputError(
+            f"{of}its tokens are of {n_words} words, but the {name} has "
+            f"{len(marks)} marks; give one per word, and word_ids where words have several tokens"
+        )
+    return marks
+
+
+def shaded_words(explanation: Explanation) -> dict[str, Any]:
+    """Return what ``tokens.html.j2`` shades a text by.
+
+    Returns:
+        ``words``, each a pair of its tokens (text, score, whether special, or ``between`` the texts
+        of a pair) and whether it is of the rationale; ``limit``, the score of full colour;
+        ``any_against``, whether one is negative.
+    """
+    special, rationale = ~explanation.content_mask, explanation.rationale
+    assert explanation.word_ids is not None
+    word_ids = explanation.word_ids.tolist()
+    texts, scores = token_texts(explanation.tokens), explanation.scores
+    kinds: list[bool | str] = special.tolist()
+    if explanation.pair is not None and False in kinds:
+        first, last = kinds.index(False), len(kinds) - 1 - kinds[::-1].index(False)
+        kinds[first:last] = [kind and "between" for kind in kinds[first:last]]
+    tokens = list(zip(texts, scores.tolist(), kinds, strict=True))
+    # A special token stands alone, and so belongs to a word of its own.
+    words = groupby(range(len(tokens)), key=lambda i: (i if word_ids[i] < 0 else -1, word_ids[i]))
+    strengths = [abs(score) for _, score, hidden in tokens if not hidden and math.isfinite(score)]
+    return {
+        "words": [
+            ([tokens[i] for i in members], rationale is not None and word >= 0 and rationale[word])
+            for (_, word), members in words
+        ],
+        "limit": max(strengths, default=0.0),
+        "any_against": (scores[~special] < 0).any(),
+    }

@@ -1,0 +1,59 @@
+"""What a method declares on registering."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from exparity.core.errors import InputError
+from exparity.types import Facts
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodFacts(Facts):
+    """What is true of an explanation method whatever its inputs.
+
+    Attributes:
+        signed: True if negative scores mean evidence against the target.
+        needs_gradient: True if it differentiates the model.
+        target: output that it explains, ``logit`` or ``probability``; ``attention`` if it reads
+            attention weights, which know no class; ``none`` if it never asks the model anything.
+        baseline: what an absent token is replaced by, or None if nothing is.
+        stochastic: True if it draws random numbers.
+        adaptive: True if what it asks the model depends on what the model answered.
+        pooling: how it pools the target logit's gradient at the input, if that is all it does.
+        passes: model passes per text, roughly; sizes the parts that a job saves.
+        needs_training: True if it works with the training split.
+        path_options: its options that name files of the user's own; in a config ``{dataset}``,
+            ``{model}`` and ``{seed}`` in such a name stand for the ids of a cell.
+        repeatable: False if it has scores of given texts alone and cannot explain their moved
+            copies, so that metrics that explain again do not apply.
+        caution: receives all options and a transformers model type; returns what a plan has to
+            warn of, or None.
+        terms: what binds users of the method beside exparity's licence, such as a patent; None if
+            nothing does. Such a method runs only where it is named.
+    """
+
+    signed: bool
+    needs_gradient: bool
+    target: Literal["logit", "probability", "attention", "none"]
+    baseline: str | None
+    stochastic: bool
+    adaptive: bool = False
+    pooling: Literal["l1", "times_input"] | None = None
+    passes: int = 1
+    needs_training: bool = False
+    path_options: tuple[str, ...] = ()
+    repeatable: bool = True
+    caution: Callable[[Mapping[str, Any], str], str | None] | None = None
+    terms: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.passes < 1:
+            raise InputError(f"passes must be 1 or more, found {self.passes}")
+
+    @property
+    def model_free(self) -> bool:
+        """Whether scores depend on neither the model nor the embeddings."""
+        return self.target == "none"

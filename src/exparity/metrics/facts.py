@@ -1,0 +1,65 @@
+"""What a metric declares on registering."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from exparity.core.errors import InputError
+from exparity.types import Facts
+
+Direction = Literal["higher", "lower"]
+ARROWS: Mapping[Direction, str] = {"higher": "↑", "lower": "↓"}
+"""How a metric's direction is marked."""
+Needs = Literal["attributions", "rationale", "counterfactual", "probabilities", "explainer"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricFacts(Facts):
+    """What is true of a metric whatever its inputs.
+
+    Attributes:
+        direction: which values are better, ``higher`` or ``lower``.
+        bounds: smallest and largest possible value.
+        unit: what the value counts (probability, share, ...).
+        kind: property of explanations it measures (faithfulness, complexity, robustness, ...).
+        needs: ``attributions`` (scores alone), ``rationale`` (scores of words, and which words
+            carry the label), ``counterfactual`` (scores of words, and which words change with the
+            group), ``probabilities`` (it runs the model) or ``explainer`` (it runs the
+            explanation method again).
+        stochastic: True if it draws random numbers.
+        passes: model passes per text, roughly; sizes the parts that a job saves.
+        needs_gradient: True if it differentiates the model itself, which is done in float32.
+        bounds_where: bounds under an option, by the name of one that is true or false.
+        normalise_over: default of the option of that name, which metrics of normalised attributions
+            have.
+    """
+
+    direction: Direction
+    bounds: tuple[float, float]
+    unit: str
+    kind: str
+    needs: Needs
+    stochastic: bool
+    passes: int = 1
+    needs_gradient: bool = False
+    bounds_where: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    normalise_over: Literal["sequence", "content"] = "sequence"
+
+    def __post_init__(self) -> None:
+        for low, high in (self.bounds, *self.bounds_where.values()):
+            if not low < high:
+                raise InputError(f"bounds must rise, found ({low:g}, {high:g})")
+        if self.passes < 1:
+            raise InputError(f"passes must be 1 or more, found {self.passes}")
+
+    def bounds_with(self, options: Mapping[str, Any]) -> tuple[float, float]:
+        """Return the smallest and largest possible value under some options."""
+        named = (bounds for option, bounds in self.bounds_where.items() if options.get(option))
+        return next(named, self.bounds)
+
+    @property
+    def runs_model(self) -> bool:
+        """Whether it needs the classifier."""
+        return self.needs in ("probabilities", "explainer")

@@ -166,6 +166,7 @@ def _keys(path: list[str]) -> str:
     schema = config_schema()
     for step in path:
         schema = schema["properties"][step] if step != "*" else _entries(schema)
+        schema = next((one for one in schema.get("anyOf", ()) if "properties" in one), schema)
     rows = []
     for key, part in schema["properties"].items():
         if "properties" in part or "not" in part:

@@ -63,14 +63,15 @@ _CONTROL = {
 }  # fmt: skip
 _GAP_TEST = {one.name: i / 8 for i, one in enumerate(fields(GapTest))}
 _ACROSS = {
-    "quantity": "score", "group_a": "male", "group_b": "female", "n_seeds": 5, "n_sets": 9,
+    "quantity": "score", "run": "training", "look": None, "group_a": "male", "group_b": "female",
+    "n_seeds": 5, "n_sets": 9,
     "n_a": 9, "n_b": 9, "seeds_above": 3, "seeds_below": 2, "estimate": 0.5, "pooled_sd": 2.0,
     "d": 0.25, "flags": ["missing_cells"], **_GAP_TEST,
 }  # fmt: skip
 _OF_CELL = {id: CELL[id] for id in ("dataset", "model", "method", "metric")}
 _JUDGED = {
     **{f"{claim}_{by}": 0.25 for claim in CLAIMS for by in ("bh", "holm")},
-    "minimal_detectable_effect_corrected": 1.5, "verdict": "unstable",
+    "minimal_detectable_effect_corrected": 1.5, "text_share": 0.25, "verdict": "unstable",
     "verdict_strict": "undecided",
 }  # fmt: skip
 _BIAS = {

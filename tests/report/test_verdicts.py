@@ -28,6 +28,7 @@ ODD = Verdict(
     "bad",
     is_gap=True,
     favours=True,
+    settles=True,
     holds=lambda p, alpha: p.p_mean <= 1,
 )
 

@@ -172,7 +172,7 @@ onstart:
 
 
 onsuccess:
-    name_report(workflow, get_path("page"))
+    name_report(workflow, get_path("page"), EXPERIMENT.trainings)
 
 
 onerror:

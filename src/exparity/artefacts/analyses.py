@@ -36,6 +36,7 @@ class ExperimentView(Protocol):
     methods: Mapping[str, Any]
     metrics: Mapping[str, Any]
     models: Mapping[str, Any]
+    looks: Sequence[int]
 
     @property
     def pairs(self) -> Sequence[tuple[str, str]]:
@@ -44,6 +45,9 @@ class ExperimentView(Protocol):
     @property
     def has_controls(self) -> bool:
         """Whether the permutation control is part of the grid."""
+
+    def seeds_of(self, dataset: str) -> Sequence[int]:
+        """Return the seeds of the trainings on a dataset."""
 
     def metrics_that_need(self, needs: str) -> list[str]:
         """Return the metrics that compute with something, such as ``rationale``."""

@@ -2,6 +2,7 @@
 
 A grid is :attr:`exparity.config.experiment.Experiment.grid`: the ``pairs`` of dataset and model,
 ``seeds``, ``methods`` and ``metrics`` of an experiment, and the cells of each of its ``analyses``.
+Where a dataset has fewer trainings than others, its own seeds are in ``seeds_of``.
 What does not apply to a dataset is in ``left_out``, by kind (``methods``, ``metrics`` or
 ``artefacts``) and id, and is there only where something is.
 Where a method is not scored by some metrics, it is in ``unmeasured`` with these.
@@ -53,6 +54,8 @@ SHARDS = "shards"
 """Folder of the parts of cells that jobs make side by side, until they are put together."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
+TRAININGS = "trainings.json"
+"""File of the results folder that holds how many trainings each dataset has, where cells decide."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
 
 
@@ -185,4 +188,6 @@ def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequenc
 
 
 def _axis(grid: Grid, name: str, dataset: str) -> list[Any]:
-    return list(grid["seeds"]) if name == "seed" else applying(grid, f"{name}s", dataset)
+    if name == "seed":
+        return list(grid.get("seeds_of", {}).get(dataset, grid["seeds"]))
+    return applying(grid, f"{name}s", dataset)

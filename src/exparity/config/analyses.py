@@ -126,7 +126,8 @@ class Analyses:
         named = tuple(ids[level] for level in ("dataset", "model") if level in ids)
         grid["pairs"] = _of_cell(grid["pairs"], named)
         grid["analyses"] = {id: _of_cell(cells, named) for id, cells in grid["analyses"].items()}
-        grid["seeds"] = [ids["seed"]] if "seed" in ids else grid["seeds"]
+        if "seed" in ids:
+            grid |= {"seeds": [ids["seed"]], "seeds_of": {}}
         files: dict[str, str | list[str]] = {}
         reads = zip(inputs_of(entry.function).items(), entry.facts.reads, strict=True)
         for (argument, several), artefact in reads:

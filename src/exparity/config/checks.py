@@ -47,7 +47,7 @@ def check_references(experiment: Settled) -> None:
     known: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
         "model": list(experiment.models),
-        "seed": experiment.seeds,
+        "seed": experiment.all_seeds,
         "method": list(experiment.methods),
         "metric": list(experiment.metrics),
     }
@@ -230,7 +230,7 @@ def check_cells(experiment: Settled) -> None:
             except InputError as error:
                 raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:
-        for seed in experiment.seeds:
+        for seed in experiment.all_seeds:
             experiment.finetune_options(dataset, model, seed)
     if any("method" in override or "metric" in override for override in experiment.overrides):
         for cell in experiment.cells("scores"):

@@ -14,6 +14,7 @@ from exparity.config import digests
 from exparity.config.applies import Lack, lacks_of, left_out
 from exparity.config.instances import Instance, canonical, instances_of, named
 from exparity.config.models import NOT_OF_SPEC
+from exparity.config.trainings import looks_of, trainings_of
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.registry import load_plugin
 from exparity.counterfactuals import GENERATORS
@@ -61,7 +62,17 @@ class Settled:
             dataset: named(GENERATORS, written, f"counterfactuals.{dataset}")
             for dataset, written in config.get("counterfactuals", {}).items()
         }
-        self.seeds: list[int] = list(config["seeds"])
+        self.looks = looks_of(config["seeds"])
+        """Numbers of trainings at which cells are judged; none where seeds are fixed."""
+        self.all_seeds: list[int] = list(range(self.looks[-1]) if self.looks else config["seeds"])
+        """Seeds of all trainings that there may be."""
+        self.trainings = trainings_of(
+            Path(self.results),
+            self.datasets,
+            self.looks,
+            together="dataset" not in config["statistics"]["family"],
+        )
+        """How many trainings each dataset has so far, where they are added until it is decided."""
         self.overrides: list[Mapping[str, Any]] = list(config["overrides"])
         self._memo: dict[tuple[Any, ...], str] = {}
 
@@ -69,6 +80,15 @@ class Settled:
     def results(self) -> str:
         """Folder of all results."""
         return str(self.config["results"])
+
+    def seeds_of(self, dataset: str) -> list[int]:
+        """Return the seeds of the trainings on a dataset."""
+        return self.all_seeds[: self.trainings.get(dataset)]
+
+    @cached_property
+    def seeds(self) -> list[int]:
+        """The seeds of the dataset that has most trainings."""
+        return max((self.seeds_of(dataset) for dataset in self.datasets), key=len)
 
     @cached_property
     def pairs(self) -> list[tuple[str, str]]:
@@ -154,6 +174,7 @@ class Settled:
         return {
             "pairs": self.pairs,
             "seeds": self.seeds,
+            **({"seeds_of": fewer} if (fewer := self._fewer_seeds()) else {}),
             "methods": [[i.id, i.entry.id] for i in self.methods.values()],
             "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
             **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
@@ -163,6 +184,11 @@ class Settled:
                 else {}
             ),
         }
+
+    def _fewer_seeds(self) -> dict[str, list[int]]:
+        """Return the seeds of the datasets that have not all."""
+        seeds = {dataset: self.seeds_of(dataset) for dataset in self.datasets}
+        return {dataset: own for dataset, own in seeds.items() if own != self.seeds}
 
     def shards(self, **cell: str | int) -> int:
         """Return how many jobs share the explanations of a cell, or its scores by a metric."""

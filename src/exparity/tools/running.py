@@ -39,10 +39,7 @@ def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
 
 
 def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
-    """Run the workflow here, on this machine.
-
-    What Snakemake prints goes into ``logs/snakemake.log`` beside the config; progress and what
-    exparity says of the config go to standard error. A dry run is printed there as it is.
+    """Run the workflow here, on this machine, on a config that lies in its results folder.
 
     Args:
         configfile: the config.
@@ -50,16 +47,32 @@ def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
         flags: further ones of Snakemake.
 
     Raises:
+        ExparityError: as :func:`run_snakemake`.
+    """
+    run_snakemake(configfile.parent, "--configfile", str(configfile), "--cores", cores, *flags)
+
+
+def run_snakemake(results: Path, *flags: str) -> None:
+    """Run the workflow; it is told to end where this process is.
+
+    What Snakemake prints goes into ``logs/snakemake.log`` of the results; progress and what
+    exparity says of the config go to standard error. A dry run is printed there as it is.
+
+    Args:
+        results: its results folder.
+        flags: those of Snakemake, and what it is to make.
+
+    Raises:
         ExparityError: it failed; how its log ends has been printed.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
-    command += ["--configfile", str(configfile), "--cores", cores, "--quiet", "rules", *flags]
+    command += ["--quiet", "rules", *flags]
     if "--dry-run" in flags:
         # It is nothing that the tool answers.
         if subprocess.run(command, stdout=2, check=False).returncode:
             raise ExparityError("the dry run failed; see above")
         return
-    path = configfile.parent / "logs" / "snakemake.log"
+    path = results / "logs" / "snakemake.log"
     path.parent.mkdir(parents=True, exist_ok=True)
     log.info("running; all that Snakemake says goes to %s", visible(path))
     with path.open("w", encoding="utf-8") as file:
@@ -78,15 +91,19 @@ def _logged(command: Sequence[str], file: TextIO) -> int:
         ) as process,
     ):
         assert process.stdout is not None
-        for line in process.stdout:
-            file.write(line)
-            file.flush()
-            if found := _STEPS.match(line):
-                done, total = (int(number.replace(",", "")) for number in found.groups())
-                progress.expect(total)
-                progress.advance(done - progress.done)
-            elif line.startswith("exparity: ") and not progress.done:
-                print(visible(line.rstrip()), file=sys.stderr)
+        try:
+            for line in process.stdout:
+                file.write(line)
+                file.flush()
+                if found := _STEPS.match(line):
+                    done, total = (int(number.replace(",", "")) for number in found.groups())
+                    progress.expect(total)
+                    progress.advance(done - progress.done)
+                elif line.startswith("exparity: ") and not progress.done:
+                    print(visible(line.rstrip()), file=sys.stderr)
+        except BaseException:
+            process.terminate()
+            raise
     return process.returncode
 
 

@@ -35,7 +35,9 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     Of ``overrides`` only those count that name neither a seed, a method nor a metric.
     """
     statistics = experiment.statistics(ids)
-    return {name: statistics[name] for name in _OPTIONS}
+    trainings = len(experiment.seeds_of(ids["dataset"]))
+    looks = [look for look in experiment.looks if look <= trainings]
+    return {name: statistics[name] for name in _OPTIONS} | ({"looks": looks} if looks else {})
 
 
 @analysis(
@@ -46,6 +48,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
+        ("look", pa.int64(), True),
         *record_columns(CrossedTest).items(),
     ),
     keys=("method", "metric", "group_a", "group_b", "quantity"),
@@ -63,6 +66,7 @@ def across_trainings_cell(
     alpha: float = 0.05,
     threshold: float = 0.2,
     confidence: float = 0.95,
+    looks: Sequence[int] = (),
 ) -> None:
     """Test the gaps between groups over all trainings of a model.
 
@@ -81,6 +85,8 @@ def across_trainings_cell(
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
         confidence: coverage of the interval.
+        looks: numbers of trainings, in order of their seeds, of which gaps are tested; all if
+            there are none.
 
     Raises:
         InputError: a file does not hold the scores that were written, is of another dataset or
@@ -99,10 +105,14 @@ def across_trainings_cell(
     write_artefact(
         output,
         "across_trainings",
-        [{**row, "run": run} for row in model.tested(facts["groups"], options)],
+        [
+            {**row, "run": run}
+            for look in (*looks, *([] if looks else [None]))
+            for row in model.tested(facts["groups"], options, look)
+        ],
         ids,
         stage="across_trainings",
-        parameters=options,
+        parameters={**options, "looks": list(looks)} if looks else options,
         seconds=time.monotonic() - start,
         extra={name: facts[name] for name in ("groups", "attribute")},
     )
@@ -197,11 +207,12 @@ class _Scores:
         self._flags.setdefault(cell, set())
 
     def tested(
-        self, order: Sequence[str], options: Mapping[str, float]
+        self, order: Sequence[str], options: Mapping[str, float], look: int | None
     ) -> Iterator[dict[str, Any]]:
-        """Yield the rows of every method and metric."""
+        """Yield the rows of every method and metric, of as many trainings as a look has."""
         all_groups, all_sets = self._examples.groups, self._examples.sets
-        for cell, by_seed in self._cells.items():
+        for cell, of_all in self._cells.items():
+            by_seed = {seed: of_all[seed] for seed in sorted(of_all)[:look]}
             used = np.unique(np.concatenate([of_seed.places for of_seed in by_seed.values()]))
             groups = [all_groups[place] for place in used]
             sets = [all_sets[place] for place in used]
@@ -218,7 +229,8 @@ class _Scores:
                     flags = {*self._flags[cell], *([] if _differ(scores[:, pair]) else _CONSTANT)}
                     test.flags.extend(sorted(flags.difference(test.flags)))
                     ids = {"method": cell.method, "metric": cell.metric}
-                    yield {**ids, "quantity": f"{cell.prefix}{quantity}", **asdict(test)}
+                    quantity_of = {"quantity": f"{cell.prefix}{quantity}", "look": look}
+                    yield {**ids, **quantity_of, **asdict(test)}
 
 
 def _differ(scores: FloatArray) -> bool:

@@ -14,7 +14,7 @@ from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.core.flags import Output
 from exparity.stats.crossed import CrossedTest
-from exparity.stats.verdicts import JUDGED, judge
+from exparity.stats.verdicts import JUDGED, judge, judge_looks
 
 CHANGES = {"score": "change", "excess": "excess_change"}
 """Quantities whose gaps may change by debiasing, and what their change is called."""
@@ -23,7 +23,8 @@ CHANGES = {"score": "change", "excess": "excess_change"}
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any]:
     """Take the options from how tests are corrected in the whole study."""
     statistics = experiment.config["statistics"]
-    return {"family": list(statistics["family"]), "alpha": statistics["alpha"]}
+    looks = {"looks": list(experiment.looks)} if experiment.looks else {}
+    return {"family": list(statistics["family"]), "alpha": statistics["alpha"], **looks}
 
 
 @analysis(
@@ -34,6 +35,7 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     columns=fields(
         ("quantity", pa.string()),
         ("run", pa.string(), True),
+        ("look", pa.int64(), True),
         *record_columns(CrossedTest).items(),
         *(
             (name, pa.string(), True) if missing is None else (name, pa.float64())
@@ -53,6 +55,7 @@ def judge_cells(
     *,
     family: Sequence[str] = ("dataset",),
     alpha: float = 0.05,
+    looks: Sequence[int] = (),
 ) -> None:
     """Judge every cell of a study, corrected for how many cells its family has.
 
@@ -65,6 +68,8 @@ def judge_cells(
         output: the verdicts artefact to write.
         family: cells that agree in these ids are corrected together; all cells if it is empty.
         alpha: largest corrected p-value that is significant.
+        looks: numbers of trainings at which cells are judged until they are decided; see
+            :func:`~exparity.stats.verdicts.judge_looks`. They are judged once if there are none.
 
     Raises:
         InputError: a file is damaged, or ``family`` names something else than an id.
@@ -72,13 +77,19 @@ def judge_cells(
     start = time.monotonic()
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
+    parameters = {"family": list(family), "alpha": alpha}
+    if looks:
+        judged = judge_looks(rows, family, looks=looks, alpha=alpha)
+        parameters["looks"] = list(looks)
+    else:
+        judged = judge(rows, family, alpha=alpha)
     write_artefact(
         output,
         "verdicts",
-        judge(rows, family, alpha=alpha),
+        judged,
         {},
         stage="judge",
-        parameters={"family": list(family), "alpha": alpha},
+        parameters=parameters,
         seconds=time.monotonic() - start,
     )
 
@@ -92,4 +103,5 @@ def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:
             change = {"estimate": row["change"], "d": row["change"], "pooled_sd": 1.0}
             ids = {name: row[name] for name in ("dataset", "model", "method", "metric")}
             known = {name: row[name] for name in nothing if name in row}
-            yield {**ids, **nothing, **known, **change, "quantity": CHANGES[row["quantity"]]}
+            of_all = {"quantity": CHANGES[row["quantity"]], "look": None}
+            yield {**ids, **nothing, **known, **change, **of_all}

@@ -7,6 +7,7 @@ import datetime
 import inspect
 import json
 import os
+import re
 import sys
 from importlib import import_module
 from pathlib import Path
@@ -24,6 +25,7 @@ from exparity.config.instances import canonical
 from exparity.config.schema import config_schema
 from exparity.core.errors import InputError
 from exparity.core.options import options_of
+from exparity.core.schema import violation
 from exparity.core.settings import Statistics
 from exparity.models.spec import TrainingSpec
 
@@ -133,6 +135,15 @@ CLOSED = [(p, s) for p, s in levels(SCHEMA, FULL) if s.get("additionalProperties
 MISSPELT = [(path, name) for path, schema in CLOSED for name in schema["properties"]]
 
 
+STRANGE = [None, True, 3, 0.5, "many words", [], [-1], [0, 0], {}, {"a": 1}, float("nan"), 10**20]
+
+
+def beyond(schema):
+    """The numbers just outside of a range."""
+    ends = {"minimum": -1, "maximum": 1, "exclusiveMinimum": 0, "exclusiveMaximum": 0}
+    return [schema[end] + step for end, step in ends.items() if end in schema]
+
+
 def put(config, path, key, value):
     changed = copy.deepcopy(config)
     place = changed
@@ -175,6 +186,23 @@ class TestSchema:
         assert f"did you mean '{name}'" in message or f"or '{name}'" in message
         for step in path:
             assert str(step) in message
+
+    @pytest.mark.parametrize(("path", "name"), MISSPELT, ids=lambda v: str(v))
+    def test_a_bad_value_is_refused_at_every_key_by_its_name_and_value(self, path, name):
+        schema = next(schema for place, schema in CLOSED if place == path)["properties"][name]
+        place = "".join(f"[{s}]" if isinstance(s, int) else f".{s}" for s in (*path, name))[1:]
+        for value in (*STRANGE, *beyond(schema)):
+            found = violation(schema, value)
+            if found is None:
+                continue
+            with pytest.raises(InputError) as refused:
+                Experiment.from_mapping(put(FULL, path, name, value))
+            message = str(refused.value)
+            assert re.match(rf"config: (unknown key ')?{re.escape(place)}", message), message
+            if found.rule not in ("additionalProperties", "required", "not"):
+                plain = found.value is None or isinstance(found.value, bool)
+                shown = json.dumps(found.value) if plain else repr(found.value)
+                assert shown in message
 
     def test_every_property_is_described(self):
         named = [
@@ -235,23 +263,9 @@ class TestSchema:
 
 REFUSED = [
     ({"datasets": {}}, "config: datasets: .*is empty; name at least one"),
-    ({"seeds": [0.0]}, r"config: seeds\[0\]: a whole number, found 0.0"),
-    ({"training": {"epochs": 5.0}}, "config: training.epochs: a whole number, found 5.0"),
-    ({"seeds": [2**63]}, r"config: seeds\[0\]: 9223372036854775808 is out of range \(at least 0"),
     ({"training": {"learning_rate": float("nan")}}, "training.learning_rate: nan is not a finite"),
-    ({"training": {"learning_rate": float("inf")}}, "training.learning_rate: inf is not a finite"),
-    ({"training": {"learning_rate": 1e12}}, "1000000000000.0 is out of range .above 0 and at most"),
-    ({"training": {"weight_decay": -1}}, "training.weight_decay: -1 is out of range .at least 0"),
-    ({"training": {"warmup_steps": -1}}, "training.warmup_steps: -1 is out of range .at least 0"),
-    ({"training": {"batch_size": 10**12}}, "training.batch_size: 1000000000000 is out of range"),
-    ({"training": {"epochs": 10**12}}, "training.epochs: 1000000000000 is out of range"),
-    ({"models": {"m": {"init": "scratch", "architecture": "bert", "vocab_size": 10**12}}},
-     "models.m.vocab_size: 1000000000000 is out of range .at least 300 and at most 1048576"),
     *(({"models": {"m": {"init": "scratch", "architecture": "bert", "size": {"hidden_size": n}}}},
        f"models.m.*size.hidden_size: {n} is") for n in (0, -8, 10**12, float("nan"))),
-    ({"statistics": {"resamples": 10**12}}, "statistics.resamples: 1000000000000 is out of range"),
-    ({"statistics": {"threshold": float("nan")}}, "statistics.threshold: nan is not a finite"),
-    ({"methods": {"gradient": {"shards": 10**9}}}, "gradient.shards: 1000000000 is out of range"),
     ({"methods": {"lime": {"num_samples": -5}}}, "methods.lime.num_samples: -5 is out of range"),
     ({"methods": {"lime": {"ridge": float("inf")}}}, "methods.lime.ridge: inf is not a finite"),
     ({"metrics": {"sufficiency": {"thresholds": [1, 2]}}}, r"thresholds\[1\]: 2 is out"),
@@ -274,26 +288,14 @@ REFUSED = [
         r"config: overrides\[0\].method.max_examples: a whole number, found 'many'",
     ),
     (
-        {"overrides": [{"match": {"seed": 0}, "metric": {"max_examples": -4}}]},
-        r"config: overrides\[0\].metric.max_examples: -4",
-    ),
-    (
         {"overrides": [{"match": {"seed": 0}, "method": {"use": "gradient"}}]},
         r"config: overrides\[0\].method.use",
     ),
     ({"seeds": []}, r"config: seeds: \[\]"),
     ({"seeds": [0, 0]}, "config: seeds: .*names one twice"),
-    ({"seeds": [-1]}, r"config: seeds\[0\]: -1"),
-    ({"seeds": [True]}, r"config: seeds\[0\]: a whole number, found true"),
-    ({"target": "gold"}, "config: target: one of label, predicted, found 'gold'"),
     ({"engine": {"device": "gpu"}},
      "config: engine.device: 'gpu' is refused: use auto, cpu, cuda or cuda:N, such as cuda:0"),
-    ({"engine": {"token_budget": 0}}, "config: engine.token_budget: 0"),
-    ({"training": {"epochs": "many"}}, "config: training.epochs: a whole number, found 'many'"),
-    ({"training": {"learning_rate": 0}}, "config: training.learning_rate: 0"),
     ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
-    ({"statistics": {"ddof": 2}}, "config: statistics.ddof: one of 0, 1, found 2"),
-    ({"statistics": {"alpha": 1}}, "config: statistics.alpha: 1"),
     ({"methods": {"LIME": {}}}, "config: methods: 'LIME' is not an id: .*; did you mean 'lime'"),
     ({"methods": {"integrated-gradients": {}}}, "is not an id: .*did you mean 'integrated_grad"),
     ({"metrics": {"Gini": {}}}, "metrics: 'Gini' is not an id: .*; did you mean 'gini'"),
@@ -320,12 +322,6 @@ REFUSED = [
     ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
     ({"models": {"m": {"use": "robertalarge"}}},
      "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
-    ({"study": "paper"}, "config: study: one of default, text, .*, found 'paper'"),
-    ({"controls": {"permutation": {"repeats": -1}}}, "config: controls.permutation.repeats: -1"),
-    ({"controls": {"random": {"draws": -1}}}, "config: controls.random.draws: -1"),
-    ({"controls": {"permutation": {"schemes": ["rows"]}}},
-     r"config: controls.permutation.schemes\[0\]: one of within_sets, across_rows, found 'rows'"),
-    ({"statistics": {"family": ["group"]}}, r"statistics.family\[0\]: one of .*, found 'group'"),
     ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
      r"overrides\[0\].statistics.family: there is one"),
     ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
@@ -342,13 +338,7 @@ REFUSED = [
     ({"metrics": {}}, "metrics: none, but there are methods; name both, or leave both empty"),
     ({"methods": {}}, "methods: none, but there are metrics; name both, or leave both empty"),
     ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set"),
-    ({"methods": {"gradient": {"max_examples": 1}}}, "config: methods.gradient.max_examples: 1"),
     ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
-    ({"methods": {"gradient": {"shards": 0}}}, "config: methods.gradient.shards: 0"),
-    ({"metrics": {"gini": {"shards": 2.5}}}, "metrics.gini.shards: a whole number, found 2.5"),
-    ({"metrics": {"gini": {"shards": None}}}, "gini.shards: a whole number, found null"),
-    ({"overrides": [{"match": {"seed": 0}, "metric": {"shards": 0}}]},
-     r"config: overrides\[0\].metric.shards: 0"),
     ({"metrics": {"gini": {"tau": 1}}}, "metrics.gini: unknown option 'tau'; known: epsilon, norm"),
     ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: a number, found 'low'"),
     ({"metrics": {"gini": {"normalise_over": "all"}}}, "normalise_over: one of .*, found 'all'"),

@@ -6,7 +6,6 @@ imported when it is called: a test job must not wait for torch, and ``--help`` f
 
 from __future__ import annotations
 
-import ast
 import errno
 import gc
 import logging
@@ -244,22 +243,16 @@ def _summaries() -> Iterator[tuple[str, str]]:
     package = Path(__file__).parent
     for name, command in COMMANDS.items():
         module, _, function = str(command.place).partition(":")
-        path = package.joinpath(*module.split("."))
-        source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
-        yield name, _summary(source, function)
+        yield name, _summary(package.joinpath(*module.split(".")), f"\ndef {function}(")
     for source in sorted((package / "analyses").glob("*/__init__.py")):
-        yield source.parent.name.replace("_", "-"), _summary(source)
+        yield source.parent.name.replace("_", "-"), _summary(source.parent, "\n@analysis(")
 
 
-def _summary(source: Path, name: str = "") -> str:
-    """Return the first line of the docstring of a function, or of the analysis in a file."""
-    for node in ast.parse(source.read_text(encoding="utf-8")).body:
-        if isinstance(node, ast.FunctionDef):
-            decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
-            if name == node.name or any(d.startswith("analysis(") for d in decorators):
-                line = (ast.get_docstring(node) or "").partition("\n")[0]
-                return line.rstrip(".").replace("``", "")
-    raise LookupError(source)
+def _summary(module: Path, mark: str) -> str:
+    """Return the first line of the first docstring after a mark in a module's text."""
+    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
+    code = source.read_text(encoding="utf-8").partition(mark)[2]
+    return code.split('"""', 2)[1].partition("\n")[0].rstrip(".").replace("``", "")
 
 
 def _complain(problem: object) -> None:

@@ -195,11 +195,11 @@ def rows_by_kind(use: str) -> list[dict[str, object]]:
         for kind in dict.fromkeys(name for name, _ in kinds):
             right, there = (sum(n[i] for name, n in kinds if name == kind) for i in (0, 1))
             rows.append({"pairs": path.stem, "word": kind, "as_written": share(right, there)})
-        right = sum(one.right for one in agreements.values())
-        there = sum(one.differing for one in agreements.values())
+        for group, one in agreements.items():
+            written = share(one.right, one.differing)
+            rows.append({"pairs": path.stem, "word": f"all, to {group}", "as_written": written})
         changed = sum(one.changed for one in agreements.values())
         same = sum(one.same for one in agreements.values())
-        rows.append({"pairs": path.stem, "word": "all", "as_written": share(right, there)})
         rows.append(
             {"pairs": path.stem, "word": "not to change", "as_written": share(same - changed, same)}
         )

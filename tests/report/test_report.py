@@ -813,10 +813,10 @@ def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_pa
     shutil.copytree(study, tmp_path, dirs_exist_ok=True)
     page, folder = tmp_path / "report" / "index.html", tmp_path / "report" / "figures"
     assert not list(folder.iterdir())
-    assert "disparity-first-male-female_1col" not in page.read_text()
+    assert "effects-first-male-female_1col" not in page.read_text()
     report(tmp_path, page, {**options, "report": {"figures": True}})
-    assert (folder / "disparity-first-male-female_1col.svg").is_file()
-    assert "disparity-first-male-female_1col" in page.read_text()
+    assert (folder / "effects-first-male-female_1col.svg").is_file()
+    assert "effects-first-male-female_1col" in page.read_text()
     report(tmp_path, page, options)  # nothing is left that the new page does not show
     assert not list(folder.iterdir())
 

@@ -23,6 +23,7 @@ SETTINGS = {
 ODD = Verdict(
     "odd",
     "Odd one out",
+    "Odd in general, above {threshold:g}.",
     "The mean gap is {d:+.2f}, an odd one for {favoured}.",
     "This one is odd.",
     "bad",
@@ -69,7 +70,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
         "Decided: <strong>4</strong> of 4 cells.*\n<strong>4</strong> odd one out", text
     )
     assert '<th scope="col" class="r">Odd one out</th>' in text
-    assert "<dt>Odd one out</dt><dd>The mean gap is …, an odd one for ….</dd>" in text
+    assert "<dt>Odd one out</dt> <dd>Odd in general, above 0.2.</dd>" in text
     assert len(re.findall(r'<td class="n s\d [ab][^>]*data-cell="\d"[^>]*>.*<small>odd', text)) == 4
     data = json.loads(re.search(r'id="data-disparity"[^>]*>(.*?)</script>', text)[1])
     assert all("an odd one for" in told for told in data["cells"]["excess.sentence"])
@@ -80,7 +81,7 @@ def test_a_verdict_is_added_by_its_data_alone(results, capsys, monkeypatch):
     shown = capsys.readouterr().out
     assert "decided 4 of 4 cells (strict: 4): 4 odd one out, 0 equivalent" in shown
     assert len(re.findall(r"[+−]\d\.\d\d odd", shown)) == 4
-    assert "Odd one out: The mean gap is …, an odd one for …." in shown
+    assert "Odd one out: Odd in general, above 0.2." in shown
 
 
 @pytest.mark.parametrize("one", VERDICTS, ids=[one.id for one in VERDICTS])
@@ -129,7 +130,7 @@ def test_counts():
 def test_the_legend_of_one_classifier_says_nothing_of_others():
     of_one = legend(threshold=0.2, of_one=True)
     assert of_one.keys() < legend(threshold=0.2, of_one=False).keys()
-    assert "classifier" in of_one["Different"]
+    assert of_one["Equivalent"] == "The gap of a training is typically below 0.2."
 
 
 @pytest.mark.parametrize(("n", "share"), [(3, 0.63), (5, 0.45), (10, 0.26), (20, 0.14)])

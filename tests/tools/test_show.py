@@ -208,8 +208,21 @@ class TestVerdicts:
         assert lines[-1] == (
             "From 3 trainings no one can exclude bad ones that are rarer than 63 %."
         )
-        (line,) = [line for line in lines if line.startswith("Undecided: Neither a gap of 0.2")]
-        assert line.endswith("A mean gap of |d| = … would have been found.")
+        assert "Undecided: Neither a gap of 0.2 nor its absence is shown." in lines
+
+    def test_v_and_what_would_have_been_found_are_said_and_single_tests_are_not(
+        self, results, shown
+    ):
+        """Shares of significant tests are of single trainings, and behind ``--correction``."""
+        lines = shown(results, correction=None)
+        cells = read_results(results, "verdicts").query("quantity == 'excess'")
+        for dataset, rows in cells.groupby("dataset", observed=True):
+            least = rows["minimal_detectable_effect_corrected"].median()
+            found = f"a mean gap of |d| = {least:.2g} is found in half of the cells"
+            assert f"{dataset}: Cramér’s V of label and group 1.00; {found}" in lines
+        counted = re.compile("Mann–Whitney|Signed rank|seeds with a significant")
+        assert not any(map(counted.search, lines))
+        assert any(map(counted.search, shown(results, correction="none")))
 
     def test_a_single_training_has_the_verdicts_of_its_classifier_alone(self, shown, tmp_path):
         make_study(tmp_path, config(datasets=1, models=1, seeds=1, methods=1, metrics=1), pairs=8)
@@ -383,7 +396,7 @@ class TestCommand:
     def test_an_output_without_such_letters(self, results):
         found = self.run(results, PYTHONIOENCODING="ascii")
         assert found.returncode == 0, found.stderr.decode()
-        assert b"Mann?Whitney U" in found.stdout
+        assert b"Cram?r?s V of label and group 1.00" in found.stdout
 
     def test_bad_input_is_one_line(self, tmp_path):
         found = self.run(tmp_path)

@@ -18,7 +18,7 @@ from exparity.core.errors import InputError
 from exparity.core.progress import Progress
 from exparity.engine.encoding import as_list
 from exparity.explanations import Explanation, shaded_words
-from exparity.explanations.markup import notebook_html, number_text
+from exparity.explanations.markup import decimals_of, notebook_html, number_text
 from exparity.methods import METHODS, Targets, Texts, Training, explain_encodings, targets_of
 from exparity.metrics import METRICS, Rationales, evaluate_many
 from exparity.metrics.facts import ARROWS
@@ -290,9 +290,12 @@ class Benchmark:
             sign = 1 if METRICS.get(metric).facts.direction == "higher" else -1
             values = {method: self._mean(method, metric, texts) for method in self.explanations}
             best = max((sign * v for v in values.values() if v == v), default=None)
+            decimals = decimals_of(values.values())
             for method, value in values.items():
-                text = "–" if value != value else number_text(value, signed=False)
-                cells[method].append((text, best is not None and sign * value == best))
+                text = number_text(value, signed=False, decimals=decimals)
+                cells[method].append(
+                    (text if value == value else "–", best is not None and sign * value == best)
+                )
         return dict(cells)
 
 

@@ -309,7 +309,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         """Return how notebooks show it: the text, each token shaded by its attribution.
 
-        The strongest content token has the full colour: blue for the target, orange against it.
+        The strongest content token has the full colour: green for the target, magenta against it.
         Special tokens are shown, but not shaded, as metrics leave them out.
         """
         template = Path(__file__).with_name("explanation.html.j2")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,13 @@ def notebook_html(template: Path, **values: Any) -> str:
     )
 
 
-def number_text(value: float, *, signed: bool = True) -> str:
-    """Return a number with three digits and typographic signs."""
-    return f"{value:{'+' if signed else ''}.3g}".replace("-", "−").replace("inf", "∞")
+def number_text(value: float, *, signed: bool = True, decimals: int | None = None) -> str:
+    """Return a number with typographic signs: with three digits, or with some decimals."""
+    form = ".3g" if decimals is None else f".{decimals}f"
+    return f"{value:{'+' if signed else ''}{form}}".replace("-", "−").replace("inf", "∞")
+
+
+def decimals_of(values: Iterable[float]) -> int:
+    """Return the decimals of a column whose largest number has three digits: 6 at most."""
+    largest = max((abs(value) for value in values if math.isfinite(value)), default=0.0)
+    return min(6, max(0, 2 - math.floor(math.log10(largest)))) if largest else 0

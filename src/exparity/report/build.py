@@ -45,7 +45,8 @@ def build_context(
     scores = read_scores(study, keep_seeds=study.seeds[:1])
     origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
-    means = mean_tables(scores.means, {m: study.metric_facts(m).direction for m in study.metrics})
+    directions = {m: study.metric_facts(m).direction for m in study.metrics}
+    means = mean_tables(scores.means, directions, scores.random_means)
     bias = bias_tables(study.bias, study.pairs)
     causal = causal_tables(study.bias, study.pairs)
     analyses = list(reported(study))

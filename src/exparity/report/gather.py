@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import pyarrow.compute as pc
-
 from exparity.artefacts import layout
-from exparity.artefacts.files import read_artefact, read_tables
+from exparity.artefacts.files import read_tables
 from exparity.core.errors import InputError
 from exparity.core.registry import Registry
 from exparity.data import DATASETS
@@ -19,9 +17,10 @@ from exparity.methods import METHODS
 from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
+from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random
-from exparity.stats.dependence import Dependence, dependence_by_split
+from exparity.stats.dependence import Dependence
 from exparity.stats.informative import flagged
 from exparity.stats.multiplicity import CELL_IDS, adjust
 from exparity.stats.significance import ControlRate, control_rates
@@ -172,7 +171,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     _complete_from_controls(tests, random_rows, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     judged = read_analysis(results, options, "judge")
-    of_data = {dataset: _of_data(results, dataset) for dataset, _ in pairs}
+    of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
     return Study(
         results=results,
         options=options,
@@ -238,21 +237,6 @@ def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[s
             gap = known.get((*(row[id] for id in (*CELL_IDS, "seed")), adjustment), {})
             row[f"{adjustment}_adjusted_difference"] = gap.get("estimate", float("nan"))
             row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
-
-
-def _of_data(results: Path, dataset: str) -> tuple[dict[str, Dependence], int]:
-    """Return how far label and group go together, and how many test examples have no marked word.
-
-    Neither is known where the data are not there; the number is 0 where no word is marked at all.
-    """
-    path = results / layout.path_of("data", {"dataset": dataset})
-    if not path.is_file():
-        return {}, 0
-    table = read_artefact(path, "data")[0]
-    columns = (table.column(name).to_pylist() for name in ("label", "group", "split"))
-    rationales = table.filter(pc.equal(table.column("split"), "test")).column("rationale")
-    marked = sum(bool(marks) and any(marks) for marks in rationales.to_pylist())
-    return dependence_by_split(*columns), len(rationales) - marked if marked else 0
 
 
 def _complete(

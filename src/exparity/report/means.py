@@ -16,7 +16,7 @@ from exparity.artefacts.examples import Examples
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import CUT_TEXTS
-from exparity.explanations.markup import number_text
+from exparity.explanations.markup import decimals_of, number_text
 from exparity.metrics.facts import Direction
 from exparity.report.tables import CellKey
 from exparity.stats.means import mean_score
@@ -48,19 +48,6 @@ class MeanLine:
     ci_low: float
     ci_high: float
 
-    @property
-    def text(self) -> str:
-        """The mean in words."""
-        return "undefined" if self.mean != self.mean else number_text(self.mean, signed=False)
-
-    @property
-    def interval(self) -> str:
-        """Its interval in words; empty without one."""
-        if self.ci_low != self.ci_low:
-            return ""
-        ends = (number_text(end, signed=False) for end in (self.ci_low, self.ci_high))
-        return " to ".join(ends)
-
 
 @dataclass(frozen=True)
 class MeanTable:
@@ -74,6 +61,7 @@ class MeanTable:
         lines: by model, method and metric.
         best: of those, the best of each model's methods by a metric.
         directions: which values are better, by metric, as far as that is known.
+        random: the lines of random explanations, by model and metric.
     """
 
     dataset: str
@@ -83,6 +71,22 @@ class MeanTable:
     lines: Mapping[CellKey, MeanLine]
     best: frozenset[CellKey]
     directions: Mapping[str, Direction]
+    random: Mapping[tuple[str, str], MeanLine]
+
+    def text(self, line: MeanLine) -> str:
+        """Return a mean in words, with as many decimals as the others of its metric."""
+        return "undefined" if line.mean != line.mean else self._number(line, line.mean)
+
+    def interval(self, line: MeanLine) -> str:
+        """Return its interval in words; empty without one."""
+        if line.ci_low != line.ci_low:
+            return ""
+        return f"{self._number(line, line.ci_low)} to {self._number(line, line.ci_high)}"
+
+    def _number(self, line: MeanLine, value: float) -> str:
+        every = (*self.lines.values(), *self.random.values())
+        decimals = decimals_of(other.mean for other in every if other.metric == line.metric)
+        return number_text(value, signed=False, decimals=decimals)
 
     @property
     def n_cut(self) -> int:
@@ -90,12 +94,17 @@ class MeanTable:
         return max((line.n_cut for line in self.lines.values()), default=0)
 
     def rows(self) -> Iterator[tuple[str, str, list[MeanLine | None]]]:
-        """Yield model, method and lines in the order of the metrics, None where one is missing."""
+        """Yield model, method and lines in the order of the metrics, None where one is missing.
+
+        Random explanations follow the methods of a model, with an empty name.
+        """
         for model in self.models:
             for method in self.methods:
                 lines = [self.lines.get((model, method, metric)) for metric in self.metrics]
                 if any(lines):
                     yield model, method, lines
+            if any(random := [self.random.get((model, metric)) for metric in self.metrics]):
+                yield model, "", random
 
 
 class ModelScores:
@@ -150,12 +159,17 @@ class ModelScores:
             )
 
 
-def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> list[MeanTable]:
+def mean_tables(
+    lines: Sequence[MeanLine],
+    directions: Mapping[str, Direction],
+    random: Sequence[MeanLine] = (),
+) -> list[MeanTable]:
     """Return a table for each dataset, everything in the order of the lines.
 
     Args:
         lines: the means.
         directions: which values are better, by metric, as far as that is known.
+        random: the means of random explanations.
     """
     by_dataset: dict[str, list[MeanLine]] = defaultdict(list)
     for line in lines:
@@ -169,6 +183,7 @@ def mean_tables(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) 
             lines={_key(line): line for line in of},
             best=_best(of, directions),
             directions=directions,
+            random={(r.model, r.metric): r for r in random if r.dataset == dataset},
         )
         for dataset, of in by_dataset.items()
     ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -36,6 +36,7 @@ class Scores:
         missing: files that are not there; their cells have no distribution.
         examples: scores by cell and example id, of the cells that were asked for.
         means: over seeds and examples, by dataset, model, method and metric.
+        random_means: those of random explanations, which have no method.
     """
 
     distributions: Mapping[Ids, list[Any]]
@@ -43,6 +44,7 @@ class Scores:
     missing: Sequence[Path]
     examples: Mapping[Ids, Mapping[str, float]]
     means: Sequence[MeanLine] = ()
+    random_means: Sequence[MeanLine] = ()
 
 
 def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
@@ -78,13 +80,28 @@ def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
         means += of_model.lines(str(dataset), str(model), study.statistics["confidence"])
     if missing:
         log.warning("%d files of scores are not there, such as %s", len(missing), missing[0])
-    return Scores(distributions, metadata, missing, examples, means)
+    return Scores(distributions, metadata, missing, examples, means, list(_random_means(study)))
 
 
-def read_columns(path: Path, *columns: str) -> pa.Table:
+def _random_means(study: Study) -> Iterator[MeanLine]:
+    """Yield the means of random explanations, over their draws, too."""
+    for (dataset, model), files in groupby(
+        study.files("random_scores"), lambda file: (str(file[0][0]), str(file[0][1]))
+    ):
+        of_model = ModelScores()
+        for (*_, metric), path in files:
+            if path.is_file():
+                table = read_columns(path, *NEEDED, artefact="random_scores")
+                means = table.group_by(NEEDED[:-1]).aggregate([("score", "mean")])
+                means = means.rename_columns([*NEEDED]).cast(table.schema)
+                of_model.add("", str(metric), path, means)
+        yield from of_model.lines(dataset, model, study.statistics["confidence"])
+
+
+def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Table:
     """Return columns of a file of scores."""
     with open_sealed(path) as file:
-        check_schema(path, "scores", file.schema_arrow)
+        check_schema(path, artefact, file.schema_arrow)
         # These files are small: threads would cost more than they save.
         return file.read(columns=list(columns), use_threads=False)
 

@@ -144,7 +144,8 @@ def tables_of(
     known = verdicts or {}
     tables = []
     for (dataset, group_a, group_b), of_table in by_table(rows).items():
-        tests = by_cell(of_table)
+        by_seed = by_cell(sorted(of_table, key=lambda row: row["seed"]))
+        tests = {key: by_seed[key] for key in by_cell(of_table)}
         cells = {
             cell: cell_of_seeds(of_cell, threshold, known.get((dataset, *cell, group_a, group_b)))
             for cell, of_cell in tests.items()

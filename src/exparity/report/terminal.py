@@ -7,18 +7,20 @@ import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from exparity.core.escaping import visible
 from exparity.core.formats import percent, signed
 from exparity.metrics.facts import ARROWS
+from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
 from exparity.report.tables import CellKey, by_cell, by_table
 from exparity.report.verdicts import (
     QUANTITIES,
     counts_of,
+    detectable,
     legend,
     missed_line,
     named,
@@ -26,6 +28,7 @@ from exparity.report.verdicts import (
     run_of,
     size_of,
 )
+from exparity.stats.dependence import Dependence
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
 from exparity.stats.verdicts import PROMPT
@@ -75,6 +78,7 @@ class Selection:
         notes: what to know about the tests.
         means: tables of the data without groups.
         verdicts: rows of the verdicts artefact that belong to the tests.
+        dependence: how far label and group go together, by dataset and split.
     """
 
     title: str
@@ -89,6 +93,7 @@ class Selection:
     notes: Sequence[str]
     means: Sequence[MeanTable] = ()
     verdicts: Sequence[Mapping[str, Any]] = ()
+    dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
 
     @property
     def judged(self) -> Sequence[Mapping[str, Any]]:
@@ -144,13 +149,13 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
     """Yield headline and tables of what is compared."""
     yield _text(_extent(selection))
     yield ""
+    judged = selection.judged
     yield from _verdicts(selection)
-    yield _headline(selection, terminal.width)
+    yield from _of_data(selection) if judged else [_headline(selection, terminal.width)]
     counts = Counter(flag for row in selection.rows for flag in row["flags"])
     flagged = [f"flagged {flag} ({n}): {meaning_of(flag)}" for flag, n in sorted(counts.items())]
     for note in (*flagged, *selection.notes):
         yield _text(note, "italic")
-    judged = selection.judged
     tables, order = by_table(judged or selection.rows), selection.ids("dataset", selection.rows)
     for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):
         yield ""
@@ -212,6 +217,19 @@ def _verdicts(selection: Selection) -> Iterator[RenderableType]:
             f"{QUANTITIES[counted.quantity]}{over}: decided {counted.decided} of {counted.total} "
             f"cells (strict: {counted.strict}): {', '.join(words)}"
         )
+
+
+def _of_data(selection: Selection) -> Iterator[RenderableType]:
+    """Yield how far label and group go together, and which gaps a dataset can show."""
+    for dataset in selection.ids("dataset", selection.rows):
+        rows = [row for row in selection.judged if row["dataset"] == dataset]
+        least, parts = detectable(rows), []
+        if by_split := selection.dependence.get(dataset):
+            parts.append(f"Cramér’s V of label and group {numbers_of(by_split)}")
+        if least == least:
+            parts.append(f"a mean gap of |d| = {least:.2g} is found in half of the cells")
+        if parts:
+            yield _text(f"{dataset}: {'; '.join(parts)}")
 
 
 def _closing(selection: Selection) -> Iterator[RenderableType]:
@@ -279,9 +297,9 @@ def _key(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]])
             shade = terminal.shade(direction, 0.5)
             key.append(_text(f" {name} higher ", f"not dim black on {shade}"))
             key.append(" ")
-    key.append(
-        "±: seeds of opposite sign. *: a test is flagged. Intervals take tests for independent."
-    )
+    key.append("±: seeds of opposite sign. *: a test is flagged.")
+    if not selection.judged:
+        key.append(" Intervals take tests for independent.")
     return key
 
 
@@ -321,8 +339,8 @@ def _means(selection: Selection, table: MeanTable, terminal: Terminal) -> Iterat
     """Yield the means of one dataset."""
     cells = {
         key: _Cell(
-            line.text,
-            f"({line.interval})" if line.interval else "",
+            table.text(line),
+            f"({table.interval(line)})" if table.interval(line) else "",
             "bold" if key in table.best else "",
         )
         for key, line in table.lines.items()

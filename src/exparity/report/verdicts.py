@@ -6,7 +6,7 @@ What a verdict is called, says and counts as is in :data:`exparity.stats.verdict
 from __future__ import annotations
 
 import math
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
@@ -16,13 +16,6 @@ from exparity.stats import verdicts
 from exparity.stats.verdicts import Verdict
 
 Row = Mapping[str, Any]
-
-
-class _Dots:
-    """What stands in for any number or name."""
-
-    def __format__(self, spec: str) -> str:
-        return "…"
 
 
 class _Number(float):
@@ -184,18 +177,18 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
 
 
 def legend(*, threshold: float, of_one: bool, run: str = verdicts.TRAINING) -> dict[str, str]:
-    """Return what each verdict says, by its label, with dots for what differs between cells.
+    """Return what each verdict says in general, by its label.
 
     Args:
         threshold: |d| from which a gap is considerable.
         of_one: whether it is said of a single classifier; some verdicts are not.
         run: what each run is; see :func:`run_of`.
     """
-    fields: defaultdict[str, Any] = defaultdict(_Dots, {"threshold": threshold, "run": run})
-    templates = {
-        one.label: one.sentence_of_one if of_one else one.sentence for one in verdicts.VERDICTS
+    return {
+        one.label: one.meaning.format(threshold=threshold, run=run)
+        for one in verdicts.VERDICTS
+        if one.sentence_of_one or not of_one
     }
-    return {label: text.format_map(fields) for label, text in templates.items() if text}
 
 
 def size_of(row: Row) -> float:

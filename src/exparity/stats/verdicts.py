@@ -43,6 +43,7 @@ class Verdict:
     Attributes:
         id: as in the ``verdict`` columns.
         label: display name.
+        meaning: template of what it says in general; its fields are ``threshold`` and ``run``.
         sentence: template of what it says of a kind of classifier. Its fields are ``threshold``,
             ``d``, ``rms_gap``, ``rms_low`` and ``rms_high``; ``favoured`` and ``other``, the names
             of the group that the mean gap favours and of the other one; and ``n_seeds``,
@@ -59,6 +60,7 @@ class Verdict:
 
     id: str
     label: str
+    meaning: str
     sentence: str
     sentence_of_one: str
     tone: Literal["good", "bad", "open"]
@@ -74,6 +76,7 @@ VERDICTS = (
     Verdict(
         "equivalent",
         "Equivalent",
+        "The gap of a {run} is typically below {threshold:g}.",
         "A {run} of this kind typically has a gap below {threshold:g} (R at most {rms_high:.2f}).",
         "The gap of this classifier is below {threshold:g} (d = {d:+.2f}).",
         "good",
@@ -85,6 +88,7 @@ VERDICTS = (
     Verdict(
         "different",
         "Different",
+        "The mean gap is not zero: the group named has the better explanations.",
         "Over {run}s, {favoured} is favoured (d = {d:+.2f}).",
         "This classifier favours {favoured} (d = {d:+.2f}).",
         "bad",
@@ -96,6 +100,7 @@ VERDICTS = (
     Verdict(
         "unstable",
         "Unstable",
+        "A {run} has a gap above {threshold:g}; the group that it favours changes.",
         "A {run} has a considerable gap (R = {rms_low:.2f} to {rms_high:.2f}); which group it "
         "favours changes: {n_favoured} of {n_seeds} favour {favoured}, {n_other} {other}.",
         "",
@@ -108,6 +113,7 @@ VERDICTS = (
     Verdict(
         "considerable",
         "Considerable",
+        "A {run} has a gap above {threshold:g}; whom the next one favours is not settled.",
         "A {run} has a considerable gap (R = {rms_gap:.2f}); {n_favoured} of {n_seeds} favour "
         "{favoured}; whether the next does is not settled.",
         "",
@@ -120,6 +126,7 @@ VERDICTS = (
     Verdict(
         "undecided",
         "Undecided",
+        "Neither a gap of {threshold:g} nor its absence is shown.",
         "Neither a gap of {threshold:g} nor its absence is shown; R between {rms_low:.2f} and "
         "{rms_high:.2f}. A mean gap of |d| = {detectable:.2g} would have been found.",
         "Neither a gap of this classifier nor its absence is shown (d = {d:+.2f}). One of |d| = "

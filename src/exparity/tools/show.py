@@ -17,6 +17,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import ConfigFiles, Flag, Folder, Id, Overrides, Seed
 from exparity.metrics import METRICS
 from exparity.metrics.facts import Direction
+from exparity.report.dependence import known_of_data
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render, write
@@ -55,7 +56,7 @@ def show(
     configfile: ConfigFiles = (),
     config: Overrides = (),
 ) -> None:
-    """Print the headline and the disparity tables of results.
+    """Print verdicts and disparity tables of results, and what the data can show.
 
     Tests are read from the report's ``disparity.parquet``; without a report, from the tests that
     are there. Of data without groups the means of the scores are printed. On a terminal the tables
@@ -69,7 +70,8 @@ def show(
         method: show this method only.
         metric: show this metric only.
         correction: count trainings with a significant difference instead of showing verdicts, by
-            p-values as they are or corrected for many tests. Some seeds are always counted.
+            p-values as they are or corrected for many tests, with the share of such tests above.
+            Some seeds are always counted.
         configfile: an experiment, whose results are shown.
         config: values over those of the config file.
 
@@ -119,6 +121,10 @@ def show(
             for row in _verdicts(results)
             if tuple(row[id] for id in (_DRAWN if is_random(row) else CELL_IDS)) in cells
         ],
+        dependence={
+            dataset: known_of_data(results, dataset)[0]
+            for dataset in dict.fromkeys(row["dataset"] for row in rows)
+        },
     )
     _print(selection)
 

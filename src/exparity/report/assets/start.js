@@ -9,7 +9,7 @@ function begin(section) {
   if (followers.has(section.id)) return;
   followers.set(section.id, null);
   followers.set(section.id, sections[section.id]?.());
-  section.querySelectorAll("table").forEach(tables.equip);
+  section.querySelectorAll("table:not(.tiles)").forEach(tables.equip);
 }
 
 /** Open a section, show what the address says of it, and go there. */

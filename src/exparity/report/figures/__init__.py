@@ -23,7 +23,6 @@ from exparity.report.bias import RATES
 from exparity.report.causal import ClassGap, class_gaps
 from exparity.report.figures.bias import bias_figure
 from exparity.report.figures.causal_bias import causal_bias_figure
-from exparity.report.figures.disparity import disparity_figure
 from exparity.report.figures.distributions import (
     TAILS,
     WHISKERS,
@@ -35,7 +34,9 @@ from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import names_of
 from exparity.report.figures.significance import significance_figure, significance_lines
 from exparity.report.figures.style import WIDTHS, house_style, save
+from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
+from exparity.report.picture import compared_quantity, panels_of
 from exparity.report.scores import read_columns
 from exparity.report.tables import Table
 from exparity.report.templating import text_environment
@@ -54,7 +55,7 @@ class Drawn:
 
     Attributes:
         name: file name without width and suffix: files are ``{name}_{width}.{format}``.
-        kind: ``disparity``, ``effects``, ``distributions``, ``significance``, ``bias``,
+        kind: ``verdicts``, ``effects``, ``distributions``, ``significance``, ``bias``,
             ``causal_bias``, or that of an analysis' picture.
         title: what it shows, in a few words.
         caption: what it shows, in full.
@@ -120,10 +121,12 @@ def _drawn_as(picture: Picture) -> Drawn:
 
 def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Draw]]:
     """Yield each figure and how to draw it at a width."""
+    if panels := panels_of(study, tables):
+        figure = _figure(study, "verdicts", "Verdicts", compared=compared_quantity(study))
+        yield figure, lambda width: verdicts_figure(panels, width)
     if study.rows:
         yield _significance(study)
     for table in tables:
-        yield _disparity(study, table)
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
         for metric in study.applying("metrics", dataset):
@@ -153,27 +156,18 @@ def _significance(study: Study) -> tuple[Drawn, Draw]:
     return figure, lambda width: significance_figure(lines, width, alpha=alpha)
 
 
-def _disparity(study: Study, table: Table) -> tuple[Drawn, Draw]:
-    return _of_table(study, table, "disparity", "Disparity"), lambda width: disparity_figure(
-        table, width, names_of(study)
-    )
-
-
 def _effects(study: Study, table: Table) -> tuple[Drawn, Draw]:
-    return _of_table(study, table, "effects", "Effect sizes"), lambda width: effects_figure(
-        table, width, names_of(study), threshold=study.statistics["threshold"]
-    )
-
-
-def _of_table(study: Study, table: Table, kind: str, title: str) -> Drawn:
     a, b = table.group_a, table.group_b
     examples = []
     for key, group in (("n_a", a), ("n_b", b)):
         counts = sorted({row[key] for rows in table.tests.values() for row in rows})
         examples.append(f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {group}")
-    title = f"{title}, {study.display('dataset', table.dataset)}, {a} − {b}"
-    parts = (table.dataset, a, b)
-    return _figure(study, kind, title, *parts, table=table, examples=" and ".join(examples))
+    title = f"Effect sizes, {study.display('dataset', table.dataset)}, {a} − {b}"
+    facts = {"table": table, "examples": " and ".join(examples)}
+    figure = _figure(study, "effects", title, table.dataset, a, b, **facts)
+    return figure, lambda width: effects_figure(
+        table, width, names_of(study), threshold=study.statistics["threshold"]
+    )
 
 
 def _distributions(

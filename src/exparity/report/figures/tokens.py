@@ -9,7 +9,7 @@ import numpy as np
 from exparity.core.escaping import visible
 from exparity.explanations import Explanation
 from exparity.explanations.markup import token_texts
-from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, tint, without_line
+from exparity.report.figures.style import GREEN, GREY, PALE, PURPLE, tint, without_line
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,8 +25,8 @@ def tokens_panel(axes: Axes, explanation: Explanation) -> None:
     special = ~explanation.content_mask
     for mask, colour, hatch in (
         (special, PALE, ""),
-        (~special & (scores >= 0), BLUE, ""),
-        (~special & (scores < 0), VERMILION, "////"),
+        (~special & (scores >= 0), GREEN, ""),
+        (~special & (scores < 0), PURPLE, "////"),
     ):
         axes.bar(
             x[mask],

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from exparity.core.formats import signed
 from exparity.report.context import Content, Context
 from exparity.report.gather import Study
-from exparity.report.sections.findings import compared_quantity, one_training
+from exparity.report.picture import compared_quantity, look_of
+from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, PREFIXES, Cell, Row, Table, by_dataset
-from exparity.report.verdicts import legend, named, run_of, sentence_of, size_of
+from exparity.report.verdicts import named, run_of, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
@@ -186,8 +187,8 @@ def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str)
         return Shown(text, below, _style(0) + " eq" * (verdict.tone == "good"), 0, 1)
     size = size_of(row)
     strength = min(8, max(2, round(8 * size)))
-    side = _side(sign * d) if verdict.favours else " both"
-    return Shown(text, below, _style(strength, side, size >= threshold), 1, 1)
+    side = look_of(row, verdict, higher_is_better=sign > 0)
+    return Shown(text, below, _style(strength, f" {side}", size >= threshold), 1, 1)
 
 
 def _side(better: float) -> str:
@@ -276,9 +277,6 @@ def build(context: Context) -> Content | None:
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),
             "view": view,
-            "legend": legend(
-                threshold=study.statistics["threshold"], of_one=one_training(study), run=run
-            ),
             "run": run,
             "one_training": one_training(study),
             "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),

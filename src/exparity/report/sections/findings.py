@@ -12,7 +12,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.report.dependence import numbers_of
 from exparity.report.gather import Accuracy, Study
+from exparity.report.picture import compared_quantity
 from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
@@ -23,7 +25,6 @@ from exparity.report.verdicts import (
     sentence_of,
     size_of,
 )
-from exparity.stats.dependence import Dependence
 
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
 """Cramér's V of label and group from which readers are warned."""
@@ -84,11 +85,6 @@ class Finding:
         """Mean size over the methods, 0 where there is no gap; gaps of opposite sides cancel."""
         sided = sum(math.copysign(gap.size, gap.d) for gap in self.gaps if gap.better)
         return max(abs(sided), sum(gap.size for gap in self.gaps if not gap.better)) / self.methods
-
-
-def compared_quantity(study: Study) -> str:
-    """Return what is compared: the ``excess`` over random explanations, if there is, or scores."""
-    return "excess" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else "score"
 
 
 def one_training(study: Study) -> bool:
@@ -196,16 +192,6 @@ def dependence_sentences(study: Study) -> list[str]:
             )
         )
     return [sentence for _, sentence in sorted(sentences)]
-
-
-def numbers_of(by_split: Mapping[str, Dependence]) -> str:
-    """Return Cramér's V of each split in words."""
-    values = {split: f"{d.v:.2f}" for split, d in by_split.items()}
-    if len(values) == 1:
-        return next(iter(values.values()))
-    if len(set(values.values())) == 1:
-        return f"{next(iter(values.values()))} in {' and '.join(values)}"
-    return ", ".join(f"{value} in {split}" for split, value in values.items())
 
 
 def _guessing(study: Study) -> Iterator[str]:

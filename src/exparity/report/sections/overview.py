@@ -9,11 +9,20 @@ from typing import Any
 
 from exparity.artefacts import layout
 from exparity.report.context import Content, Context
+from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
+from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
-from exparity.report.sections.findings import numbers_of, words_of
+from exparity.report.sections.findings import one_training, words_of
 from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, rates_by_metric
-from exparity.report.verdicts import QUANTITIES, Counts, counts_of, missed_line, run_of
+from exparity.report.verdicts import (
+    QUANTITIES,
+    Counts,
+    counts_of,
+    legend,
+    missed_line,
+    run_of,
+)
 from exparity.stats import verdicts
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
@@ -115,6 +124,7 @@ def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
     of_tests = headlines(study)
+    panels = panels_of(study, context.tables)
     judged = [row for cell in study.verdicts.values() for row in cell.values()]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
@@ -127,8 +137,22 @@ def build(context: Context) -> Content:
     return Content(
         values={
             "headlines": of_tests,
-            # Of matched sets the signed rank, which comes second.
-            "main": next((h for h in of_tests[1::-1] if h.quantity == "scores"), None),
+            # Signed ranks, which come second, where all texts are in matched sets.
+            "main": max(
+                (one for one in of_tests[1::-1] if one.quantity == "scores"),
+                key=lambda one: one.share.n,
+                default=None,
+            ),
+            "panels": panels,
+            "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
+            "measured": measured(study) if study.rows else {},
+            "random": RANDOM,
+            "signs": SIGNS,
+            "legend": legend(
+                threshold=study.statistics["threshold"],
+                of_one=one_training(study),
+                run=run_of(judged),
+            ),
             "counts": _counts(context),
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,

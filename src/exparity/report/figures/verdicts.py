@@ -1,0 +1,121 @@
+"""The picture of the page's first screen: every cell by its verdict, a panel a dataset."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from exparity.core.escaping import visible
+from exparity.report.figures.canvas import new_figure
+from exparity.report.figures.names import fitted
+from exparity.report.figures.style import BLACK, BLUE, GREY, PALE, VERMILION, WIDTHS, bare, tint
+from exparity.report.picture import RANDOM, SIGNS, Panel, Tile
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from matplotlib.patches import Patch
+
+_SIDES = {"a": BLUE, "b": VERMILION}
+_LONGEST = 24
+"""Characters for which a tile has room."""
+_STRONG, _WEAK = 0.45, 0.22
+"""How much of a group's colour a tile has; the weak one where the next training may differ."""
+
+
+def verdicts_figure(panels: Sequence[Panel], width: float) -> Figure:
+    """Draw the picture.
+
+    Args:
+        panels: what :func:`~exparity.report.picture.panels_of` returned, at least one.
+        width: of the figure, in inches.
+    """
+    narrow = width <= WIDTHS["1col"] or max(len(panel.metrics) for panel in panels) > 4
+    columns = 1 if narrow or len(panels) == 1 else 2
+    rows = math.ceil(len(panels) / columns)
+    height = sum(
+        0.27 * max(len(panel.lines) for panel in panels[i : i + columns]) + 0.62
+        for i in range(0, len(panels), columns)
+    )
+    figure = new_figure(width, height + 0.3)
+    grid = figure.subplots(rows, columns, squeeze=False)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    for axes, panel in zip(grid.flat, panels, strict=False):
+        _panel(axes, panel)
+    figure.legend(handles=_marks(panels), loc="outside lower center", ncols=2 if narrow else 5)
+    return figure
+
+
+def _panel(axes: Axes, panel: Panel) -> None:
+    for y, line in enumerate(panel.lines):
+        for x, tiles in enumerate(line.cells):
+            for i, tile in enumerate(tiles):
+                left = x - 0.49 + 0.98 * i / len(tiles)
+                _draw(axes, tile, left, y - 0.47, 0.98 / len(tiles), alone=len(tiles) == 1)
+    axes.set_xlim(-0.5, len(panel.metrics) - 0.5)
+    axes.set_ylim(len(panel.lines) - 0.5, -0.5)
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(len(panel.metrics)), [fitted(visible(m), 16) for m in panel.metrics])
+    axes.set_yticks(
+        range(len(panel.lines)), [fitted(visible(line.name), 20) for line in panel.lines]
+    )
+    for label, line in zip(axes.get_yticklabels(), panel.lines, strict=True):
+        label.set_fontstyle("italic" if line.name == RANDOM else "normal")
+    axes.set_title(f"{visible(panel.name)}, {_pair(panel)}")
+    bare(axes)
+
+
+def _pair(panel: Panel) -> str:
+    return f"{visible(panel.table.group_a)} − {visible(panel.table.group_b)}"
+
+
+def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bool) -> None:
+    """Draw one tile with its corner at (x, y); in words where it is alone in its cell."""
+    from matplotlib import rcParams
+    from matplotlib.patches import Polygon, Rectangle
+
+    height = 0.94
+    ends = [(x, y), (x + width, y), (x + width, y + height), (x, y + height)]
+    outlined: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
+    if tile.look == "both":
+        axes.add_patch(Polygon([ends[0], ends[1], ends[3]], color=tint(BLUE, _STRONG), lw=0))
+        axes.add_patch(Polygon(ends[1:], color=tint(VERMILION, _STRONG), lw=0))
+    elif tile.look in _SIDES:
+        is_weak = tile.verdict is not None and tile.verdict.id == "considerable"
+        colour = tint(_SIDES[tile.look], _WEAK if is_weak else _STRONG)
+        axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, lw=0))
+    else:
+        style = {"facecolor": PALE} if tile.look == "good" else {"facecolor": "white", "ls": ":"}
+        axes.add_patch(Rectangle((x, y), width, height, **style, **outlined))
+    size = float(rcParams["font.size"])
+    ink = GREY if tile.look == "open" else BLACK
+    middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}
+    centre = x + width / 2
+    if not alone:
+        axes.text(centre, y + height / 2, SIGNS[tile.look], size=0.8 * size, **middle)
+        return
+    label = tile.verdict.label if tile.verdict else "–"
+    name = f"{label}: {visible(tile.favoured)}" if tile.favoured else label
+    name = name if len(name) <= _LONGEST else f"{SIGNS[tile.look]} {label}"
+    axes.text(centre, y + 0.34, name, size=0.78 * size, weight="bold", **middle)
+    axes.text(centre, y + 0.72, tile.size, size=0.7 * size, **middle)
+
+
+def _marks(panels: Sequence[Panel]) -> list[Patch]:
+    """Return what the colours of the tiles that are there stand for."""
+    from matplotlib.patches import Patch
+
+    looks = {tile.look for panel in panels for tile in panel.tiles()}
+    pairs = {(panel.table.group_a, panel.table.group_b) for panel in panels}
+    a, b = map(visible, pairs.pop()) if len(pairs) == 1 else ("first group", "second group")
+    line: dict[str, Any] = {"edgecolor": GREY, "lw": 0.4}
+    marks = {
+        "a": Patch(color=tint(BLUE, _STRONG), label=f"{SIGNS['a']} better explained: {a}"),
+        "b": Patch(color=tint(VERMILION, _STRONG), label=f"{SIGNS['b']} better explained: {b}"),
+        "both": Patch(color=GREY, label=f"{SIGNS['both']} now one, now the other"),
+        "good": Patch(facecolor=PALE, label=f"{SIGNS['good']} no gap to speak of", **line),
+        "open": Patch(facecolor="white", ls=":", label=f"{SIGNS['open']} undecided", **line),
+    }
+    return [mark for look, mark in marks.items() if look in looks]

@@ -1,0 +1,188 @@
+"""The picture that the page begins with: the verdict of every cell, and whom it favours.
+
+Page and figure draw the same panels. Random explanations are a row of their own, so that readers
+see whether they are as equal as they should be.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from typing import Any
+
+from exparity.core.formats import signed
+from exparity.report.gather import Study
+from exparity.report.tables import MOST_PAIRS, Row, Table, by_dataset
+from exparity.report.verdicts import named, sentence_of
+from exparity.stats.verdicts import Verdict
+
+RANDOM = "Random explanations"
+SIGNS = {"a": "◀", "b": "▶", "both": "◆", "good": "=", "open": "·"}
+"""How a tile without room for words says its look."""
+CARRIED = "one_training_carries"
+"""Flag of a gap that rests on one training."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """One cell.
+
+    Attributes:
+        model: its model.
+        verdict: its verdict; None if it has none.
+        look: ``a`` or ``b`` where the first or the second group is favoured, ``both`` where that
+            changes from training to training, else the verdict's tone.
+        favoured: the group that is favoured; empty where that is not said.
+        size: the interval of R in few characters, or d of a single training.
+        sentence: what the verdict says.
+    """
+
+    model: str
+    verdict: Verdict | None
+    look: str
+    favoured: str
+    size: str
+    sentence: str
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row: a method, or random explanations.
+
+    Attributes:
+        name: what it is called.
+        cells: the tiles of each metric, one a model.
+    """
+
+    name: str
+    cells: Sequence[Sequence[Tile]]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """The cells of one dataset and pair of groups.
+
+    Attributes:
+        table: its disparity table.
+        name: the dataset, as readers know it.
+        metrics: names of the columns, with an arrow towards better values.
+        lines: its rows.
+    """
+
+    table: Table
+    name: str
+    metrics: Sequence[str]
+    lines: Sequence[Line]
+
+    def tiles(self) -> Iterator[Tile]:
+        """Yield every tile, row by row."""
+        return (tile for line in self.lines for cell in line.cells for tile in cell)
+
+
+def compared_quantity(study: Study) -> str:
+    """Return what is compared: the ``excess`` over random explanations, if there is, or scores."""
+    return "excess" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else "score"
+
+
+def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
+    """Return whom a verdict favours, as :attr:`Tile.look` says it.
+
+    Args:
+        row: a row of the verdicts artefact.
+        verdict: its verdict.
+        higher_is_better: whether the group with the higher scores is favoured.
+    """
+    if not verdict.is_gap:
+        return verdict.tone
+    if not verdict.favours:
+        return "both"
+    return "a" if (row["d"] > 0) == higher_is_better else "b"
+
+
+def panels_of(study: Study, tables: Sequence[Table]) -> list[Panel]:
+    """Return a panel for each table that has verdicts, of datasets with few pairs of groups.
+
+    Args:
+        study: the study.
+        tables: its disparity tables.
+    """
+    quantity = compared_quantity(study)
+    panels = []
+    few = [pairs for pairs in by_dataset(tables).values() if len(pairs) <= MOST_PAIRS]
+    for table in chain.from_iterable(few):
+        pair = table.dataset, table.group_a, table.group_b
+        random = {
+            (row["model"], row["metric"]): row
+            for row in study.random_verdicts
+            if (row["dataset"], row["group_a"], row["group_b"]) == pair
+            and row["quantity"] == f"random_{quantity}"
+        }
+        rows: dict[str, dict[tuple[str, str], Row]] = {
+            study.display("method", method): {
+                (model, metric): cell.verdicts.get(quantity, {})
+                for (model, of, metric), cell in table.cells.items()
+                if of == method
+            }
+            for method in table.methods
+        }
+        if any(random.values()):
+            rows[RANDOM] = random
+        lines = [
+            Line(
+                name,
+                [
+                    [_tile(study, m, k, of[m, k]) for m in table.models if (m, k) in of]
+                    for k in table.metrics
+                ],
+            )
+            for name, of in rows.items()
+        ]
+        if any(tile.verdict for line in lines for cell in line.cells for tile in cell):
+            metrics = [f"{study.display('metric', k)} {study.arrow(k)}" for k in table.metrics]
+            name = study.display("dataset", table.dataset)
+            panels.append(Panel(table, name, metrics, lines))
+    return panels
+
+
+def _tile(study: Study, model: str, metric: str, row: Row) -> Tile:
+    if not row.get("verdict"):
+        return Tile(model, None, "open", "", "", "not tested")
+    verdict = named(row["verdict"])
+    higher = study.metric_facts(metric).direction == "higher"
+    look = look_of(row, verdict, higher_is_better=higher)
+    favoured = {"a": row["group_a"], "b": row["group_b"]}.get(look, "")
+    sentence = sentence_of(row, threshold=study.statistics["threshold"], higher_is_better=higher)
+    return Tile(model, verdict, look, favoured, _size(row), sentence)
+
+
+def _size(row: Row) -> str:
+    """Return the interval of R in few characters; d where there is but one training.
+
+    A star says that an undecided cell would not be, but for what a single training shows.
+    """
+    low, high = row["rms_low"], row["rms_high"]
+    if row["n_seeds"] == 1 or math.isnan(high):
+        return f"d {signed(row['d'])}"
+    carried = row["verdict"] == "undecided" and CARRIED in row["flags"]
+    return f"R {low:.2f}–{high:.2f}{'*' * carried}".replace("inf", "∞")
+
+
+def measured(study: Study) -> dict[str, Any]:
+    """Return what was measured, for the sentence that the page begins with."""
+    models = list(dict.fromkeys(model for _, model in study.pairs))
+    datasets = [d for d in dict.fromkeys(d for d, _ in study.pairs) if study.declared(d).groups]
+    groups = list(dict.fromkeys(tuple(study.declared(d).groups) for d in datasets))
+    return {
+        "models": _listed(models, "models"),
+        "datasets": _listed([study.display("dataset", d) for d in datasets], "datasets"),
+        "groups": " and ".join(groups[0]) if len(groups) == 1 and len(groups[0]) == 2 else "",
+    }
+
+
+def _listed(names: Sequence[str], kind: str) -> str:
+    """Return up to three names, or how many there are."""
+    if len(names) > 3:
+        return f"{len(names)} {kind}"
+    return " and ".join(filter(None, [", ".join(names[:-1]), *names[-1:]]))

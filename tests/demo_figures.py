@@ -1,7 +1,8 @@
-"""Figures of the default experiment that the docs quote.
+"""Figures of the default experiment that the docs quote, and the gap that was planted in it.
 
-``python tests/demo_figures.py RESULTS`` takes them from the results of ``make demo`` and keeps them
-beside this file; ``tests/test_docs.py`` holds the docs to them.
+``python tests/demo_figures.py RESULTS`` checks the results of ``make demo`` for what
+config/config.yaml planted, and keeps the figures beside this file; ``tests/test_docs.py`` holds the
+docs to them.
 """
 
 from __future__ import annotations
@@ -14,39 +15,73 @@ from pathlib import Path
 from typing import Any
 
 import exparity
+from exparity.report.verdicts import named
 from exparity.stats.verdicts import VERDICTS
 
 KEPT = Path(__file__).with_suffix(".json")
-CELL = "dataset == 'pairs_all' and model == 'bert_scratch' and method == 'gradient' and seed == 0"
+CELL = "dataset == 'bios_planted' and method == 'gradient' and metric == 'comprehensiveness'"
 """The tests that the quickstart prints."""
-
-
-COLUMNS = ("metric", "mean_a", "mean_b", "cohens_d", "wilcoxon_p", "random_significant")
+COLUMNS = ("seed", "mean_a", "mean_b", "cohens_d", "excess_cohens_d", "random_significant")
 
 
 def figures(results: Path) -> dict[str, Any]:
     """Return what the docs quote of the results of the default experiment."""
-    tests = exparity.read_results(results, "disparity")
-    cells = exparity.read_results(results, "verdicts").query("quantity == 'excess'")
-    random = tests.groupby(["dataset", "metric"])["random_significant"].mean().dropna()
-    detectable = cells.groupby("dataset")["minimal_detectable_effect"].median()
+    tests = exparity.read_results(results, "disparity").sort_values("seed")
+    judged = exparity.read_results(results, "verdicts")
+    cells = judged.query("quantity == 'excess'")
     log = (results / "logs" / "report.log").read_text().splitlines()
-    shown = (
-        subprocess.run(["exparity", "show", results], capture_output=True, text=True, check=True)
-        .stdout.split("\n\n")[1]
-        .splitlines()
-    )
+    shown = {
+        flag: subprocess.run(
+            ["exparity", "show", results, *flag.split()], capture_output=True, text=True, check=True
+        ).stdout
+        for flag in ("", "--correction none")
+    }
     return {
         "log": [
             line.partition(" INFO ")[2] for line in log if re.search("seed 0|significant", line)
         ],
         "verdicts": {one.id: int((cells["verdict"] == one.id).sum()) for one in VERDICTS},
-        "headline": [line for line in shown if not re.search(": decided", line)],
-        "random": {dataset: dict(random[dataset]) for dataset in random.index.unique(0)},
-        "detectable": dict(detectable),
+        "judged": judged[["quantity", "dataset", "method", "metric", "verdict", "d"]]
+        .round(2)
+        .to_dict("records"),
+        "shown": shown[""].rstrip().splitlines(),
+        "headline": [
+            line
+            for line in shown["--correction none"].split("\n\n")[1].splitlines()
+            if not re.search(": decided", line)
+        ],
         "cell": tests.query(CELL)[[*COLUMNS]].round(3).to_string(index=False).splitlines(),
     }
 
 
+def check_planted(kept: dict[str, Any]) -> None:
+    """Raise AssertionError where the figures do not show what config/config.yaml planted.
+
+    In ``bios_planted`` texts of women leave their class open, so that explanations of men are the
+    more comprehensive, by every method. In ``bios`` both versions of a text differ in gender alone,
+    so that most cells are equivalent and none is a gap. Random explanations have no gap beyond
+    other random ones. Their raw scores have, since the classifier is surer of men.
+    """
+    verdicts = {
+        (row["quantity"], row["dataset"], row["method"], row["metric"]): row
+        for row in kept["judged"]
+    }
+    found = {key: named(row["verdict"]) for key, row in verdicts.items()}
+    for (quantity, dataset, _, metric), row in verdicts.items():
+        if (quantity, dataset, metric) == ("excess", "bios_planted", "comprehensiveness"):
+            assert row["verdict"] in ("different", "considerable"), row
+            assert row["d"] > 0.2, row
+    plain = [one for key, one in found.items() if key[:2] == ("excess", "bios")]
+    assert not any(one.is_gap for one in plain)
+    assert 2 * sum(one.id == "equivalent" for one in plain) > len(plain)
+    assert not any(one.is_gap for key, one in found.items() if key[0] == "random_excess")
+    of_classifier = [
+        row for key, row in verdicts.items() if key[::3] == ("random_score", "comprehensiveness")
+    ]
+    assert {row["dataset"]: row["verdict"] for row in of_classifier}["bios_planted"] == "different"
+
+
 if __name__ == "__main__":
-    KEPT.write_text(json.dumps(figures(Path(sys.argv[1])), indent=1, ensure_ascii=False) + "\n")
+    kept = figures(Path(sys.argv[1]))
+    check_planted(kept)
+    KEPT.write_text(json.dumps(kept, indent=1, ensure_ascii=False) + "\n")

@@ -87,8 +87,8 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bo
         colour = tint(_SIDES[tile.look], _WEAK if is_weak else _STRONG)
         axes.add_patch(Rectangle((x, y), width, height, facecolor=colour, lw=0))
     else:
-        style = {"facecolor": PALE} if tile.look == "good" else {"facecolor": "white", "ls": ":"}
-        axes.add_patch(Rectangle((x, y), width, height, **style, **outlined))
+        filled = {"facecolor": PALE} if tile.look == "good" else {"facecolor": "white", "ls": ":"}
+        axes.add_patch(Rectangle((x, y), width, height, **(outlined | filled)))
     size = float(rcParams["font.size"])
     ink = GREY if tile.look == "open" else BLACK
     middle: dict[str, Any] = {"ha": "center", "va": "center", "color": ink}

@@ -29,7 +29,7 @@ def rolled_out(classifier, ids):
         mean = sum(heads) / len(heads)
         layer = 0.5 * mean + 0.5 * np.eye(len(ids))
         product = (layer / layer.sum(1, keepdims=True)) @ product
-    return product[-1 if classifier.pools_last_token else 0]
+    return product[-1 if classifier.model.config.model_type == "gpt2" else 0]
 
 
 @pytest.mark.reference

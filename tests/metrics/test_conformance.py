@@ -24,7 +24,7 @@ def metric(request):
     return request.param
 
 
-QUICK = {"steps": 3, "bisections": 5}
+QUICK = {"steps": 3, "bisections": 5, "draws": 20}
 """Smaller values of options that set the cost, for metrics that have them."""
 
 
@@ -184,6 +184,9 @@ def test_oracle_beats_random_beats_inverted(trained, metric):
         found = evaluate(classifier, make(classifier, texts, scorer, targets), metric)
         means.append(np.nanmean(found))
     best, middle, worst = means if facts.direction == "higher" else [-m for m in means]
+    if metric == "infidelity":  # whose line may fall: an explanation and its inverse are alike
+        assert worst == pytest.approx(best)
+        worst = -np.inf
     assert best > middle > worst, dict(zip(["oracle", "random", "inverted"], means, strict=True))
 
 

@@ -18,7 +18,7 @@ from exparity import Explanation
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
 
-QUICK = {"num_samples": 3, "steps": 2, "bisections": 3, "max_tokens": 3}
+QUICK = {"draws": 2, "num_samples": 3, "steps": 2, "bisections": 3, "max_tokens": 3}
 METHOD_QUICK = {"n_steps": 3, "num_samples": 8, "max_evals": 10, "n_samples": 6}
 TEXTS = [
     "She sings .",

@@ -25,6 +25,8 @@ from exparity.core.errors import InputError
 from exparity.core.strict import plain, read_yaml
 from exparity.models.catalogue import known_id
 
+CONTROL = "random_weights"
+"""The metric that ``controls.weights`` asks for."""
 _FEW_PASSES = 100  # with which a method explains a test set in minutes
 
 
@@ -88,7 +90,11 @@ class Experiment(Settled):
             raise InputError("config: holds itself, or is nested too deeply") from None
         schema = config_schema()
         validate(written, schema)
-        return cls(with_defaults(with_preset(written), schema), written)
+        filled = with_defaults(with_preset(written), schema)
+        draws = filled["controls"]["weights"]["draws"]
+        if draws and filled["metrics"]:
+            filled["metrics"] = {CONTROL: {"draws": draws}, **filled["metrics"]}
+        return cls(filled, written)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -8,6 +8,7 @@ do), and a result is the same alone and in any batch.
 from __future__ import annotations
 
 import contextlib
+import copy
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -97,15 +98,28 @@ class Classifier:
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
 
+    def with_random_weights(self, seed: int) -> Classifier:
+        """Return a classifier like this, with weights as its architecture draws them at first.
+
+        They are drawn on the CPU, so that a seed gives the same ones on every device.
+        """
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(seed)
+            model = type(self.model)(copy.deepcopy(self.model.config))
+        return Classifier(
+            model.to(self.model.dtype),
+            self.tokenizer,
+            head=self.head,
+            device=self.device,
+            max_length=self.max_length,
+            token_budget=self.token_budget,
+            shortcuts=self.shortcuts,
+        )
+
     def encode(self, texts: Sequence[Text]) -> list[Encoding]:
         """Encode texts or lists of words; see :func:`exparity.engine.encoding.encode_texts`."""
         stride = 0 if self._types is None else self.vocabulary_size
         return encode_texts(self.tokenizer, texts, self.max_length, stride, self.head.prompt)
-
-    @property
-    def answers_in_words(self) -> bool:
-        """Whether classes are words of a language model, of whose logits only differences count."""
-        return False
 
     @property
     def vocabulary_size(self) -> int:

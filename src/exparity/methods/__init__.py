@@ -126,7 +126,7 @@ class MethodBatch:
         """The function of logits and targets that is explained, by ``explains``."""
         from exparity.engine.objectives import objective_of
 
-        names, in_words = self.classifier.class_names, self.classifier.answers_in_words
+        names, in_words = self.classifier.class_names, self.classifier.head.answers_freely
         return objective_of(self.explains, names, in_words=in_words)
 
     @property

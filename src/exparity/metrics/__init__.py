@@ -192,6 +192,20 @@ class MetricBatch:
         )
         return explained[: len(led)] or originals, explained[len(led) :]
 
+    def explained_by(self, classifier: Classifier) -> list[FloatArray]:
+        """Return raw (t,) attributions of every text for another classifier of the same tokens.
+
+        Random draws are those of the text.
+
+        Raises:
+            InputError: an explanation does not say what made it, or its text gives other tokens.
+        """
+        from exparity.methods import attribute
+
+        if self.explainer.facts.model_free:
+            return [e.scores for e in self.explanations]
+        return attribute(classifier, self._encodings, self.targets, self._origins)
+
     def of_classes(self) -> MetricBatch:
         """Return each text explained for each class of the model, text by text.
 
@@ -253,7 +267,7 @@ class MetricBatch:
         from exparity.engine.objectives import objective_of
 
         explains = self._origins[0].params.get("explains", "auto")
-        names, in_words = self.classifier.class_names, self.classifier.answers_in_words
+        names, in_words = self.classifier.class_names, self.classifier.head.answers_freely
         return objective_of(explains, names, in_words=in_words)
 
     @cached_property

@@ -1,0 +1,91 @@
+"""Similarity to explanations of random weights: scipy, draws that texts share, and the control."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+import torch
+from scipy.stats import spearmanr
+from support import TINY
+
+import exparity
+from exparity.config.experiment import Experiment
+from exparity.core.seeding import derive_seed
+
+TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour .", "He runs ."]
+TARGETS = [0, 1, 1]
+
+
+def drawn(classifier, draw, seed=0):
+    return classifier.with_random_weights(derive_seed(seed, "evaluate", "random_weights", draw))
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("method", ["gradient", "lime"])
+def test_equals_scipy_on_two_explanations(classifier, method):
+    params = {"num_samples": 20} if method == "lime" else {}
+    made = exparity.explain(classifier, TEXTS, TARGETS, method, **params)
+    found = exparity.evaluate(classifier, made, "random_weights", draws=2)
+    others = [
+        exparity.explain(drawn(classifier, draw), TEXTS, TARGETS, method, **params)
+        for draw in (0, 1)
+    ]
+    for index, one in enumerate(made):
+        expected = []
+        for of_draw in others:
+            pair = [np.abs(e.scores[e.content_mask]) for e in (one, of_draw[index])]
+            expected.append(spearmanr(*pair).statistic)
+        assert found[index] == pytest.approx(np.mean(expected), abs=1e-12)
+
+
+@pytest.mark.reference
+def test_weights_are_those_of_the_architecture(classifier):
+    original = {name: p.clone() for name, p in classifier.model.named_parameters()}
+    state = torch.random.get_rng_state()
+    made = classifier.with_random_weights(5)
+    assert torch.equal(torch.random.get_rng_state(), state)
+    torch.manual_seed(5)
+    plain = type(classifier.model)(copy.deepcopy(classifier.model.config))
+    torch.random.set_rng_state(state)
+    for name, parameter in plain.named_parameters():
+        assert torch.equal(dict(made.model.named_parameters())[name], parameter), name
+    moved = [n for n, p in made.model.named_parameters() if not torch.equal(p, original[n])]
+    assert any("embed" in n or "wte" in n for n in moved)
+    for name, parameter in classifier.model.named_parameters():
+        assert torch.equal(parameter, original[name])
+    assert made.class_names == classifier.class_names
+    assert made.max_length == classifier.max_length
+
+
+@pytest.mark.property
+def test_a_draw_is_that_of_all_texts_and_of_one_seed(classifier):
+    made = exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
+    together = exparity.evaluate(classifier, made, "random_weights", draws=2)
+    alone = [exparity.evaluate(classifier, [one], "random_weights", draws=2)[0] for one in made]
+    np.testing.assert_array_equal(together, alone)
+    other = exparity.evaluate(classifier, made, "random_weights", seed=1, draws=2)
+    assert not np.allclose(together, other)
+
+
+@pytest.mark.property
+def test_what_asks_no_model_is_wholly_alike(classifiers):
+    classifier = classifiers["bert"]
+    made = exparity.explain(classifier, TEXTS, TARGETS, "uniform_random", per="token")
+    np.testing.assert_array_equal(exparity.evaluate(classifier, made, "random_weights"), 1.0)
+
+
+@pytest.mark.contract
+def test_the_control_is_a_metric_of_the_config():
+    def metrics(**changes):
+        asked = Experiment.from_mapping({**TINY, **changes})
+        again = Experiment.from_mapping(asked.resolved())
+        assert {id: one.params for id, one in again.metrics.items()}.keys() == asked.metrics.keys()
+        return {id: dict(one.params) for id, one in asked.metrics.items()}
+
+    control = {"controls": {"weights": {"draws": 3}}}
+    assert "random_weights" not in metrics()
+    assert metrics(**control)["random_weights"] == {"draws": 3}
+    own = {"metrics": {"random_weights": {"draws": 7}}}
+    assert metrics(**control, **own) == {"random_weights": {"draws": 7}}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 
 import pytest
 from report.synthetic import config, make_study, options_of
@@ -14,6 +15,7 @@ from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.report.build import build_context
 from exparity.report.gather import gather
+from exparity.report.provenance import Origin, settings_by_key, settings_of
 from exparity.report.render import render_page
 from exparity.report.runs import compare_runs, read_run
 
@@ -81,6 +83,32 @@ def test_what_differs_is_named(first, second):
     assert comparison.cells[0] is cell
     assert comparison.differing[0] is cell
     assert sum(comparison.verdicts.values()) == 4
+
+
+def test_m14_of_a_model_the_keys_that_differ_are_named(first):
+    run = read_run(first)
+    models = {"models.model_0": {"epochs": "3", "init": "scratch"}, "models.model_1": {"init": "a"}}
+    others = {"models.model_0": {"epochs": "4", "init": "scratch", "dropout": "0.1"}}
+    one, other = (replace(run, settings=of) for of in (models, others))
+    assert compare_runs(one, other).settings == {
+        "models.model_0.epochs": ("3", "4"),
+        "models.model_0.dropout": (None, "0.1"),
+        "models.model_1": ("init: a", None),
+    }
+
+
+def test_settings_are_told_key_by_key_and_in_one_line():
+    def origin(seed, **training):
+        facts = {"parameters": {"model": {"init": "scratch"}, "training": training}}
+        return Origin("history", {"model": "m", "seed": seed}, facts)
+
+    origins = [origin(0, epochs=3, lr=0.5), origin(1, epochs=3, lr=0.5), origin(2, epochs=4)]
+    assert settings_by_key(origins, "model") == {
+        "m": {"init": "scratch", "epochs": "3 | 4", "lr": "0.5"}
+    }
+    assert settings_of(origins, "model") == {
+        "m": "init: scratch, epochs: 3, lr: 0.5 | init: scratch, epochs: 4"
+    }
 
 
 def test_on_the_terminal(first, second, capsys):

@@ -96,14 +96,36 @@ def settings_of(origins: Sequence[Origin], kind: str) -> dict[str, str]:
         origins: provenance of a run's artefacts.
         kind: one of :data:`SETTLED`.
     """
+    return {
+        id: " | ".join(
+            filter(None, (", ".join(f"{key}: {value}" for key, value in one.items()) for one in of))
+        )
+        for id, of in _variants(origins, kind).items()
+    }
+
+
+def settings_by_key(origins: Sequence[Origin], kind: str) -> dict[str, dict[str, str]]:
+    """Return what each instance of a kind was run with, as :func:`settings_of`, key by key."""
+    return {
+        id: {
+            key: " | ".join(dict.fromkeys(one[key] for one in of if key in one))
+            for key in dict.fromkeys(key for one in of for key in one)
+        }
+        for id, of in _variants(origins, kind).items()
+    }
+
+
+def _variants(origins: Sequence[Origin], kind: str) -> dict[str, list[dict[str, str]]]:
+    """Return the different settings that each instance of a kind was run with."""
     artefacts, options = SETTLED[kind]
-    settings: dict[str, dict[str, None]] = defaultdict(dict)
+    settings: dict[str, list[dict[str, str]]] = defaultdict(list)
     for origin in origins:
         if origin.artefact in artefacts and origin.facts.get("parameters"):
             flat = options(origin.facts["parameters"])
-            text = ", ".join(f"{key}: {_text(value)}" for key, value in flat.items())
-            settings[origin.ids[kind]][text] = None
-    return {id: " | ".join(filter(None, texts)) for id, texts in settings.items()}
+            written = {key: _text(value) for key, value in flat.items()}
+            if written not in settings[origin.ids[kind]]:
+                settings[origin.ids[kind]].append(written)
+    return dict(settings)
 
 
 def _of_instance(parameters: Parameters) -> Parameters:

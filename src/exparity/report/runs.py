@@ -13,7 +13,13 @@ from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.formats import dotted
 from exparity.report.gather import Study, gather
-from exparity.report.provenance import SETTLED, Origin, read_origins, settings_of, versions
+from exparity.report.provenance import (
+    SETTLED,
+    Origin,
+    read_origins,
+    settings_by_key,
+    versions,
+)
 from exparity.stats.two_runs import GapDifference, gap_difference
 
 Cell = tuple[str, ...]
@@ -28,12 +34,12 @@ class Run:
 
     Attributes:
         study: its tests and verdicts.
-        settings: what it was asked to do, by key.
+        settings: what it was asked to do, by key; of a model, method or metric key by key again.
         versions: see :func:`~exparity.report.provenance.versions`.
     """
 
     study: Study
-    settings: Mapping[str, str]
+    settings: Mapping[str, str | Mapping[str, str]]
     versions: Versions
 
     @property
@@ -122,16 +128,16 @@ def run_of(study: Study, origins: Sequence[Origin] | None = None) -> Run:
     """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
     origins = read_origins(study) if origins is None else origins
     options = {key: value for key, value in study.options.items() if key not in _NOT_COMPARED}
-    settings = {
+    settings: dict[str, str | Mapping[str, str]] = {
         key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
     }
     settings["datasets"] = ", ".join(study.datasets)
     settings["analyses"] = ", ".join(study.options.get("analyses", {}))
     for kind in SETTLED:
-        of_kind = settings_of(origins, kind)
+        of_kind = settings_by_key(origins, kind)
         models = dict.fromkeys(model for _, model in study.pairs)
         for id in models if kind == "model" else getattr(study, f"{kind}s"):
-            settings[f"{kind}s.{id}"] = of_kind.get(id) or "no options"
+            settings[f"{kind}s.{id}"] = of_kind.get(id, {})
     return Run(study, settings, versions(origins))
 
 
@@ -178,10 +184,22 @@ def _written(made_with: Versions) -> dict[str, str]:
 
 
 def _differing(
-    first: Mapping[str, str], second: Mapping[str, str]
+    first: Mapping[str, str | Mapping[str, str]], second: Mapping[str, str | Mapping[str, str]]
 ) -> dict[str, tuple[str | None, str | None]]:
-    """Return what is not the same in both."""
-    keys = dict.fromkeys([*first, *second])
-    return {
-        key: (first.get(key), second.get(key)) for key in keys if first.get(key) != second.get(key)
-    }
+    """Return what is not the same in both; of what has keys of its own, these keys."""
+    differing: dict[str, tuple[str | None, str | None]] = {}
+    for key in dict.fromkeys([*first, *second]):
+        one, other = first.get(key), second.get(key)
+        if isinstance(one, Mapping) and isinstance(other, Mapping):
+            inner = _differing(one, other)
+            differing |= {f"{key}.{name}": values for name, values in inner.items()}
+        elif one != other:
+            differing[key] = _in_one_line(one), _in_one_line(other)
+    return differing
+
+
+def _in_one_line(value: str | Mapping[str, str] | None) -> str | None:
+    """Return a setting as text; None if there is none."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name}: {text}" for name, text in value.items()) or "no options"
+    return value

@@ -6,6 +6,7 @@ import gc
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -20,6 +21,7 @@ from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
 from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
+from exparity.resources import workflow_file
 from exparity.stats.power import planned_effect, planned_typical_gaps
 
 LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
@@ -198,6 +200,12 @@ class TestCommand:
         assert out.startswith(f"tiny.yaml: {JOBS} jobs, of which 0 are finished\n")
         assert "Nothing has been measured yet." in out
         assert not (here / "results").exists()
+        # M10: so many jobs does Snakemake announce.
+        command = [sys.executable, "-m", "snakemake", "--snakefile", workflow_file("Snakefile")]
+        command += ["--configfile", "tiny.yaml", "--cores", "1", "--dry-run"]
+        told = subprocess.run(command, capture_output=True, text=True, check=True)
+        total = re.search(r"^total +(\d+)$", told.stdout + told.stderr, re.MULTILINE)
+        assert f"Snakemake says {total[1]}: it counts its rules all and cost" in out
 
     def test_a_config_as_snakemake_takes_it(self, here, run):
         (here / "more.yaml").write_text("title: more\nseeds: [3]\n")

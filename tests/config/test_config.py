@@ -97,6 +97,8 @@ SHIPPED = {
     "chen2024": 0,
     "ferret": 0,  # without groups there is nothing to test
     "paper-ci": 6 * 7,
+    "llm": 2 * 5 * 8 * 6 * 5,
+    "llm-small": 2 * 8 * 6 * 5,
 }
 
 

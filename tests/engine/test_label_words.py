@@ -266,6 +266,9 @@ def test_a_pipeline_that_generates_text_is_taken():
     classifier = exparity.load_classifier(made, "cpu", prompt=PROMPT, words=WORDS)
     ids = [e.token_ids for e in classifier.encode(TEXTS)]
     assert (classifier.probabilities(ids) == prompted("gpt2").probabilities(ids)).all()
+    settings = {"methods": "gradient", "metrics": "gini", "device": "cpu"}
+    compared = exparity.benchmark(made, TEXTS, prompt=PROMPT, words=WORDS, **settings)
+    assert 0 < compared.table().loc["gradient", "gini"] < 1
 
 
 def test_what_does_not_fit_is_refused(checkpoints):

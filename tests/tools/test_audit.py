@@ -296,3 +296,56 @@ def test_the_wheel_holds_the_workflow(repository, checkpoints, tmp_path):
     assert (installed / "exparity" / "config" / "config.yaml").is_file()
     write_table(tmp_path / "reviews.csv")
     check_run(tmp_path, run_audit(tmp_path, installed, checkpoints["bert"]))
+
+
+class TestPrompts:
+    """A language model is asked by prompts, each of which is a run."""
+
+    PROMPTS = ("{text}\nIt is by a", "By {text} this is a")
+    WORDS = ("Male= man", "Female= woman")
+
+    @pytest.fixture
+    def asked(self, asked, tmp_path, checkpoints):
+        from transformers import AutoTokenizer, GPT2Config, GPT2LMHeadModel
+
+        tokenizer = AutoTokenizer.from_pretrained(checkpoints["gpt2"])
+        tokenizer.save_pretrained(tmp_path / "lm")
+        config = GPT2Config(vocab_size=len(tokenizer), n_embd=16, n_layer=4, n_head=2)
+        GPT2LMHeadModel(config).save_pretrained(tmp_path / "lm")
+        return {**asked, "checkpoint": str(tmp_path / "lm")}
+
+    def test_a_classifier_is_no_language_model(self, runs, asked, checkpoints):
+        asked["checkpoint"] = checkpoints["gpt2"]
+        with pytest.raises(InputError, match="is not a causal language model"):
+            audit(**asked, prompt=self.PROMPTS, word=self.WORDS)
+
+    def test_prompts_become_seeds(self, runs, asked):
+        audit(**asked, prompt=self.PROMPTS, word=self.WORDS, quick=True)
+        ((config, *_),) = runs
+        assert config["seeds"] == [0, 1]
+        assert config["prompts"] == {
+            "reviews_2026": {
+                "templates": list(self.PROMPTS),
+                "words": {"Male": " man", "Female": " woman"},
+            }
+        }
+        (model,) = config["models"].values()
+        assert model["head"] == "label_words"
+        assert model["training"] == {"epochs": 0}
+        assert config["datasets"]["reviews_2026"]["labels"] == ["Male", "Female"]
+
+    @pytest.mark.parametrize(
+        ("given", "message"),
+        [
+            ({"prompt": PROMPTS}, "is asked by --prompt and answers by --word"),
+            ({"word": WORDS}, "is asked by --prompt and answers by --word"),
+            ({"prompt": PROMPTS, "word": ["Male"]}, "--word 'Male': write CLASS=WORD"),
+            ({"prompt": PROMPTS, "word": [WORDS[0]] * 2}, "once for each class"),
+            ({"prompt": PROMPTS, "word": WORDS[:1]}, "names Male, and the classes of the data are"),
+            ({"prompt": ["none"], "word": WORDS}, "templates.*'none' is refused"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused(self, runs, asked, given, message):
+        with pytest.raises(InputError, match=message):
+            audit(**asked, **given)
+        assert not runs

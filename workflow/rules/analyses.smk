@@ -16,7 +16,7 @@ for analysis in EXPERIMENT.analyses.used:
             "../envs/exparity.yaml"
         threads: 1
         resources:
-            mem_mb=analysis.facts.memory_mb,
+            mem_mb=get_analysis_memory(analysis.id, analysis.facts),
             runtime=analysis.facts.minutes,
             gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0,
         params:

@@ -17,7 +17,7 @@ rule evaluate:
         "../envs/exparity.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=get_memory("evaluate"),
         runtime=get_minutes(evaluate_cost),
         gpu_slot=gpu_slots,
     params:

@@ -17,7 +17,7 @@ rule explain:
         "../envs/exparity.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=get_memory("explain"),
         runtime=get_minutes(explain_cost),
         gpu_slot=gpu_slots,
     params:

@@ -12,7 +12,7 @@ rule finetune:
         "../envs/exparity.yaml"
     threads: 1
     resources:
-        mem_mb=8000,
+        mem_mb=get_memory("finetune"),
         runtime=240,
         gpu_slot=gpu_slots,
     params:

@@ -12,6 +12,19 @@ def get_minutes(cost):
     return lambda wildcards, attempt: cost(wildcards)[1] * attempt
 
 
+def get_memory(stage):
+    return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards))
+
+
+def get_analysis_memory(name, facts):
+    """What an analysis is given; one that runs a model has room for it."""
+    if not facts.runs_model:
+        return facts.memory_mb
+    return lambda wildcards: EXPERIMENT.memory_mb(
+        name, get_ids(wildcards), facts.memory_mb
+    )
+
+
 def explain_cost(wildcards):
     return EXPERIMENT.explain_cost(wildcards.method)
 

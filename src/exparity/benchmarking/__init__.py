@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -65,6 +65,9 @@ class Benchmark:
         seed: of whatever draws random numbers.
         device: where to run.
         candidate_labels: classes of zero-shot classification.
+        prompt: how a language model is asked.
+        words: what it answers.
+        chat: whether the prompt is a message of a chat.
 
     Raises:
         InputError: see :func:`benchmark`.
@@ -82,12 +85,17 @@ class Benchmark:
         seed: int = 0,
         device: str = "auto",
         candidate_labels: Sequence[str] | None = None,
+        prompt: str | None = None,
+        words: Mapping[str, str] | None = None,
+        chat: bool = False,
     ) -> None:
         from exparity.engine.classifier import load_classifier
         from exparity.engine.preflight import check_texts
         from exparity.engine.sources import ZERO_SHOT
 
-        self.classifier: Classifier = load_classifier(model, device)
+        self.classifier: Classifier = load_classifier(
+            model, device, prompt=prompt, words=words, chat=chat
+        )
         if candidate_labels is not None:
             texts, targets = hypotheses(self.classifier, texts, candidate_labels, targets)
         elif getattr(model, "task", None) == ZERO_SHOT:
@@ -313,6 +321,9 @@ def benchmark(
     seed: int = 0,
     device: str = "auto",
     candidate_labels: Sequence[str] | None = None,
+    prompt: str | None = None,
+    words: Mapping[str, str] | None = None,
+    chat: bool = False,
 ) -> Benchmark:
     """Explain texts with several methods, and score the explanations with several metrics.
 
@@ -337,6 +348,10 @@ def benchmark(
         candidate_labels: classes of zero-shot classification by a model of sentence pairs. What is
             explained is that a text entails "This example is LABEL.", where ``targets`` are labels;
             ``predicted`` is the one that is entailed with the highest probability.
+        prompt: template with ``{text}``, for a causal language model, as folder, pair or
+            text-generation pipeline; see :func:`exparity.load_classifier`, as for what follows.
+        words: word that answers the prompt for each class, by class.
+        chat: put the prompt into the tokenizer's chat template.
 
     Returns:
         The explanations, their scores, tables of them, and the seconds that each method took.
@@ -355,5 +370,8 @@ def benchmark(
         seed=seed,
         device=device,
         candidate_labels=candidate_labels,
+        prompt=prompt,
+        words=words,
+        chat=chat,
     )
     return made.explain(methods).evaluate(metrics)

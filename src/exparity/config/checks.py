@@ -18,6 +18,9 @@ _OTHER = {"methods": "metric", "metrics": "method"}
 # What a block of an override cannot differ by.
 _TOO_NARROW = {"training": ("method", "metric"), "method": ("metric",)}
 
+# Options of datasets that decide on their classes.
+_CLASS_OPTIONS = {"labels", "classes", "professions"}
+
 # Options of datasets that decide on their groups.
 _GROUP_OPTIONS = {"attribute", "groups"}
 
@@ -156,7 +159,7 @@ def check_prompts(experiment: Settled) -> None:
                 )
         known = experiment.datasets[dataset].entry.facts.labels
         words = prompts[dataset]["words"]
-        if known and not {"labels"} & experiment.datasets[dataset].params.keys():
+        if known and not _CLASS_OPTIONS & experiment.datasets[dataset].params.keys():
             for name in {*known} ^ {*words}:
                 raise InputError(
                     f"prompts.{dataset}.words: must name {', '.join(known)}, and "

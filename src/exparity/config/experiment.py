@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import math
 import os
 import shutil
 import sys
@@ -24,6 +26,7 @@ from exparity.config.settled import Cell, Settled
 from exparity.core.errors import InputError
 from exparity.core.strict import plain, read_yaml
 from exparity.models.catalogue import known_id
+from exparity.models.size import n_weights
 
 CONTROL = "random_weights"
 """The metric that ``controls.weights`` asks for."""
@@ -140,6 +143,37 @@ class Experiment(Settled):
     @cached_property
     def _gpu_here(self) -> bool:
         return shutil.which("nvidia-smi") is not None and self.config["engine"]["device"] != "cpu"
+
+    def memory_mb(self, stage: str, ids: Cell, least: int = 8000) -> int:
+        """Return the memory that a job with a model is given, in MB.
+
+        At least 1.3 times the weights in the job's precision and 3 GB, where their number is known;
+        training also holds their gradients and two moments.
+        """
+        weights = self._weights.get(str(ids.get("model")))
+        if weights is None:
+            return least
+        whole = 4 if stage == "finetune" and self._trains(ids) else 1
+        gradients = stage == "finetune" or (
+            "method" in ids and self.methods[str(ids["method"])].entry.facts.needs_gradient
+        )
+        each = 2 if self.config["precision"] == "bf16" and not gradients else 4
+        return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
+
+    @cached_property
+    def _weights(self) -> dict[str, int]:
+        """Weights of the pretrained models, of those whose files are here."""
+        specs = {model: self.model_spec(model) for model in self.models}
+        found = {
+            model: n_weights(spec.checkpoint, spec.revision)
+            for model, spec in specs.items()
+            if spec.checkpoint and spec.init == "pretrained"
+        }
+        return {model: count for model, count in found.items() if count}
+
+    def _trains(self, ids: Cell) -> bool:
+        options = json.loads(self.finetune_options(**ids))  # type: ignore[arg-type]
+        return bool(options["training"]["epochs"])
 
     def explain_cost(self, method: str) -> tuple[str, int]:
         """Return a name for explain jobs that cost alike, and the minutes that they are given."""

@@ -24,6 +24,7 @@ from exparity.data import load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
 from exparity.data.own_table import check_head
+from exparity.models.heads import LABEL_WORDS, new_head
 from exparity.report.gather import gather
 from exparity.report.sections.findings import in_plain_words
 from exparity.report.tables import disparity_tables
@@ -71,6 +72,9 @@ def audit(
     match: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     rationale: Annotated[str, Flag(metavar="COLUMN")] | None = None,
     labels: Annotated[Sequence[str], Flag(metavar="CLASS")] = (),
+    prompt: Annotated[Sequence[str], Flag(metavar="TEMPLATE")] = (),
+    word: Annotated[Sequence[str], Flag(metavar="CLASS=WORD")] = (),
+    chat: bool = False,
     methods: Sequence[Id] = (),
     metrics: Sequence[Id] = (),
     max_examples: Annotated[int, Range(at_least=2)] | None = None,
@@ -100,6 +104,11 @@ def audit(
         rationale: column of a 0 or 1 per word, for the words that carry the label; explanations are
             then compared with them.
         labels: the classes in the order of the outputs, for a checkpoint that does not name them.
+        prompt: template with {text} in it, for a causal language model; of several, each is a run
+            of its own, and verdicts are over all of them.
+        word: word that answers the prompts for a class, such as ``bad= Bad`` with the blank that
+            its place wants; one for each class.
+        chat: put prompts into the chat template of the checkpoint's tokenizer.
         methods: explanation methods; see ``exparity list``.
         metrics: quality metrics; see ``exparity list``.
         max_examples: explain so many texts at most, as many of each group; all if None.
@@ -127,8 +136,13 @@ def audit(
     from exparity.models.checkpoints import load_config
 
     pretrained = load_config(checkpoint, revision)
-    in_order = _in_order_of_outputs(loaded[0].labels, checkpoint, pretrained, bool(labels))
-    options["labels"] = list(in_order)
+    words = _words(prompt, word, loaded[0].labels)
+    if words:
+        new_head(LABEL_WORDS).require(checkpoint, pretrained)
+        options["labels"] = list(words)
+    else:
+        in_order = _in_order_of_outputs(loaded[0].labels, checkpoint, pretrained, bool(labels))
+        options["labels"] = list(in_order)
     id = _as_id(table.stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
@@ -145,9 +159,11 @@ def audit(
             model: {
                 "checkpoint": checkpoint,
                 **({"revision": revision} if revision else {}),
+                **({"head": LABEL_WORDS, "chat": chat} if words else {}),
                 "training": {"epochs": 0},
             }
         },
+        **(_asked(ids, prompt, words) if words else {}),
         "methods": _methods(methods, quick, size),
         "metrics": {id: {} for id in _metrics(metrics, quick, rationale)},
         "analyses": {
@@ -155,7 +171,7 @@ def audit(
             **({"worst_group": {}} if max(len(of.groups) for of in loaded) >= MANY else {}),
         },
         "controls": {"random": {"draws": QUICK_DRAWS}} if quick else {},
-        "engine": {"shortcuts": pretrained.model_type in FAMILIES},
+        "engine": {"shortcuts": pretrained.model_type in FAMILIES and not words},
         "report": {"figures": not quick},
     }
     experiment = experiment_of(config)
@@ -192,6 +208,38 @@ def _check_flags(table: Path, named: Mapping[str, str]) -> None:
                 check_head(table, [name])
             except InputError as error:
                 raise InputError(f"--{option}: {error}") from None
+
+
+def _words(prompts: Sequence[str], words: Sequence[str], classes: Sequence[str]) -> dict[str, str]:
+    """Return the word of each class; empty where no prompt is given.
+
+    Raises:
+        InputError: prompts without words or words without prompts, or words of other classes.
+    """
+    if not prompts and not words:
+        return {}
+    if not (prompts and words):
+        raise InputError("a language model is asked by --prompt and answers by --word; give both")
+    given = {}
+    for word in words:
+        name, equals, text = word.partition("=")
+        if not equals or name in given:
+            raise InputError(f"--word {word!r}: write CLASS=WORD, once for each class")
+        given[name] = text
+    if set(given) != set(classes):
+        raise InputError(
+            f"--word: names {', '.join(given)}, and the classes of the data are "
+            f"{', '.join(classes)}; give a word for each of these"
+        )
+    return given
+
+
+def _asked(
+    datasets: Sequence[str], prompts: Sequence[str], words: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the entries of a config whose runs are prompts."""
+    asked = {"templates": list(prompts), "words": dict(words)}
+    return {"prompts": dict.fromkeys(datasets, asked), "seeds": list(range(len(prompts)))}
 
 
 def _refuse_foreign(path: Path) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
+from exparity.artefacts.schemas import IDS
 from exparity.published.summary import spread
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
@@ -22,6 +23,8 @@ from exparity.report.sections import (
     overview,
     published,
 )
+from exparity.stats.informative import informative
+from exparity.stats.outlying import OUTLYING, deviations
 
 
 def _distributions(context: Context) -> Content | None:
@@ -72,7 +75,8 @@ def _means(context: Context) -> Content | None:
 
 
 def _prompts(context: Context) -> Content | None:
-    """Show the template of each run, where models are prompted."""
+    """Show the template of each run, where models are prompted, and which runs stand out."""
+    deviating = deviations(informative(context.study.rows))
     asked = [o for o in context.origins if o.artefact == "predictions" and "label_mass" in o.facts]
     rows: list[dict[str, Any]] = [
         {
@@ -80,10 +84,14 @@ def _prompts(context: Context) -> Content | None:
             "template": origin.facts["parameters"]["prompt"]["template"],
             "mass": origin.facts["label_mass"],
             "is_low": bool(origin.facts.get("flags")),
+            "deviation": deviating.get(tuple(origin.ids[id] for id in IDS[:3])),
         }
         for origin in asked
     ]
-    return Content({"rows": rows}, unfolded=any(row["is_low"] for row in rows)) if rows else None
+    for row in rows:
+        row["stands_out"] = (row["deviation"] or 0.0) >= OUTLYING
+    marked = any(row["is_low"] or row["stands_out"] for row in rows)
+    return Content({"rows": rows, "outlying": OUTLYING}, unfolded=marked) if rows else None
 
 
 def _accuracy(context: Context) -> Content | None:

@@ -1,0 +1,47 @@
+"""Runs that treat groups otherwise than the other runs of their model do."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+OUTLYING = 3.5
+"""Modified z-score from which a run stands out (Iglewicz and Hoaglin 1993)."""
+_FEWEST_RUNS = 4
+_TO_NORMAL = 0.6745  # median absolute deviation of a standard normal distribution
+
+
+def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], float]:
+    """Return how far the gaps of each run are from those of the other runs of its model.
+
+    In a cell (method, metric, pair of groups), a run's modified z-score is 0.6745 times the
+    distance of its d from the median of all runs, over their median absolute distance. A template
+    that names one group moves most cells, and chance few: the median over the cells counts.
+
+    Args:
+        rows: tests with ``dataset``, ``model``, ``seed``, ``method``, ``metric``, ``group_a``,
+            ``group_b`` and ``cohens_d``.
+
+    Returns:
+        The median score by dataset, model and seed, not negative; :data:`OUTLYING` or more stands
+        out. Nothing of models with fewer than four runs.
+    """
+    cells: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
+    for row in rows:
+        cell = tuple(
+            row[name] for name in ("dataset", "model", "method", "metric", "group_a", "group_b")
+        )
+        if np.isfinite(row["cohens_d"]):
+            cells[cell][row["seed"]] = row["cohens_d"]
+    scores: dict[tuple[str, str, int], list[float]] = defaultdict(list)
+    for (dataset, model, *_), by_run in cells.items():
+        d = np.array([*by_run.values()])
+        distances = np.abs(d - np.median(d))
+        usual = float(np.median(distances))
+        if len(d) >= _FEWEST_RUNS and usual > 0:
+            for run, distance in zip(by_run, distances, strict=True):
+                scores[dataset, model, run].append(_TO_NORMAL * float(distance) / usual)
+    return {run: float(np.median(of_cells)) for run, of_cells in scores.items()}

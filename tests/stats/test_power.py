@@ -12,6 +12,7 @@ from exparity.stats import minimal_detectable_effect, smallest_p
 from exparity.stats.behrens_fisher import two_sided_p
 from exparity.stats.crossed import mean_gap
 from exparity.stats.power import planned_effect, planned_typical_gaps
+from exparity.stats.typical_gap import typical_gap
 
 
 @pytest.mark.reference
@@ -109,3 +110,33 @@ def test_typical_gaps_that_are_found(seeds, found, equivalent):
     # of trainings with that R, four in five have a sum of squares that R = 0.2 has in 5 %
     total = scipy.stats.chi2.ppf(0.05, seeds) * 0.2**2
     assert scipy.stats.chi2.cdf(total / small**2, seeds) == pytest.approx(0.8)
+
+
+@pytest.mark.reference
+@pytest.mark.parametrize("together", [0.0, 0.8])
+def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
+    """Trainings without a mean gap; next to nothing varies within texts."""
+    seeds, n, runs = 5, 400, 2000
+    found, equivalent = planned_typical_gaps(seeds, (n, n, n), together=together)
+    rng = np.random.default_rng(5)
+    for gap, name in ((found, "p_large"), (equivalent, "p_small")):
+        if math.isnan(gap):
+            assert together == 0
+            continue
+        of_seed = float(gap) * rng.normal(size=(runs, seeds, 1))
+        texts = math.sqrt(2 * (1 - together)) * rng.normal(size=(runs, 1, n))
+        made = mean_gap(of_seed + texts + 0.01 * rng.normal(size=(runs, seeds, n)))
+        p = getattr(typical_gap(*made[:6], threshold=0.2), name)
+        assert (p <= 0.05).mean() == pytest.approx(0.8, abs=0.04)
+
+
+def test_typical_gaps_by_trainings_texts_and_level():
+    found, equivalent = planned_typical_gaps([3, 5, 20], (2000,) * 3, alpha=[0.05, 0.05, 0.01])
+    for i, (seeds, alpha) in enumerate(((3, 0.05), (5, 0.05), (20, 0.01))):
+        alone = planned_typical_gaps(seeds, (2000,) * 3, alpha=alpha)
+        np.testing.assert_allclose((found[i], equivalent[i]), alone)
+    for sizes in ((1, 9, 0), (9, 9, 1)):
+        assert np.isnan(planned_typical_gaps(5, sizes)).all()
+    assert np.isnan(planned_typical_gaps(1, (9, 9, 9))).all()
+    # no number of trainings shows on few texts that there is no gap
+    assert np.isnan(planned_typical_gaps([3, 32], (12, 12, 12))[1]).all()

@@ -246,21 +246,50 @@ class TestCommand:
             for name, alpha in (("", 0.05), ("_corrected", 0.05 / 6)):
                 effect = planned_effect(5, size, seed_sd=sd, alpha=alpha)
                 assert row[f"minimal_detectable_effect{name}"] == pytest.approx(effect)
-        # 2^-7 and 2^-5 are above 0.05/30
+        # 2^-7 and 2^-5 are above 0.05/30, and so few texts decide nothing anyway
         lines = [record.getMessage() for record in caplog.records]
-        assert len(lines) == 3
+        assert len(lines) == 3 + 2
+        assert "leaves 8 sets of pairs_all, on which 5 trainings decide next to nothing" in lines[4]
+        assert lines[4].endswith("or more are found, and never that there is none; take more texts")
         assert "metrics.few.max_examples: leaves 6 sets of pairs_all, for a p of 0.031" in lines[0]
 
         out = run("plan", "--configfile", "some.yaml")[1]
         assert "Smallest |d| of the mean over 5 seeds" in out
-        found, equivalent = planned_typical_gaps(5)
-        assert f"{found:.2f} is found to be above 0.2" in out
-        assert f"R of {equivalent:.3f} to be below" in out
         table = out.splitlines()[-3:]
         assert [line.split()[1] for line in table[1:]] == ["6", "8"]
         effect = planned_effect(5, (6, 6, 6), seed_sd=0.3)
         assert table[1].split()[3] == f"{effect:.2f}"
         assert max(map(len, table)) <= 80
+
+    @pytest.mark.parametrize(
+        ("seeds", "numbers", "level"),
+        [
+            ([0, 1, 2, 3], [3, 4, 5, 8, 13, 20, 32], 0.05),
+            ({"until": "decided", "looks": [2, 9]}, [2, 9], 0.05 / 2),
+        ],
+    )
+    def test_what_each_number_of_trainings_shows_and_takes(self, here, run, seeds, numbers, level):
+        config = {**TINY, "seeds": seeds, "datasets": {"pairs_all": {"n_pairs": 1600}}}
+        (here / "more.yaml").write_text(yaml.safe_dump(config))
+        rows = json.loads(run("plan", "more.yaml", "--json")[1])["by_trainings"]
+        assert [row["trainings"] for row in rows] == numbers
+        once = 1 + 3  # prepare; across_trainings, judge and report
+        each = JOBS - once
+        assert [row["jobs"] for row in rows] == [once + n * each for n in numbers]
+        for i, together in enumerate((0.0, 0.8)):
+            options = {"sizes": (320, 320, 320), "together": together}
+            found = planned_typical_gaps(numbers, alpha=level / 4, **options)[0]
+            equivalent = planned_typical_gaps(numbers, alpha=level, **options)[1]
+            of_sample = [row["samples"][i] for row in rows]
+            assert [one["found"] for one in of_sample] == pytest.approx(found)
+            for one, gap in zip(of_sample, equivalent, strict=True):
+                assert one["equivalent"] == (pytest.approx(gap) if gap == gap else None)
+        assert of_sample[-1]["equivalent"] is not None
+        out = run("plan", "more.yaml")[1]
+        (line,) = [line for line in out.splitlines() if line.startswith("jobs ")]
+        assert line.split()[1:] == [f"{once + n * each:,}" for n in numbers]
+        assert out.count("pairs_all, 320 sets, r = 0.8") == 2
+        assert max(map(len, out[out.index("Typical") :].splitlines())) <= 80
 
     def test_one_seed_shows_nothing_of_others(self, here, run):
         out = run("plan", "--configfile", "tiny.yaml")[1]

@@ -135,6 +135,7 @@ class Forecast:
             :data:`~exparity.costs.estimate.LEVELS`.
         undivided: jobs of which it is not known which part of the time grows with the examples.
         missing: kinds of jobs that nothing is known of, and how many there are.
+        costs: what each job takes, in the order in which they were given.
     """
 
     stages: list[Total]
@@ -142,14 +143,14 @@ class Forecast:
     basis: Counter[str]
     undivided: int
     missing: Counter[str]
+    costs: list[Job]
 
 
 def forecast(jobs: Iterable[Job], estimator: Estimator) -> Forecast:
     """Return what jobs take."""
     estimates = [(job, estimator.estimate(job.kind, job.examples or 0)) for job in jobs]
-    *stages, total = totals(
-        replace(estimate.cost or job, finished=job.finished) for job, estimate in estimates
-    )
+    costs = [replace(estimate.cost or job, finished=job.finished) for job, estimate in estimates]
+    *stages, total = totals(costs)
     return Forecast(
         stages,
         total,
@@ -158,7 +159,23 @@ def forecast(jobs: Iterable[Job], estimator: Estimator) -> Forecast:
         missing=Counter(
             " ".join(job.kind.work[:2]) for job, estimate in estimates if not estimate.level
         ),
+        costs=costs,
     )
+
+
+def at_trainings(costs: Sequence[Job], now: Sequence[int], trainings: int) -> tuple[int, float]:
+    """Return how many jobs there are with another number of trainings, and their seconds.
+
+    Jobs that are not of one training take as long as now. Jobs of unknown time are in no sum.
+
+    Args:
+        costs: what each job takes.
+        now: the number of trainings of its dataset, where a job is of one of these; else 0.
+        trainings: how many every dataset has.
+    """
+    shares = [trainings / of if of else 1.0 for of in now]
+    seconds = sum((job.seconds or 0.0) * share for job, share in zip(costs, shares, strict=True))
+    return round(sum(shares)), seconds
 
 
 def plain(made: Forecast) -> Mapping[str, Any]:

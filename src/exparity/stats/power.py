@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
 from exparity.stats.behrens_fisher import TwoErrors, critical_value
 from exparity.stats.roots import root_between
+from exparity.stats.typical_gap import findable_gaps
 from exparity.types import FloatArray
 
 DETECTED = 0.8
@@ -123,36 +125,66 @@ def planned_effect(
     Returns:
         |d|; NaN for a single training, or fewer than two examples of a group.
     """
-    n_a, n_b, n_sets = sizes
-    texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
-    if min(seeds - 1, *(dof for _, dof in texts)) < 1:
+    of_texts, dof_texts = _of_texts(sizes)
+    if min(seeds - 1, dof_texts) < 1:
         return math.nan
-    of_texts = sum(v for v, _ in texts)
-    dof_texts = of_texts**2 / sum(v * v / dof for v, dof in texts)
     numbers = (seed_sd**2 / seeds, seeds - 1.0, of_texts, dof_texts)
     errors = TwoErrors(*(np.asarray(x, dtype=np.float64) for x in numbers))
     return float(detectable_effect(errors, alpha=alpha, power=power))
 
 
 def planned_typical_gaps(
-    seeds: int, *, threshold: float = 0.2, alpha: float = 0.05, power: float = DETECTED
-) -> tuple[float, float]:
+    seeds: int | Sequence[int],
+    sizes: tuple[int, int, int] | None = None,
+    *,
+    together: float = 0.0,
+    threshold: float = 0.2,
+    alpha: float | Sequence[float] = 0.05,
+    power: float = DETECTED,
+) -> tuple[FloatArray, FloatArray]:
     """Return which typical gaps of a training are found before there are any scores.
 
-    Of enough texts that only trainings vary: the sum of the squared gaps of S trainings that have
-    no mean gap is R² times χ² with S degrees of freedom.
+    Of texts the same is assumed as by :func:`planned_effect`, and of trainings that they have no
+    mean gap.
 
     Args:
         seeds: S, trainings.
+        sizes: examples of each group, and the matched sets with both, 0 without matched sets; as
+            many as one likes if None: then the sum of the squared gaps is R² times χ² with S
+            degrees of freedom.
+        together: correlation of the scores of a matched set; :func:`planned_effect` assumes none.
         threshold: gap from which it is considerable.
         alpha: level of the tests.
         power: probability of finding it.
 
     Returns:
-        The R that is found to be above the threshold, and the R that is found to be below.
+        The R that is found to be above the threshold, and the R that is found to be below, for each
+        of ``seeds`` and ``alpha``; NaN of a single training, of fewer than two examples of a group,
+        and of the second where no gap at all is found to be below more rarely.
     """
-    from scipy.special import chdtri
+    of_texts, dof = (0.0, 1e6) if sizes is None else _of_texts(sizes)
+    of_texts *= 1 - together if sizes and sizes[2] else 1
+    n_seeds, level = np.broadcast_arrays(np.asarray(seeds, np.float64), alpha)
+    found, equivalent = np.full((2, n_seeds.size), np.nan)
+    known = (n_seeds.ravel() > 1) & (dof >= 1)
+    if known.any():
+        count = int(known.sum())
+        found[known], equivalent[known] = findable_gaps(
+            n_seeds.ravel()[known],
+            np.full(count, of_texts),
+            np.full(count, dof),
+            threshold=threshold,
+            alpha=level.ravel()[known],
+            power=power,
+        )
+    return found.reshape(n_seeds.shape), equivalent.reshape(n_seeds.shape)
 
-    least, most = chdtri(seeds, power), chdtri(seeds, 1 - power)
-    found = threshold * math.sqrt(chdtri(seeds, alpha) / least)
-    return found, threshold * math.sqrt(chdtri(seeds, 1 - alpha) / most)
+
+def _of_texts(sizes: tuple[int, int, int]) -> tuple[float, float]:
+    """Return the variance of a d from texts, and its degrees of freedom; 0 of these if too few."""
+    n_a, n_b, n_sets = sizes
+    texts = [(2 / n_sets, n_sets - 1)] if n_sets else [(1 / max(n, 1), n - 1) for n in (n_a, n_b)]
+    if min(dof for _, dof in texts) < 1:
+        return math.nan, 0.0
+    variance = sum(v for v, _ in texts)
+    return variance, variance**2 / sum(v * v / dof for v, dof in texts)

@@ -306,6 +306,63 @@ def _end(cells: _Cells, angle: FloatArray, level: float, *, upper: bool) -> Floa
     return end
 
 
+@np.errstate(all="ignore")
+def findable_gaps(
+    n_seeds: FloatArray,
+    of_texts: FloatArray,
+    dof: FloatArray,
+    *,
+    threshold: float,
+    alpha: FloatArray,
+    power: float,
+) -> tuple[FloatArray, FloatArray]:
+    """Return the R that is found to be above the threshold, and the R that is found to be below.
+
+    Of trainings without a mean gap, whose single cells add nothing. The guard is left out.
+
+    Args:
+        n_seeds: (n,) trainings, two or more.
+        of_texts: (n,) B, variance of every training's gap from the texts that they share.
+        dof: (n,) degrees of freedom of the variance from texts.
+        threshold: gap from which it is considerable.
+        alpha: (n,) level of the tests.
+        power: probability of finding the gap.
+
+    Returns:
+        Arrays (n,); of the second, NaN where no gap at all is found to be below more rarely.
+    """
+    from scipy.special import ndtri
+
+    bound, whole = np.full(len(n_seeds), threshold), np.full((len(n_seeds), 1), np.pi / 2)
+
+    def score(p: FloatArray | float) -> FloatArray:
+        return np.asarray(ndtri(np.clip(p, 1e-300, 1 - 1e-16)))
+
+    def cells(log_total: FloatArray) -> _Cells:
+        parts = (np.exp(log_total), np.zeros(len(log_total)), of_texts, n_seeds, dof)
+        return _Cells(*(part[:, None] for part in parts))
+
+    def critical(*, upper: bool) -> _Cells:
+        def distance(log_total: FloatArray) -> FloatArray:
+            p = _largest(cells(log_total), bound, upper=upper)[0]
+            return score(p) - score(alpha)
+
+        scale = np.log(n_seeds * (threshold**2 + of_texts))
+        return cells(root_between(distance, scale - 30, scale + 15))
+
+    def gap_with(at: _Cells, chance: float) -> FloatArray:
+        """Return the R of which Q is at most a total with some chance."""
+
+        def distance(log_rms: FloatArray) -> FloatArray:
+            p = _beyond(at, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]
+            return score(p) - score(chance)
+
+        least, most = np.log(bound) - 15, np.log(bound) + 15
+        return np.where(distance(least) > 0, np.exp(root_between(distance, least, most)), NAN)
+
+    return gap_with(critical(upper=True), 1 - power), gap_with(critical(upper=False), power)
+
+
 def _p_seeds(
     v_seeds: FloatArray, v_cells: FloatArray, n_seeds: FloatArray, dof: FloatArray
 ) -> FloatArray:

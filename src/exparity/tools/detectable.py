@@ -5,21 +5,27 @@ from __future__ import annotations
 import json
 import logging
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
+from exparity.config.models import Until
 from exparity.core.errors import InputError
 from exparity.costs.forecast import aligned
 from exparity.costs.planned import ExampleCounts
 from exparity.stats.power import DETECTED, planned_effect, planned_typical_gaps, smallest_p
-from exparity.types import Example
+from exparity.types import Example, FloatArray
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
 
 log = logging.getLogger(__name__)
+LARGE = 0.8
+"""Gap that an experiment must be able to show; a large effect (Cohen 1988, §2.2)."""
+TOGETHER = 0.8
+"""Correlation of the scores of a matched set where its texts differ in few words."""
 SEED_SDS = (0.3, 1.0)
 """Standard deviations of d between trainings that a plan reckons with: small, and as on GECO."""
 
@@ -132,6 +138,136 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
             )
 
 
+@dataclass(frozen=True)
+class PlannedGaps:
+    """Which typical gaps of a training some texts can show, by number of trainings.
+
+    Attributes:
+        name: the texts, in words.
+        sample: of those with as many texts and cells, one.
+        together: correlation of the scores of a matched set.
+        found: the R that is found to be above the threshold, at α over the cells and the looks.
+        equivalent: the R that is found to be below, at α over the looks, as where all cells are
+            alike; NaN where not even the absence of any gap is found.
+    """
+
+    name: str
+    sample: PlannedSample
+    together: float
+    found: FloatArray
+    equivalent: FloatArray
+
+
+def planned_numbers(experiment: Experiment) -> list[int]:
+    """Return the numbers of trainings to reckon with: the looks, and how many there are."""
+    return sorted({*(experiment.looks or (*Until.looks, len(experiment.seeds)))})
+
+
+def planned_gaps(experiment: Experiment, samples: list[PlannedSample]) -> list[PlannedGaps]:
+    """Return what the samples of an experiment can show, by :func:`planned_numbers`.
+
+    Of matched sets it is reckoned with scores that do not go together, and with such that do.
+    """
+    looks, statistics = experiment.looks, experiment.config["statistics"]
+    trainings, threshold = planned_numbers(experiment), statistics["threshold"]
+    level = statistics["alpha"] / max(len(looks), 1)
+    alike: dict[tuple[int, ...], dict[str, PlannedSample]] = defaultdict(dict)
+    for sample in samples if threshold > 0 else ():  # nothing is below a threshold of 0
+        alike[sample.n_a, sample.n_b, sample.n_sets, sample.cells].setdefault(
+            sample.dataset, sample
+        )
+    planned = []
+    for (*counts, cells), of_dataset in alike.items():
+        sample, *others = of_dataset.values()
+        place = f"{1 + len(others)} datasets" if others else sample.dataset
+        sizes = counts[0], counts[1], counts[2]
+        for together in (0.0, TOGETHER) if sample.n_sets else (0.0,):
+            gaps = partial(planned_typical_gaps, trainings, sizes, threshold=threshold)
+            found = gaps(together=together, alpha=level / cells)[0]
+            equivalent = gaps(together=together, alpha=level)[1]
+            words = f", r = {together:g}" if together else ""
+            name = f"{place}, {sample.words}{words}"
+            planned.append(PlannedGaps(name, sample, together, found, equivalent))
+    return planned
+
+
+def undecidable(experiment: Experiment, planned: list[PlannedGaps]) -> Iterator[str]:
+    """Yield a line for samples that decide nothing: neither large gaps nor that there is none.
+
+    Of matched sets, that is so even where their scores go together. A single training says nothing
+    of others in any case.
+    """
+    trainings = planned_numbers(experiment)
+    now = experiment.looks[-1] if experiment.looks else len(experiment.seeds)
+    at = trainings.index(now)
+    for gaps in planned:
+        sample, found = gaps.sample, gaps.found
+        is_best = gaps.together > 0 or not sample.n_sets
+        if is_best and now > 1 and not (found[at] <= LARGE or gaps.equivalent[at] >= 0):
+            more = "trainings" if found[-1] <= LARGE else "texts"
+            yield (
+                f"{sample.key}: leaves {sample.words} of {sample.dataset}, on which {now} "
+                f"trainings decide next to nothing: only gaps of R = {found[at]:.2g} or more are "
+                f"found, and never that there is none; take more {more}"
+            )
+
+
+def rows_of(
+    planned: list[PlannedGaps], trainings: Sequence[int], taken: Sequence[tuple[int, float]]
+) -> Iterator[dict[str, Any]]:
+    """Yield what each number of trainings takes in all, and shows of each sample, for JSON."""
+    for i, (n, (jobs, seconds)) in enumerate(zip(trainings, taken, strict=True)):
+        shown = [
+            {
+                "dataset": one.sample.dataset,
+                "sample": one.name,
+                "together": one.together,
+                "found": _or_none(one.found[i]),
+                "equivalent": _or_none(one.equivalent[i]),
+            }
+            for one in planned
+        ]
+        yield {"trainings": n, "jobs": jobs, "seconds": seconds, "samples": shown}
+
+
+def _or_none(gap: float) -> float | None:
+    return float(gap) if gap == gap else None
+
+
+def trainings_text(
+    experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
+) -> str:
+    """Return what each number of trainings shows and takes, as tables of at most 80 columns.
+
+    Args:
+        experiment: the experiment.
+        planned: what it shows.
+        taken: how many jobs there are for each number of trainings, and their hours in words.
+    """
+    looks, threshold = experiment.looks, experiment.config["statistics"]["threshold"]
+    columns = [f"{n}" for n in planned_numbers(experiment)]
+    level = f"alpha over {len(looks)} looks" if looks else "alpha"
+    heads = (
+        "Typical gap R of one training, whichever group it favours, by the number of\n"
+        f"trainings, with {DETECTED:.0%} power; r: how much scores of a matched set go together.\n"
+        f"Found to be above {threshold:g}, at {level}{' and' if looks else ' over'} all cells:",
+        f"Found to be below {threshold:g}, at {level}, where most cells are;\n"
+        "none: not even the absence of any gap is found:",
+    )
+    parts = []
+    for head, name in zip(heads, ("found", "equivalent"), strict=True):
+        rows = [["dataset, sample", *columns]]
+        for one in planned:
+            cells = [f"{gap:.2f}" if gap == gap else "none" for gap in getattr(one, name)]
+            rows.append([one.name, *cells])
+        parts.append(f"{head}\n\n{aligned(rows)}")
+    rows = [["in all, trainings", *columns], ["jobs"], ["hours"]]
+    for jobs, words in taken:
+        rows[1].append(f"{jobs:,}")
+        rows[2].append(words)
+    return "\n\n".join([*(parts if planned else []), aligned(rows)])
+
+
 def effects(samples: list[PlannedSample], seeds: int, alpha: float) -> Iterator[dict[str, Any]]:
     """Yield the minimal detectable |d| of each sample by the crossed test, at α and corrected."""
     for sample in samples:
@@ -149,9 +285,7 @@ def effects(samples: list[PlannedSample], seeds: int, alpha: float) -> Iterator[
             }
 
 
-def effects_text(
-    samples: list[PlannedSample], seeds: int, alpha: float, threshold: float = 0.2
-) -> str:
+def effects_text(samples: list[PlannedSample], seeds: int, alpha: float) -> str:
     """Return the minimal detectable |d| of each sample as a table of at most 80 columns."""
     if not samples:
         return "Nothing is tested: nothing is explained, or no dataset has groups."
@@ -169,13 +303,7 @@ def effects_text(
         ]
         rows[(f"{sample.dataset}, {sample.words}", *cells)] = None
     small, large = SEED_SDS
-    found, equivalent = planned_typical_gaps(seeds, threshold=threshold, alpha=alpha)
-    m = max(sample.cells for sample in samples)
-    strictly, _ = planned_typical_gaps(seeds, threshold=threshold, alpha=alpha / m)
     return (
-        f"Typical gap R of one training, whichever group it favours, with enough texts: R of\n"
-        f"{found:.2f} is found to be above {threshold:g} ({strictly:.2f} at alpha/{m}), R of "
-        f"{equivalent:.3f} to be below,\nwith {DETECTED:.0%} power each.\n\n"
         f"Smallest |d| of the mean over {seeds} seeds that is found with {DETECTED:.0%} power, if\n"
         f"d varies between seeds by an sd of {small:g} or {large:g}; at alpha, and at alpha over\n"
         f"m tests:\n\n{aligned([head, *rows])}"

@@ -16,11 +16,21 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
-from exparity.costs.forecast import as_text, forecast, plain
+from exparity.costs.forecast import as_text, at_trainings, forecast, hours, plain
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.resources import workflow_file
-from exparity.tools.detectable import check_samples, effects, effects_text, planned_samples
+from exparity.tools.detectable import (
+    check_samples,
+    effects,
+    effects_text,
+    planned_gaps,
+    planned_numbers,
+    planned_samples,
+    rows_of,
+    trainings_text,
+    undecidable,
+)
 from exparity.tools.running import run_workflow, write_config
 
 if TYPE_CHECKING:
@@ -70,8 +80,11 @@ def plan(
     # What is to run here needs its files; what is planned may lie elsewhere.
     counts = ExampleCounts(experiment, data_dir, published_sizes=not measure)
     samples = planned_samples(experiment, counts)
-    alpha, threshold = (experiment.config["statistics"][name] for name in ("alpha", "threshold"))
+    alpha = experiment.config["statistics"]["alpha"]
     check_samples(samples, alpha)
+    planned = planned_gaps(experiment, samples)
+    for line in undecidable(experiment, planned):
+        log.warning("%s", line)
     results = Path(experiment.results)
     for folder in sources:
         if not folder.is_dir():
@@ -93,15 +106,25 @@ def plan(
     estimator = Estimator((job for finished in known for job in finished.jobs), device)
     dag = dag_jobs(workflow_file("Snakefile"), *configfile, config=read_overrides(config))
     made = forecast(planned_jobs(dag, counts), estimator)
+    now = [len(experiment.seeds_of(job.ids[0])) if len(job.ids) > 2 else 0 for job in dag]
+    numbers = planned_numbers(experiment)
+    taken = [at_trainings(made.costs, now, n) for n in numbers]
     if as_json:
         about = {"config": named, "results": str(results), "device": device}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
         detectable = list(effects(samples, len(experiment.seeds), alpha))
         values = {**about, "sources": measured, **plain(made), "detectable": detectable}
-        say(json.dumps(values, indent=1))
+        say(
+            json.dumps({**values, "by_trainings": list(rows_of(planned, numbers, taken))}, indent=1)
+        )
     else:
         say(as_text(made, named, known, device))
-        say(f"\n{effects_text(samples, len(experiment.seeds), alpha, threshold)}")
+        unit = "+" if made.total.unknown else ""
+        amounts = [(jobs, f"{hours(seconds)}{unit}") for jobs, seconds in taken]
+        if not made.total.known:
+            amounts = [(jobs, "unknown") for jobs, _ in taken]
+        say(f"\n{trainings_text(experiment, planned, amounts)}")
+        say(f"\n{effects_text(samples, len(experiment.seeds), alpha)}")
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:

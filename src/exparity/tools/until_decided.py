@@ -29,7 +29,7 @@ _SETTLED = {one.id for one in VERDICTS if one.settles}
 
 def until_decided(
     *,
-    configfile: ConfigFiles = (DEFAULT,),
+    configfile: Annotated[ConfigFiles, Flag(bare=True)] = (DEFAULT,),
     config: Overrides = (),
     cores: Annotated[str, Flag(metavar="N")] | None = None,
     profile: Folder | None = None,

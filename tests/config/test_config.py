@@ -61,7 +61,7 @@ FULL = {
     "prompts": {"pairs_all": PROMPT},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
-    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}},
+    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}, "weights": {"draws": 1}},
     "report": {"figures": False},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
@@ -80,7 +80,7 @@ FULL["analyses"] = {
 }
 # Tests of each.
 SHIPPED = {
-    "config": 2 * 2 * 3 * 6 * 7,
+    "config": 2 * 1 * 8 * 3 * 2,
     "embedded": 2 * 2 * 3 * 6 * 7,
     "geco": 2 * 2 * 5 * 6 * 7,
     "geco-small": 2 * 2 * 5 * 6 * 8,
@@ -260,7 +260,11 @@ class TestSchema:
         }
         given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
         permutation = {"repeats": 3, "schemes": schemes}
-        assert given == {"permutation": permutation, "random": {"draws": 5}}
+        assert given == {
+            "permutation": permutation,
+            "random": {"draws": 5},
+            "weights": {"draws": 0},
+        }
 
 
 REFUSED = [

@@ -66,7 +66,9 @@ class _Layer:
     def __call__(self, inputs: torch.Tensor) -> Any:
         if torch.is_grad_enabled() and inputs.requires_grad:
             differentiable: Any = _PackedLinear  # torch gives its `apply` no types
-            return differentiable.apply(inputs, self)
+            # The rows of all texts as one matrix: models may write into views of what they get, but
+            # not into a view that a function of its own derivative returns.
+            return differentiable.apply(inputs.flatten(0, -2), self).unflatten(0, inputs.shape[:-1])
         return self.product(inputs, "forward")
 
     def product(self, inputs: torch.Tensor, direction: Literal["forward", "backward"]) -> Any:

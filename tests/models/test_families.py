@@ -1,0 +1,47 @@
+"""benchmarks/families.py: the command behind the table of families in docs/models.md."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from exparity import ExparityError
+
+
+@pytest.fixture
+def families(repository, monkeypatch):
+    monkeypatch.syspath_prepend(str(repository / "benchmarks"))
+    import families
+
+    return families
+
+
+@pytest.fixture
+def documented(repository):
+    text = (repository / "docs" / "models.md").read_text()
+    block = text.partition("<!-- families -->")[2].partition("<!-- end -->")[0]
+    return dict(re.findall(r"^\| `([\w-]+)` (\|.*\|)$", block, re.MULTILINE))
+
+
+@pytest.mark.contract
+def test_the_table_has_every_family_and_no_failure(families, documented):
+    assert list(documented) == list(families.FAMILIES)
+    assert not any("all but" in row for row in documented.values())
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize("family", ["modernbert", "falcon", "t5"])
+def test_rows_are_what_the_command_finds(families, documented, family):
+    assert f"| `{family}` {documented[family]}" in families.table_of([family])
+
+
+@pytest.mark.contract
+def test_what_does_not_pass_is_named(families, monkeypatch):
+    def fails(classifier):
+        raise ExparityError("too large; take less")
+
+    monkeypatch.setattr(families, "CHECKS", {"batches": lambda _: None, "size": fails})
+    assert families.tried(families.sequence_classifier, "bert") == "all but size (too large)"
+    monkeypatch.setattr(families, "CHECKS", {"outputs": fails})
+    assert families.tried(families.sequence_classifier, "bert") == "refused: too large"

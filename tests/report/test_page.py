@@ -200,10 +200,41 @@ def visible_cells(page):
 
 
 class TestBrowser:
+    @pytest.mark.parametrize("width", [1280, 390])
+    def test_the_first_screen_says_what_was_measured_and_found(self, open_page, embedded, width):
+        page = open_page(width, height=900 if width == 1280 else 844)
+        assert "explained what model_0 and model_1, trained 2 times" in page.inner_text("p.lead")
+        tiles = page.locator("table.tiles tbody tr")
+        names = tiles.locator("th").all_inner_texts()
+        assert len(names) == 8
+        assert names[3] == "Random explanations"
+        cells = embedded["disparity"]["cells"]
+        words = page.locator("table.tiles tr:not(.random) .tile").evaluate_all(
+            "tiles => tiles.map((tile) => tile.title)"
+        )
+        said = zip(cells["model"], cells["excess.sentence"], strict=True)
+        assert sorted(words) == sorted(f"{model}: {sentence}" for model, sentence in said)
+        assert tiles.first.bounding_box()["y"] < 844  # the picture begins on the first screen
+        for label in ("R", "d", "Random explanations", "One tile a model"):
+            assert page.locator("dl.words dt").get_by_text(label, exact=True).count() == 1
+
+    def test_no_column_is_cut_and_a_phone_scrolls_tables_alone(self, open_page):
+        """Newcomers' m7: all folds open; a table that is wider scrolls by itself."""
+        widths = "[document.documentElement.scrollWidth, innerWidth]"
+        wide = """[...document.querySelectorAll(".scroll")].filter((place) =>
+            place.scrollWidth > place.clientWidth + 1).map((place) => place.ariaLabel)"""
+        for width in (1280, 390):
+            page = open_page(width)
+            page.evaluate("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
+            page.wait_for_timeout(300)
+            whole, window = page.evaluate(widths)
+            assert whole == window
+            if width == 1280:
+                assert page.evaluate(wide) == []
+
     def test_every_plot_is_drawn(self, open_page):
         page = open_page(unfolded=["distributions", "cost"])
-        page.get_by_text("by test and by metric").click()
-        for id in ("chart-rates", "chart-distributions", "chart-cost"):
+        for id in ("chart-distributions", "chart-cost"):
             assert drawn(page, id) > 5
 
     def test_filters_and_corrections(self, open_page, embedded):

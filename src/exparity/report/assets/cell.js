@@ -5,6 +5,7 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
   function parts(i, table, metric) {
     const rows = seeds(i);
     const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
+    const paired = rows.some((t) => tests.n_pairs[t]);
     const get = (name) => (t) => number.text(tests[name][t]);
     const count = (test, correction) => { const view = views[`score.${test}.${correction}`]; return view.looks[view.of[i]].gaps; };
     const over = (quantity, name, digits = 3) => number.text(cells[`${quantity}.${name}`][i], digits);
@@ -14,7 +15,7 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
       make("strong", null, cells[`${quantity}.verdict`][i]), `. ${cells[`${quantity}.sentence`][i]} `,
       `(d = ${number.signed(cells[`${quantity}.d`][i])}; p = ${over(quantity, "p_mean")} that the mean gap is zero, ${over(quantity, "p_large")} that R is small, ${over(quantity, "p_small")} that it is not; strict: ${cells[`${quantity}.verdict_strict`][i]}.)`));
     const sentence = [
-      `Trainings one by one: ${count("signed_rank", "raw")} of ${rows.length} differ by signed rank (by Holm ${count("signed_rank", "holm")}), ${count("mann_whitney", "raw")} by Mann–Whitney (by Holm ${count("mann_whitney", "holm")}), p ≤ ${alpha}. `,
+      `Trainings one by one, of ${rows.length} differ ${paired ? `${count("signed_rank", "raw")} by signed rank (by Holm ${count("signed_rank", "holm")}), ` : ""}${count("mann_whitney", "raw")} by Mann–Whitney (by Holm ${count("mann_whitney", "holm")}), p ≤ ${alpha}. `,
       `Mean d is ${number.signed(cells["score.mean_d"][i])}${cells["score.both_signs"][i] ? ", with seeds of opposite sign" : ""}; ${metric.direction} values are better.`,
     ];
     const columns = [

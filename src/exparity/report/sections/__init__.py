@@ -150,7 +150,7 @@ def _downloads(context: Context) -> Content:
 
 
 SECTIONS = (
-    Section("overview", "Overview", overview.build, script="overview.js"),
+    Section("overview", "Overview", overview.build),
     Section("disparity", "Disparity", disparity.build, script="disparity.js"),
     Section("prompts", "Prompts", _prompts),
     Section("means", "Explanation quality", _means),

@@ -14,7 +14,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import one_training, words_of
-from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, rates_by_metric
+from exparity.report.tables import MOST_PAIRS, by_dataset, headlines
 from exparity.report.verdicts import (
     QUANTITIES,
     Counts,
@@ -169,6 +169,5 @@ def build(context: Context) -> Content:
             "devices": sorted(devices),
             "config": {k: v for k, v in study.options.items() if k != "digest"},
         },
-        data={"alpha": study.statistics["alpha"], "metrics": rates_by_metric(study)},
         unfolded=True,
     )

@@ -311,6 +311,8 @@ REFUSED = [
      r"metrics: a mapping, found \['gini', 'sparsity'\]; write \{gini: \{\}, sparsity: \{\}\}$"),
     ({"methods": "lime"}, r"config: methods: a mapping, found 'lime'; write \{lime: \{\}\}$"),
     ({"seeds": 3}, r"config: seeds: a list, each a whole number .*, found 3; write \[3\]$"),
+    ({"seeds": {"untl": "decided"}}, "config: unknown key 'seeds.untl'; did you mean 'until'"),
+    ({"models": {"m": {"checkpoint": "nomodel/"}}}, "m: checkpoint nomodel.*: no such folder"),
     ({"training": {"learning_rate": "5e-4"}},
      "training.learning_rate: a number, found '5e-4'; write 5.0e-4$"),
     ({"training": {"learning_rate": "1.5e5"}}, r"found '1.5e5'; write 1.5e\+5$"),

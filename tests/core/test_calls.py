@@ -212,7 +212,7 @@ def test_what_numpy_and_pandas_hold_is_taken(bert):
         ({"scores": [None, 1j]}, "scores must be a list of numbers"),
         ({"tokens": [1, 2]}, "token must be text, not 1"),
         ({"token_ids": [0.5, 1]}, "token_ids must be a list of integers"),
-        ({"word_ids": [0, -2]}, "word_ids must be word numbers, or -1 for special tokens"),
+        ({"word_ids": [0, -3]}, "word_ids must be word numbers, -1 for special tokens, or -2"),
         ({"special_mask": [2, 0]}, "special_mask must be a list of 0 or 1"),
         ({"origin": "lime"}, "origin must be what exparity.explain wrote"),
     ],

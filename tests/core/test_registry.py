@@ -208,7 +208,7 @@ class TestPlugins:
             load_plugin(plugin(tmp_path / "a_plugin.py", "gini"))
 
     def test_missing_file(self, tmp_path):
-        with pytest.raises(InputError, match=rf"plugins: no file {tmp_path}/gone.py; give a path"):
+        with pytest.raises(InputError, match=rf"plugins: no file {tmp_path}/gone.py; paths are"):
             load_plugin(str(tmp_path / "gone.py"))
 
     @pytest.mark.parametrize(

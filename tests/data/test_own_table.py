@@ -463,7 +463,7 @@ class TestRefusals:
     def test_files_that_are_not_there_or_of_another_kind(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert refused("gone.csv") == (
-            f"{tmp_path}/gone.csv: no such file; give a path from where you run"
+            f"{tmp_path}/gone.csv: no such file; paths are relative to the current folder"
         )
         (tmp_path / "a.xlsx").touch()
         assert refused("a.xlsx") == (
@@ -495,10 +495,13 @@ class TestInputFiles:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"path": "b.csv"}, r"datasets.mine.path: no file /.*/b.csv; give a path from where"),
+            ({"path": "b.csv"}, r"datasets.mine.path: no file /.*/b.csv; paths are relative to"),
             ({"path": "."}, r"datasets.mine.path: no file"),
             ({"path": "{x}.csv"}, "datasets.mine.path: {x}.csv: '{' and '}' are wildcards here"),
-            ({}, "datasets.mine.path: name the file to read, from where you run"),
+            (
+                {},
+                "datasets.mine.path: name the file to read; paths are relative to",
+            ),
         ],
     )
     def test_it_must_be_there(self, options, message, tmp_path, monkeypatch):

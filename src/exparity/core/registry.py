@@ -74,10 +74,13 @@ class Entry(Generic[Facts]):
                 continue
             place = f"{where}.{option}"
             if not value:
-                raise InputError(f"{place}: name the file to read, from where you run")
+                raise InputError(
+                    f"{place}: name the file to read; paths are relative to the current folder"
+                )
             if not Path(value).is_file():
                 raise InputError(
-                    f"{place}: no file {Path(value).absolute()}; give a path from where you run"
+                    f"{place}: no file {Path(value).absolute()}; paths are relative to the current "
+                    "folder"
                 )
             if set("{}") & set(str(value)):
                 raise InputError(
@@ -278,7 +281,9 @@ def load_plugin(name: str) -> None:
     path = Path(name)
     is_file = name.endswith(".py")
     if is_file and not path.is_file():
-        raise InputError(f"plugins: no file {path.absolute()}; give a path from where you run")
+        raise InputError(
+            f"plugins: no file {path.absolute()}; paths are relative to the current folder"
+        )
     try:
         with _held_in_process():
             if is_file:

@@ -172,13 +172,13 @@ def _violations(
     if kinds and not any(_IS[kind](value) for kind in ([kinds] if type(kinds) is str else kinds)):
         yield Violation(path, "type", schema, value)
         return
+    properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
+    if others is False and isinstance(value, dict) and not value.keys() <= properties.keys():
+        yield Violation(path, "additionalProperties", schema, value)
     for rule, is_kept in _RULES.items():
         if rule in schema and not is_kept(value, schema[rule]):
             yield Violation(path, rule, schema, value)
     if isinstance(value, dict):
-        properties, others = schema.get("properties", {}), schema.get("additionalProperties", {})
-        if others is False and not value.keys() <= properties.keys():
-            yield Violation(path, "additionalProperties", schema, value)
         for key, inner in value.items():
             for broken in _violations(schema.get("propertyNames", {}), key, path):
                 yield broken._replace(rule="propertyNames")

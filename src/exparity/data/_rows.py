@@ -40,7 +40,9 @@ def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     if reader is None:
         raise InputError(f"{path}: unknown kind of table; use one of {', '.join(_READERS)}")
     if not path.is_file():
-        raise InputError(f"{path.absolute()}: no such file; give a path from where you run")
+        raise InputError(
+            f"{path.absolute()}: no such file; paths are relative to the current folder"
+        )
     return _checked(reader(path, columns))
 
 

@@ -21,7 +21,9 @@ def read_word_rows(path: Path, groups: Sequence[str]) -> list[tuple[str, ...]]:
             file and line.
     """
     if not path.is_file():
-        raise InputError(f"{path.absolute()}: no such file; give a path from where you run")
+        raise InputError(
+            f"{path.absolute()}: no such file; paths are relative to the current folder"
+        )
     rows = []
     for where, row in csv_rows(path, groups):
         words = tuple(row[group].strip() for group in groups)

@@ -114,7 +114,7 @@ def check_checkpoint(name: str) -> None:
         _check_settings(name, None, [path / file for file in _SETTINGS])
     elif path.is_file():
         raise InputError(f"checkpoint {path}: is a file; name the folder of a model")
-    elif name.startswith((".", "/", "~")) or name.count("/") > 1:
+    elif name.startswith((".", "/", "~")) or name.endswith("/") or name.count("/") > 1:
         raise InputError(f"checkpoint {path}: no such folder")
 
 

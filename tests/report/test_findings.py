@@ -119,6 +119,17 @@ def test_nothing_found_does_not_say_that_there_is_nothing():
     assert "none: in half of the cells, a gap of |d| = 0.4 would have been found." in text
 
 
+def test_where_nothing_can_be_tested_nothing_is_said_of_gaps():
+    """m4: all classifiers have collapsed, or some cells alone say nothing."""
+    silent = {("lime", m): judged(NAN, None) for m in ("comprehensiveness", "sufficiency")}
+    text = words(*study_of(silent))
+    assert "Nothing could be tested: no classifier that works has scores that differ." in text
+    assert "no gap between groups" not in text
+    some = {**silent, ("lime", "comprehensiveness"): judged(0.1, "undecided")}
+    text = words(*study_of(some))
+    assert "|d| = 0.4 would have been found. 1 of 2 cells could not be tested." in text
+
+
 def test_over_trainings_the_verdict_counts():
     several = {"n_seeds": 2}
     verdicts = {

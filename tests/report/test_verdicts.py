@@ -9,7 +9,14 @@ import pytest
 from report.synthetic import config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact
-from exparity.report.verdicts import counts_of, legend, missed, sentence_of
+from exparity.report.verdicts import (
+    counts_of,
+    legend,
+    looks_line,
+    missed,
+    sentence_of,
+    texts_line,
+)
 from exparity.stages.report import report
 from exparity.stats import verdicts
 from exparity.stats.verdicts import VERDICTS, Verdict
@@ -111,6 +118,44 @@ def test_an_undecided_cell_says_how_large_a_gap_would_have_been_found():
     for n_seeds in (1, 3):
         said = sentence_of(row("undecided", n_seeds=n_seeds), threshold=0.2, higher_is_better=True)
         assert re.search(r"\|d\| = 1\.2 would have been found\.$", said)
+
+
+@pytest.mark.parametrize(
+    ("verdict", "share", "wanted"),
+    [
+        ("undecided", 0.51, True),
+        ("considerable", 0.51, True),
+        ("undecided", 0.5, False),
+        ("undecided", float("nan"), False),
+        ("different", 0.9, False),
+        ("equivalent", 0.9, False),
+    ],
+)
+def test_cells_that_need_texts_rather_than_trainings_say_so(verdict, share, wanted):
+    one = row(verdict, text_share=share)
+    said = sentence_of(one, threshold=0.2, higher_is_better=True)
+    assert said.endswith("More texts would settle it, and more trainings would not.") == wanted
+    line = texts_line([one, row("undecided", text_share=0.1), row(None)])
+    n_open = 1 + (verdict in ("undecided", "considerable"))
+    expected = f"Of {n_open} cells that are not settled, 1 need texts, not trainings."
+    assert line == (expected if wanted else "")
+
+
+def test_how_trainings_were_added_is_said():
+    assert looks_line([], 0.05) == ""
+    line = looks_line([3, 5, 8], 0.05)
+    assert "after 3, 5, 8 of them" in line
+    assert "each time at α/3 = 0.017" in line
+
+
+def test_tests_of_too_few_texts_for_holm_are_named(tmp_path):
+    """M2: of 8 matched sets p is 0.0078 or more, and 0.05 over 8 tests is less."""
+    make_study(tmp_path, SETTINGS, pairs=8)
+    page = tmp_path / "report" / "index.html"
+    report(tmp_path, page, options_of(SETTINGS))
+    sentence = "8 tests are of so few texts that by Holm none is significant before others are"
+    text = " ".join(page.read_text().split())
+    assert f"{sentence}: p is 0.0078 or more, above 0.05/8." in text
 
 
 def test_counts():

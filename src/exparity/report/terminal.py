@@ -27,6 +27,7 @@ from exparity.report.verdicts import (
     nothing_found,
     run_of,
     size_of,
+    texts_line,
 )
 from exparity.stats.dependence import Dependence
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
@@ -243,6 +244,7 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
             yield _text(f"{label}: {sentence}", "dim")
     for sentence in (
         nothing_found(judged, one_training=not several),
+        texts_line(judged),
         missed_line(max(row["n_seeds"] for row in judged), run),
     ):
         if sentence:

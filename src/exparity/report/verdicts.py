@@ -101,11 +101,14 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     """Return what to say where no verdict counts as a gap: how large one might still be.
 
     Args:
-        rows: rows of the verdicts artefact of what is compared.
+        rows: rows of the verdicts artefact of what is compared, with and without a verdict.
         one_training: whether they are of a single training.
     """
-    if not rows or any(row["verdict"] and named(row["verdict"]).is_gap for row in rows):
+    tested = [row for row in rows if row["verdict"]]
+    if not rows or any(named(row["verdict"]).is_gap for row in tested):
         return ""
+    if not tested:
+        return "Nothing could be tested: no classifier that works has scores that differ."
     of_excess = rows[0]["quantity"] == "excess"
     than = "larger than what random explanations show" if of_excess else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
@@ -114,7 +117,36 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     if least == least:
         gap = "gap" if one_training else "mean gap"
         sentence += f": in half of the cells, a {gap} of |d| = {least:.2g} would have been found"
+    if untested := len(rows) - len(tested):
+        sentence += f". {untested:,} of {len(rows):,} cells could not be tested"
     return f"{sentence}."
+
+
+def needs_texts(row: Row) -> bool:
+    """Return whether more texts would settle a cell rather than more trainings."""
+    verdict = row["verdict"]
+    is_open = verdict and not named(verdict).settles
+    return bool(is_open and row.get("text_share", math.nan) > verdicts.TEXTS_DOMINATE)
+
+
+def texts_line(rows: Sequence[Row]) -> str:
+    """Return how many cells are settled by more texts rather than trainings; empty if none is."""
+    n_open = sum(bool(row["verdict"]) and not named(row["verdict"]).settles for row in rows)
+    wanting = sum(map(needs_texts, rows))
+    if not wanting:
+        return ""
+    return f"Of {n_open:,} cells that are not settled, {wanting:,} need texts, not {run_of(rows)}s."
+
+
+def looks_line(looks: Sequence[int], alpha: float) -> str:
+    """Return how cells were judged to which trainings were added; empty where seeds were fixed."""
+    if not looks:
+        return ""
+    return (
+        f"Trainings were added until cells were decided. These were judged after "
+        f"{', '.join(map(str, looks))} of them, as far as it took, each time at α/{len(looks)} = "
+        f"{alpha / len(looks):.2g}, and a verdict stands as of the trainings when it was made."
+    )
 
 
 def detectable(rows: Iterable[Row]) -> float:
@@ -162,6 +194,8 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
         sides.reverse()
     (favoured, n_favoured), (other, n_other) = sides
     template = verdict.sentence_of_one if row["n_seeds"] == 1 else verdict.sentence
+    if needs_texts(row):
+        template += " More texts would settle it, and more {run}s would not."
     numbers = ("d", "rms_gap", "rms_low", "rms_high")
     return template.format(
         **{name: _Number(row[name]) for name in numbers},

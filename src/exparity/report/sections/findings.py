@@ -24,6 +24,7 @@ from exparity.report.verdicts import (
     nothing_found,
     sentence_of,
     size_of,
+    texts_line,
 )
 
 _INSEPARABLE, _DEPENDENT = 0.99, 0.3
@@ -266,7 +267,9 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return what the template of the findings shows."""
     every = findings_of(study, tables)
     single = bool(study.rows) and len(study.seeds) == 1
-    judged = [row for table in tables for row in judged_rows(study, table).values()]
+    quantity = compared_quantity(study)
+    of_cells = [cell.verdicts for table in tables for cell in table.cells.values()]
+    rows = [own.get(quantity) or own["score"] for own in of_cells if own]
     return {
         "most": _MOST,
         "findings": every[:_MOST],
@@ -274,7 +277,8 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "cautions": cautions(study, tables),
         "one_training": single,
         "audited": list(_audited(study)) if single else [],
-        "nothing_found": nothing_found(judged, one_training=single),
+        "nothing_found": nothing_found(rows, one_training=single),
+        "texts_line": texts_line(rows),
         "excess": compared_quantity(study) == "excess",
     }
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from exparity.artefacts import layout
 from exparity.report.context import Content, Context
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
+from exparity.report.gather import Study
 from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.findings import one_training, words_of
@@ -20,10 +22,13 @@ from exparity.report.verdicts import (
     Counts,
     counts_of,
     legend,
+    looks_line,
     missed_line,
     run_of,
 )
 from exparity.stats import verdicts
+from exparity.stats.multiplicity import families
+from exparity.stats.power import smallest_p
 
 _PACKAGES = ("torch", "transformers", "accelerate", "numpy", "scipy", "pyarrow")
 _OF_TABLE = ("dataset", "group_a", "group_b")
@@ -59,6 +64,7 @@ def _warnings(context: Context, commits: int) -> list[str]:
         for name, n in sorted(cut.items())
     ]
     warnings += _unchanged_counterfactuals(context)
+    warnings += _too_few_for_holm(study)
     undefined = sum(row["n_undefined"] for row in study.rows)
     if undefined:
         total = sum(row["n_examples"] for row in study.rows)
@@ -71,6 +77,25 @@ def _warnings(context: Context, commits: int) -> list[str]:
             f"The results were made with {commits} versions of the source code; see below."
         )
     return warnings
+
+
+def _too_few_for_holm(study: Study) -> Iterator[str]:
+    """Yield a sentence for each dataset with tests of too few texts to pass Holm's first step."""
+    least = cache(smallest_p)
+    alpha = study.statistics["alpha"]
+    few: dict[str, list[tuple[float, int]]] = defaultdict(list)
+    for members in families(study.rows, study.statistics["family"]):
+        for row in (study.rows[i] for i in members):
+            p = least(row["n_a"], row["n_b"], row["n_pairs"] if row["n_pairs"] > 1 else 0)
+            if alpha >= p > alpha / len(members):
+                few[row["dataset"]].append((p, len(members)))
+    for dataset, tests in few.items():
+        p, total = max(tests)
+        yield (
+            f"On {study.display('dataset', dataset)}, {len(tests):,} tests are of so few texts "
+            f"that by Holm none is significant before others are: p is {p:.2g} or more, above "
+            f"{alpha:g}/{total:,}. Verdicts do not rest on them."
+        )
 
 
 def _unchanged_counterfactuals(context: Context) -> Iterator[str]:
@@ -157,6 +182,7 @@ def build(context: Context) -> Content:
             "verdicts": verdicts.VERDICTS,
             "quantities": QUANTITIES,
             "missed_line": missed_line,
+            "looks_line": looks_line(study.options.get("looks", ()), study.statistics["alpha"]),
             "run": run_of(judged),
             **words_of(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},

@@ -23,7 +23,7 @@ def finetune(head: Path) -> str:
     Args:
         head: the file of the kind of classifier.
     """
-    names = ("training", "scratch", "checkpoints", "schemes", "ola", "heads/__init__")
+    names = ("training", "scratch", "checkpoints", "schemes", "ola", "heads/__init__", "lora")
     files = [_PACKAGE / "models" / f"{name}.py" for name in names]
     return source_digest(_PACKAGE / "data" / "training_set.py", head, *files)
 

@@ -153,7 +153,7 @@ class Experiment(Settled):
         weights = self._weights.get(str(ids.get("model")))
         if weights is None:
             return least
-        whole = 4 if stage == "finetune" and self._trains(ids) else 1
+        whole = 4 if stage == "finetune" and self._trains_all(ids) else 1
         gradients = stage == "finetune" or (
             "method" in ids and self.methods[str(ids["method"])].entry.facts.needs_gradient
         )
@@ -171,9 +171,9 @@ class Experiment(Settled):
         }
         return {model: count for model, count in found.items() if count}
 
-    def _trains(self, ids: Cell) -> bool:
-        options = json.loads(self.finetune_options(**ids))  # type: ignore[arg-type]
-        return bool(options["training"]["epochs"])
+    def _trains_all(self, ids: Cell) -> bool:
+        training = json.loads(self.finetune_options(**ids))["training"]  # type: ignore[arg-type]
+        return bool(training["epochs"]) and training["lora"] is None
 
     def explain_cost(self, method: str) -> tuple[str, int]:
         """Return a name for explain jobs that cost alike, and the minutes that they are given."""

@@ -122,6 +122,8 @@ class TrainingSpec:
             epoch's weights; never if None. Needs ``validation_share``.
         templates: numbers of the dataset's templates that a model with head label_words is trained
             with, one drawn for each matched set or text; the template of its seed if None.
+        lora: train adapters of low rank instead of the weights, with this ``rank`` and ``alpha``
+            (16 if left out), and merge them afterwards; needs peft (``exparity[lora]``).
         processes: processes (GPUs) that train one model together. Dropout is drawn per process, so
             that another number gives other weights.
     """
@@ -138,11 +140,22 @@ class TrainingSpec:
     validation_share: Annotated[float, Range(at_least=0, below=1)] = 0.0
     patience: Count | None = None
     templates: tuple[Annotated[int, Range(at_least=0, at_most=_MOST)], ...] | None = None
+    lora: Mapping[str, Annotated[int, Range(at_least=1, at_most=_MOST)]] | None = None
     processes: Annotated[int, Range(at_least=1, at_most=1024)] = 1
 
     def __post_init__(self) -> None:
         if self.patience is not None and not self.validation_share:
             raise InputError("training.patience needs training.validation_share above 0")
+        if self.lora is not None:
+            for key in self.lora:
+                if key not in ("rank", "alpha"):
+                    raise InputError(f"training.lora: unknown key '{key}'; write rank and alpha")
+            if "rank" not in self.lora:
+                raise InputError("training.lora: name the rank of the adapters, such as rank: 8")
+            if self.processes > 1:
+                raise InputError(
+                    "training.lora: adapters train in one process; leave processes out"
+                )
 
 
 def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:

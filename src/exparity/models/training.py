@@ -27,6 +27,7 @@ from exparity.models.checkpoints import (
     token_types,
 )
 from exparity.models.heads import Head, head_of
+from exparity.models.lora import add_adapters, merge_adapters
 from exparity.models.prompts import TEXT, Prompt, PromptSpec, read
 from exparity.models.schemes import apply_scheme, training_mode
 from exparity.models.snapshots import Snapshot, StateFolder
@@ -297,6 +298,18 @@ class TrainingLoop:
         losses = [record.validation_loss for record in history]
         return len(losses) - 1 - losses.index(min(losses)) >= self.training.patience
 
+    def _kept(self) -> dict[str, torch.Tensor]:
+        """Return what a snapshot holds: all weights, or of a model with adapters these alone."""
+        module = self._bare()
+        weights = module.state_dict()
+        if self.training.lora is None:
+            return weights
+        trained = {name for name, weight in module.named_parameters() if weight.requires_grad}
+        return {name: weight for name, weight in weights.items() if name in trained}
+
+    def _load(self, weights: Mapping[str, torch.Tensor]) -> None:
+        self._bare().load_state_dict(dict(weights), strict=self.training.lora is None)
+
     def _bare(self) -> torch.nn.Module:
         module: torch.nn.Module = self.accelerator.unwrap_model(self.model)
         return module
@@ -305,7 +318,7 @@ class TrainingLoop:
         """Snapshot a finished epoch, on the main process."""
         import torch
 
-        weights = self._bare().state_dict()
+        weights = self._kept()
         losses = [record.validation_loss for record in history]
         if self.training.patience is not None and losses[-1] == min(losses):
             self.best = {k: v.detach().cpu().clone() for k, v in weights.items()}
@@ -330,7 +343,7 @@ class TrainingLoop:
         snapshot = self.state.load()
         if snapshot is None:
             return []
-        self._bare().load_state_dict(dict(snapshot.weights))
+        self._load(snapshot.weights)
         moments: dict[int, dict[str, torch.Tensor]] = defaultdict(dict)
         for key, value in snapshot.moments.items():
             index, _, entry = key.partition("/")
@@ -352,7 +365,7 @@ class TrainingLoop:
         """Leave the trained model (the best epoch's with early stopping) on the CPU."""
         module = self._bare()
         if self.best:
-            module.load_state_dict(dict(self.best))
+            self._load(self.best)
         module.eval()
         module.to("cpu")
 
@@ -414,8 +427,16 @@ def finetune(
     head = head_of(model.config)
     if prompt is not None:
         head.bind(prompt, tokenizer)
+    adapted = None
     if training.epochs:
         apply_scheme(model, model_spec.scheme)
+        if training.lora and prompt is None:
+            raise InputError(
+                "training.lora: would leave a new classification head as it is; take head: "
+                "label_words, or train the weights"
+            )
+        if training.lora:
+            adapted = add_adapters(model, training.lora)
     tokenizer.model_max_length = min(
         input_limit(model, tokenizer), training.max_length or tokenizer.model_max_length
     )
@@ -431,6 +452,7 @@ def finetune(
         held_out = _encode(tokenizer, training_set.held_out, typed)
     history = loop.fit(items, held_out, training_set.per_epoch)
     loop.finish()
+    model = model if adapted is None else merge_adapters(adapted)
     return Trained(model, tokenizer, history, head)
 
 

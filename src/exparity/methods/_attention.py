@@ -70,5 +70,5 @@ def _weights(
     if attn_mask is None:
         return scores.softmax(-1)
     if attn_mask.dtype == torch.bool:
-        return scores.masked_fill(~attn_mask, -torch.inf).softmax(-1)
+        return scores.masked_fill(~attn_mask, torch.finfo(scores.dtype).min).softmax(-1)
     return (scores + attn_mask).softmax(-1)

@@ -70,7 +70,7 @@ def test_metrics_that_explain_again_are_left_out(experiment):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"path": "none-{seed}.jsonl"}, r"methods\.mine\.path: no file .*none-0\.jsonl; give"),
+        ({"path": "none-{seed}.jsonl"}, r"methods\.mine\.path: no file .*none-0\.jsonl; paths"),
         ({"path": ""}, r"methods\.mine\.path: name the file to read"),
         ({"path": "{family}.jsonl"}, r"mine\.path: {family}\.jsonl: .* {dataset}, {model}, {seed}"),
         ({"path": "{"}, r"mine\.path: {: of names in braces"),

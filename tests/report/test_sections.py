@@ -65,6 +65,34 @@ def test_test_examples_without_a_rationale_are_counted(tmp_path):
     assert "12 test examples, 3 of them without a rationale; classes female, male" in page
 
 
+def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
+    settings = config(datasets=1, models=1, seeds=4, methods=1, metrics=1)
+    make_study(tmp_path / "results", settings, pairs=6)
+    for seed in range(4):
+        path = tmp_path / "results" / "predictions" / "data_0" / "model_0" / f"{seed}.parquet"
+        table, facts = read_artefact(path, "predictions")
+        rows = table.drop_columns(["dataset", "model", "seed"]).to_pylist()
+        template = f"<b>{seed}</b>\n{{text}}"
+        extra = {"label_mass": 0.007 if seed == 2 else 0.9}
+        extra |= {"flags": ["label_mass_low"]} if seed == 2 else {}
+        parameters = {"prompt": {"template": template}}
+        ids = {"dataset": "data_0", "model": "model_0", "seed": seed}
+        write_artefact(
+            path, "predictions", rows, ids, stage="finetune", parameters=parameters, extra=extra
+        )
+    study = gather(tmp_path / "results", options_of(settings))
+    page = render_page(build_context(study, tmp_path))
+    section = page[page.index('<section id="prompts"') :].partition("</section>")[0]
+    rows = re.findall(r"<tr><td>.*?</tr>", section, re.DOTALL)
+    assert len(rows) == 4
+    for seed, row in enumerate(rows):
+        assert (
+            f'<code style="white-space:pre-wrap">&lt;b&gt;{seed}&lt;/b&gt;\n{{text}}</code>' in row
+        )
+        assert ("<strong>low</strong>" in row) == (seed == 2)
+        assert ("0.007" if seed == 2 else "0.900") in row
+
+
 class TestDistribution:
     def test_five_numbers_by_hand(self):
         scores = np.array([1.0, 2.0, 3.0, 4.0, 5.0, 10.0, np.nan, np.inf])

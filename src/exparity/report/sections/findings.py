@@ -298,11 +298,11 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
         )
     for finding in words["findings"]:
         largest = finding.gaps[0]
-        how = (
-            f"better for {largest.better} than for {largest.worse}"
-            if finding.is_consistent
-            else "different between groups, which one it favours changes,"
-        )
+        how = "better for one group with some methods and for the other with others:"
+        if finding.is_consistent:
+            how = f"better for {largest.better} than for {largest.worse}"
+        elif not any(gap.better for gap in finding.gaps):
+            how = "different between groups, which one it favours changes,"
         yield (
             f"{finding.metric} is {how} with {len(finding.gaps)} of {finding.methods} methods, "
             f"most with {largest.method}: {largest.sentence}"

@@ -70,7 +70,7 @@ def test_prompts_are_beside_their_runs_and_low_ones_are_marked(tmp_path):
     make_study(tmp_path / "results", settings, pairs=6)
     for seed in range(4):
         path = tmp_path / "results" / "predictions" / "data_0" / "model_0" / f"{seed}.parquet"
-        table, facts = read_artefact(path, "predictions")
+        table, _ = read_artefact(path, "predictions")
         rows = table.drop_columns(["dataset", "model", "seed"]).to_pylist()
         template = f"<b>{seed}</b>\n{{text}}"
         extra = {"label_mass": 0.007 if seed == 2 else 0.9}

@@ -397,7 +397,7 @@ def test_a_changed_template_trains_its_seed_alone():
     )
     options = [json.loads(one.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
     assert [o["prompt"]["template"] for o in options] == ["{text}\nIt is", "{text} is"]
-    assert [o["templates"] for o in options] == [[], []]
+    assert not any("templates" in o for o in options)
     of_other = [json.loads(other.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
     assert of_other[0] == options[0]
     assert of_other[1] != options[1]

@@ -11,8 +11,9 @@ import pytest
 from safetensors.torch import load_file
 
 import exparity
-from exparity import InputError
+from exparity import InputError, cli
 from exparity.artefacts.files import read_artefact
+from exparity.config.experiment import Experiment
 from exparity.data.bios import LABELS
 from exparity.data.table import read_prepared
 from exparity.models.heads.label_words import LabelWords
@@ -140,6 +141,22 @@ class TestAsItIs:
         table, _ = cell.predicted
         for row in table.to_pylist():
             assert row["probabilities"] == pytest.approx(by_id[row["example_id"]], abs=1e-6)
+
+    def test_the_command_takes_what_the_config_gives_it(self, tmp_path, trained, data):
+        model = {**self.base(trained), "training": {"epochs": 0}}
+        config = {
+            "datasets": {"bios": {}},
+            "models": {"lm": model},
+            "prompts": {"bios": {"templates": list(TEMPLATES), "words": WORDS}},
+            "methods": {"gradient": {}},
+            "metrics": {"gini": {}},
+        }
+        options = Experiment.from_mapping(config).finetune_options("bios", "lm", 0)
+        cell = Cell(tmp_path, data)
+        command = ["finetune", "--options", options, "--data", str(data), "--device", "cpu"]
+        command += ["--output", str(cell.checkpoint), "--predictions", str(cell.predictions)]
+        assert cli.main(command) == 0
+        assert cell.probabilities == pytest.approx(trained.probabilities, abs=1e-6)
 
     def test_a_base_that_changed_is_refused(self, tmp_path, trained, data):
         copy = tmp_path / "base"

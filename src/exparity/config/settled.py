@@ -257,7 +257,7 @@ class Settled:
         own = {**settings, "template": templates[seed], "chat": spec.chat}
         prompt = asdict(build(PromptSpec, own, f"prompts.{dataset}"))
         taken = [templates[number] for number in training.templates or ()]
-        return {"prompt": prompt, "templates": taken}
+        return {"prompt": prompt, **({"templates": taken} if taken else {})}
 
     def _interventions(self, dataset: str, model: str) -> dict[str, Any]:
         """Return what a training depends on where interventions change what is trained on."""

@@ -168,6 +168,14 @@ ROWS = {
         {**_OF_CELL, **_ACROSS, **_JUDGED, "quantity": "excess"},
         {**_OF_CELL, **_ACROSS, **_JUDGED, "verdict": None},
     ],
+    "worst_group": [
+        {"quantity": quantity, "group": group, "n": 5, "mean": 0.5, "standard_error": 0.25,
+         "shrinkage": 0.75, "shrunk_mean": 0.25, "n_groups": 2, "center": 0.125, "tau": 0.5,
+         "q": 3.5, "p": 0.0625, "range": 1.5, "range_by_chance": 0.5, "shrunk_range": 0.25,
+         "lowest": "female", "highest": "male", "flags": ["constant"], "p_bh": 0.125}
+        for quantity in ("excess", "score")
+        for group in ("female", "male")
+    ],
     "term_weight_probe": [
         {"debias": "none", "terms": terms, "weight": weight, "quantity": "tpr_gap",
          "group": "male", "group_b": "female", "class_name": "b", "value": -0.5, "n": 7}

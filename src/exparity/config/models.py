@@ -332,7 +332,8 @@ class Config:
             (Wilming et al. 2024), the options of the ferret library (Attanasio et al. 2023), or
             exparity's own defaults.
         results: folder of all results. Give each study its own, so that studies do not overwrite
-            each other. Relative to where Snakemake runs, and never above it.
+            each other. Relative to where Snakemake runs, or absolute, such as on a scratch file
+            system.
         data_dir: folder that raw files of datasets are read from, and downloaded to if missing. It
             may be a shared one.
         download: whether jobs may download missing raw files and checkpoints. With auto they may,
@@ -398,10 +399,10 @@ class Config:
     results: Annotated[
         str,
         Text(
-            r"(?![-/])(?!.*\.\.)[^~{}]+",
+            r"(?!-)(?!/+$)(?!.*\.\.)[^~{}]+",
             longest=200,
-            rule="use at most 200 characters, not '..', '~', '{' or '}', and neither '/' nor '-' "
-            "at the beginning",
+            rule="use at most 200 characters, not '..', '~', '{' or '}', no '-' at the beginning, "
+            "and not '/' alone",
         ),
     ] = "results"
     data_dir: NonEmpty = "data"

@@ -1,152 +1,251 @@
-"""Measure size and power of the crossed test over trainings and texts, by simulation.
+"""Measure how often the tests behind the verdicts err, by simulation.
 
-Usage: python benchmarks/calibration.py [--runs N] [--output FOLDER]
+Usage: python benchmarks/calibration.py [--runs N] [--output FOLDER] [--parts PART ...]
 
-A score is what its text, its training and its cell contribute, with a standard deviation of 1
-within groups and trainings: √(1 − text_sd²)·cell + text_sd·text ± seed_sd/2·training + gap. The
-training's part has another sign in each group, so that the gap varies between trainings with
-seed_sd and is zero in the mean. Shapes are applied to the sum.
+A score is what its text and its cell contribute, √(1 − text_sd²)·cell + text_sd·text, in one of
+several shapes, with a standard deviation of 1 within groups and trainings. To every difference a
+training adds μ + τ·z. Rates are of claims that are false: for ``p_large`` and ``p_small`` the
+typical gap √(μ² + τ²) is the threshold itself, for ``p_mean`` μ is 0.
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import product
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
+from scipy.special import ndtri
 
-from exparity.stats.behrens_fisher import TwoErrors, two_sided_p, upper_tail
-from exparity.stats.crossed import mean_gap
+from exparity.stats.behrens_fisher import two_sided_p
+from exparity.stats.crossed import MeanGap, mean_gap
+from exparity.stats.multiplicity import benjamini_hochberg, holm
+from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.types import FloatArray
 
-ALPHA, THRESHOLD = 0.05, 0.2
-SEEDS = (2, 3, 4, 5, 10, 20)
-SIZES = {"matched": ((12, 12), (48, 48), (200, 200)), "unmatched": ((12, 12), (12, 48), (48, 200))}
-SEED_SDS = (0.0, 0.3, 1.0)
-TEXT_SDS = (0.0, 0.7, 0.95)
-GAPS = (0.0, THRESHOLD, 0.5, 1.0)
+THRESHOLD = 0.2
+LEVELS = (0.05, 0.005, 0.0006)
+SIZES = (("matched", 24, 24), ("matched", 200, 200), ("rows", 12, 48), ("rows", 48, 200))
+SEEDS = (3, 5, 10)
+SHARES = (0.0, 0.7, 1.0)  # τ as a share of R
+TAUS = (0.0, 0.3, 1.0)  # where the mean gap is judged
 SHAPES: dict[str, Callable[[FloatArray], FloatArray]] = {
-    "continuous": lambda x: x,
+    "normal": lambda x: x,
     "skewed": np.exp,
     "tied": lambda x: np.maximum(np.round(x - 0.5), 0.0),  # seven of ten are 0, the others few
 }
+KINDS = (  # shape, text_sd, share of missing cells
+    ("normal", 0.0, 0.0),
+    ("normal", 0.7, 0.0),
+    ("normal", 0.95, 0.0),
+    ("normal", 0.7, 0.3),
+    ("skewed", 0.7, 0.0),
+    ("tied", 0.7, 0.0),
+)
+TRAININGS: dict[str, Callable[[np.random.Generator, tuple[int, ...]], FloatArray]] = {
+    "t with 4 degrees of freedom": lambda rng, size: rng.standard_t(4, size) / np.sqrt(2),
+    "log-normal": lambda rng, size: np.exp(rng.standard_normal(size)) / np.exp(1.0),
+    "one in 25 is bad": lambda rng, size: (
+        5.0 * (rng.random(size) < 0.04) * rng.choice((-1, 1), size)
+    ),
+}
+"""Gaps of trainings whose root mean square is 1, for the guard."""
 _AT_ONCE = 2_000_000  # cells that are simulated at a time
 
 
 class Setting(NamedTuple):
-    """What a cell of the tables is simulated with."""
+    """What scores are simulated with."""
 
     groups: str
-    seeds: int
     n_a: int
     n_b: int
-    seed_sd: float
-    text_sd: float
+    seeds: int
     shape: str
+    text_sd: float
     missing: float
 
 
-def settings() -> Iterator[Setting]:
-    """Yield every combination; with missing cells, those of continuous scores and medium texts."""
-    sizes = [(groups, *size) for groups, known in SIZES.items() for size in known]
-    for (groups, n_a, n_b), seeds, seed_sd in product(sizes, SEEDS, SEED_SDS):
-        for text_sd, shape in product(TEXT_SDS, SHAPES):
-            yield Setting(groups, seeds, n_a, n_b, seed_sd, text_sd, shape, 0.0)
-        yield Setting(groups, seeds, n_a, n_b, seed_sd, TEXT_SDS[1], "continuous", 0.3)
+@cache
+def spread(shape: str) -> float:
+    """Return the standard deviation of scores of a shape."""
+    return float(SHAPES[shape](ndtri((np.arange(1_000_000) + 0.5) / 1_000_000)).std())
 
 
-def simulate(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[FloatArray]:
-    """Yield (6, k) estimates, both variances with degrees of freedom, and sd within groups."""
+def simulated(
+    setting: Setting, runs: int, rng: np.random.Generator
+) -> Iterator[tuple[list[FloatArray], FloatArray, FloatArray]]:
+    """Yield (k, s, n) differences or scores of both groups, (k,) their sd, (k, s, 1) training z."""
     s, n_a, n_b = setting.seeds, setting.n_a, setting.n_b
     of_cell = np.sqrt(1 - setting.text_sd**2)
     for start in range(0, runs, step := max(1, _AT_ONCE // (s * (n_a + n_b)))):
         k = min(step, runs - start)
-        training = setting.seed_sd / 2 * rng.standard_normal((k, s, 1))
         parts = []
-        for n, sign in ((n_a, 1), (n_b, -1)):
-            text = setting.text_sd * rng.standard_normal((k, 1, n))
-            latent = text + of_cell * rng.standard_normal((k, s, n)) + sign * training
-            parts.append(SHAPES[setting.shape](latent))
+        for n in (n_a, n_b):
+            latent = setting.text_sd * rng.standard_normal((k, 1, n))
+            latent = latent + of_cell * rng.standard_normal((k, s, n))
+            parts.append(SHAPES[setting.shape](latent) / spread(setting.shape))
         sd = np.sqrt(sum(part.var(axis=-1, ddof=1).mean(axis=-1) for part in parts) / 2)
         parts = [parts[0] - parts[1]] if setting.groups == "matched" else parts
         if setting.missing:
             parts = [np.where(rng.random(x.shape) < setting.missing, np.nan, x) for x in parts]
-        gap = mean_gap(*parts)
-        yield np.stack([gap.estimate, *gap.errors, sd])
+        yield parts, sd, rng.standard_normal((k, s, 1))
 
 
-def measured(setting: Setting, runs: int, rng: np.random.Generator) -> Iterator[dict[str, Any]]:
-    """Yield one row a gap; a gap moves the estimate alone, and is in units of sd.
+def with_gaps(parts: list[FloatArray], gaps: FloatArray) -> MeanGap:
+    """Return the mean gap after (k, s, 1) gaps of trainings were added."""
+    return mean_gap(parts[0] + gaps, *parts[1:])
 
-    Of scores that are not continuous, only the size is measured.
+
+def sized(gap: MeanGap, threshold: FloatArray | float, *, guarded: bool = False) -> TypicalGap:
+    """Judge the size of gaps, without intervals."""
+    largest = np.abs(gap.gaps).max(axis=-1) if guarded else None
+    return typical_gap(*gap[:6], threshold=threshold, confidence=None, largest_gap=largest)
+
+
+def sizes(runs: int) -> Iterator[dict[str, Any]]:
+    """Yield the rates of false claims about single cells, and how often intervals cover."""
+    settings = (Setting(*size, seeds, *kind) for size, seeds, kind in product(SIZES, SEEDS, KINDS))
+    for number, setting in enumerate(settings):
+        rng = np.random.default_rng([0, number])
+        p: dict[tuple[str, float], list[FloatArray]] = {}
+        for parts, sd, z in simulated(setting, runs, rng):
+            for share in SHARES:
+                tau = THRESHOLD * share
+                test = sized(
+                    with_gaps(parts, np.sqrt(THRESHOLD**2 - tau**2) + tau * z), THRESHOLD * sd
+                )
+                p.setdefault(("p_large", share), []).append(test.p_large)
+                p.setdefault(("p_small", share), []).append(test.p_small)
+            for tau in TAUS:
+                gap = with_gaps(parts, tau * z)
+                p.setdefault(("p_mean", tau), []).append(two_sided_p(gap.estimate, gap.errors))
+        for (claim, tau), chunks in p.items():
+            values = np.concatenate(chunks)
+            rates = {f"{level:g}": float((values <= level).mean()) for level in LEVELS}
+            row = {**setting._asdict(), "claim": claim, "tau": tau, "runs": runs, **rates}
+            if claim == "p_large":
+                small = np.concatenate(p["p_small", tau])
+                row["covered"] = float(((values > 0.025) & (small > 0.025)).mean())
+            yield row
+
+
+def guards(runs: int) -> Iterator[dict[str, Any]]:
+    """Yield how often a size is claimed where trainings are not normal, at the smallest level."""
+    for number, (name, seeds) in enumerate(product(TRAININGS, SEEDS)):
+        rng = np.random.default_rng([1, number])
+        setting = Setting("matched", 200, 200, seeds, "normal", 0.7, 0.0)
+        found, kept = 0, 0
+        for parts, _, z in simulated(setting, runs, rng):
+            gap = with_gaps(parts, THRESHOLD * TRAININGS[name](rng, z.shape))
+            test = sized(gap, THRESHOLD, guarded=True)
+            claimed = test.p_large <= LEVELS[-1]
+            found, kept = found + claimed.sum(), kept + (claimed & ~test.carried).sum()
+        yield {"trainings": name, "seeds": seeds, "unguarded": found / runs, "guarded": kept / runs}
+
+
+def families(runs: int) -> Iterator[dict[str, Any]]:
+    """Yield what is falsely claimed in families of cells that share their trainings.
+
+    Half of what a training adds is the same in all cells. Of ``p_mean`` no cell has a mean gap;
+    in ``mixed`` families a third has one of 1. Of ``p_large`` and ``p_small`` all have a typical
+    gap at the threshold, half of its square from the mean.
     """
-    estimate, *errors, sd = np.concatenate(list(simulate(setting, runs, rng)), axis=1)
-    both = TwoErrors(*errors)
-    for gap in GAPS if setting.shape == "continuous" else GAPS[:1]:
-        equivalence_p = upper_tail(THRESHOLD * sd - np.abs(estimate + gap), both)
-        yield {
-            **setting._asdict(),
-            "gap": gap,
-            "runs": runs,
-            "rejected": float((two_sided_p(estimate + gap, both) <= ALPHA).mean()),
-            "equivalent": float((equivalence_p <= ALPHA).mean()),
-        }
+    cases = [
+        *(("p_mean", 0.0, cells, seeds) for cells in (84, 168) for seeds in SEEDS),
+        *(("p_mean, mixed", 1.0, 84, seeds) for seeds in SEEDS),
+        *(("p_large", THRESHOLD, 84, seeds) for seeds in SEEDS[::2]),
+    ]
+    for number, (claim, mean, cells, seeds) in enumerate(cases):
+        rng = np.random.default_rng([2, number])
+        of_size = claim == "p_large"
+        tau = THRESHOLD / np.sqrt(2) if of_size else 0.3
+        true = np.arange(cells) < (cells // 3 if claim.endswith("mixed") else 0)
+        found: dict[str, list[tuple[bool, float]]] = {}
+        for _ in range(runs):
+            z = rng.standard_normal((1, seeds, 1)) + rng.standard_normal((cells, seeds, 1))
+            mu = np.where(true, mean, THRESHOLD / np.sqrt(2) if of_size else 0.0)
+            noise = rng.standard_normal((cells, 1, 96)) + rng.standard_normal((cells, seeds, 96))
+            gap = mean_gap(mu[:, None, None] + tau / np.sqrt(2) * z + noise)
+            if of_size:
+                test = sized(gap, THRESHOLD)
+                ps = {"p_large": test.p_large, "p_small": test.p_small}
+            else:
+                ps = {claim: two_sided_p(gap.estimate, gap.errors)}
+            for name, p in ps.items():
+                by_holm, by_bh = (correct(p) <= 0.05 for correct in (holm, benjamini_hochberg))
+                share = (by_bh & ~true).sum() / max(1, by_bh.sum())
+                found.setdefault(name, []).append((bool((by_holm & ~true).any()), float(share)))
+        for name, results in found.items():
+            any_false, shares = np.array(results, dtype=float).mean(axis=0)
+            yield {
+                "claim": name,
+                "cells": cells,
+                "seeds": seeds,
+                "runs": len(results),
+                "any by Holm": any_false,
+                "share by BH": shares,
+            }
 
 
-def percent(low: float, high: float) -> str:
-    """Return a range of rates."""
-    low, high = round(100 * low, 1), round(100 * high, 1)
-    return f"{low:g}" if low == high else f"{low:g}–{high:g}"
+def percent(value: float) -> str:
+    """Return a rate in per cent, with two digits below one."""
+    return f"{100 * value:.2g}" if value < 0.1 else f"{100 * value:.1f}"
 
 
-def table(rows: pd.DataFrame, column: str, by: Sequence[str] = ("groups", "n", "seed_sd")) -> str:
-    """Return the least and the largest rate over all settings that agree in ``by`` and in S."""
-    lines = ["| " + " | ".join([*by, *(f"S = {s}" for s in SEEDS)]) + " |"]
-    lines.append("|" + "---|" * len(by) + "---:|" * len(SEEDS))
-    for keys, part in rows.groupby(list(by), sort=False):
-        ends = part.groupby("seeds")[column].agg(["min", "max"])
-        rates = [percent(*ends.loc[s, ["min", "max"]]) for s in SEEDS]
-        lines.append(
-            "| " + " | ".join([*(f"{key}".removesuffix(".0") for key in keys), *rates]) + " |"
-        )
+def size_table(frame: pd.DataFrame) -> str:
+    """Return the largest rate of each claim at each level, over all settings of a row."""
+    kinds = frame["shape"].where(frame["missing"] == 0, "normal, 30 % missing")
+    sizes = frame["n_a"].astype(str) + ", " + frame["n_b"].astype(str)
+    lines = [
+        "| Groups | n | Scores | " + " | ".join(f"`{c}`" for c in CLAIMS) + " | R covered |",
+        "|---|---|---|" + "---:|" * (len(CLAIMS) + 1),
+    ]
+    for keys, part in frame.groupby([frame["groups"], sizes, kinds], sort=False):
+        cells = []
+        for claim in CLAIMS:
+            rates = part.loc[part["claim"] == claim, [f"{level:g}" for level in LEVELS]].max()
+            cells.append(", ".join(percent(rate) for rate in rates))
+        cells.append(percent(part["covered"].min()))
+        lines.append("| " + " | ".join([*keys, *cells]) + " |")
     return "\n".join(lines)
 
 
-def tables(frame: pd.DataFrame) -> Iterator[tuple[str, str]]:
-    """Yield the title of every table and the table."""
-    sizes = zip(frame["groups"], frame["n_a"], frame["n_b"], strict=True)
-    n = [str(a) if groups == "matched" else f"{a}, {b}" for groups, a, b in sizes]
-    frame = frame.assign(n=n)
-    null, whole = frame[frame["gap"] == 0], frame[frame["missing"] == 0]
-    plain = whole[whole["shape"] == "continuous"]
-    for_shape = null[null["missing"] == 0]
-    yield "Size by shape", table(for_shape, "rejected", ("groups", "n", "shape"))
-    yield "Size by seed sd", table(for_shape, "rejected")
-    yield "Size with three of ten cells missing", table(null[null["missing"] > 0], "rejected")
-    for gap in GAPS[2:]:
-        yield f"Power at d = {gap:g}", table(plain[plain["gap"] == gap], "rejected")
-    without, at = plain[plain["gap"] == 0], plain[plain["gap"] == THRESHOLD]
-    yield "Called equivalent without a gap", table(without, "equivalent")
-    yield "Called equivalent at the threshold", table(at, "equivalent")
+CLAIMS = ("p_mean", "p_large", "p_small")
+
+
+def plain_table(frame: pd.DataFrame) -> str:
+    """Return rows as they are; rates in per cent."""
+    lines = ["| " + " | ".join(frame.columns) + " |", "|" + "---|" * len(frame.columns)]
+    for row in frame.itertuples(index=False):
+        cells = [percent(x) if isinstance(x, float) else str(x) for x in row]
+        lines.append("| " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+PARTS: dict[str, tuple[str, Callable[[int], Iterator[dict[str, Any]]]]] = {
+    "sizes": ("False claims about one cell, at 5, 0.5 and 0.06 %", sizes),
+    "guards": ("A size claimed at 0.06 %, trainings not normal", guards),
+    "families": ("Families whose cells share trainings, at 5 %", families),
+}
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--runs", type=int, default=2000)
     parser.add_argument("--output", type=Path, default=Path("results/bench"))
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
     arguments = parser.parse_args()
-    rows: list[dict[str, Any]] = []
-    for number, setting in enumerate(settings()):
-        rows += measured(setting, arguments.runs, np.random.default_rng([0, number]))
-    frame = pd.DataFrame(rows)
     arguments.output.mkdir(parents=True, exist_ok=True)
-    frame.to_parquet(arguments.output / "calibration.parquet")
-    for title, body in tables(frame):
-        print(f"### {title}\n\n{body}\n")
+    for part in arguments.parts:
+        title, measure = PARTS[part]
+        frame = pd.DataFrame(list(measure(arguments.runs)))
+        frame.to_parquet(arguments.output / f"calibration_{part}.parquet")
+        table = size_table(frame) if part == "sizes" else plain_table(frame)
+        print(f"### {title}\n\n{table}\n", flush=True)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
 Explanations that mark the rationale are made worse for one group by a known amount: with some
 probability, random scores stand in their place. They go through the metric, the artefacts, the
-excess over random explanations, the crossed test and the verdict, as in a run.
+excess over random explanations, the tests of single trainings, the crossed test and the verdict,
+as in a run.
 """
 
 from __future__ import annotations
@@ -13,9 +14,10 @@ import pytest
 import exparity
 from exparity import Explanation
 from exparity.analyses.across_trainings import across_trainings_cell
+from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.seeding import derive_seed
-from exparity.stats.verdicts import judge
+from exparity.stages.test import test_cell
 
 pytestmark = pytest.mark.property
 
@@ -50,25 +52,48 @@ def rationales():
     return np.repeat(pairs, len(GROUPS), axis=0)
 
 
-def explained(seed, spoilt, rng):
+def explained(spoilt, rng):
     """Scores that mark the rationale; of each group, some are spoilt with its probability."""
     scores = rationales() + 0.1 * rng.random((PAIRS * len(GROUPS), WORDS))
-    # Trainings differ: each spoils a little more or less than the last.
-    chance = np.tile([spoilt[group] for group in GROUPS], PAIRS) + 0.02 * (seed - 2)
-    bad = rng.random(len(scores)) < chance
+    bad = rng.random(len(scores)) < np.tile([spoilt[group] for group in GROUPS], PAIRS)
     scores[bad] = rng.random((bad.sum(), WORDS))
     return scores
 
 
+def gap_of(*shares):
+    """Explanations of which more are spoilt for the second group, by a share of each training's.
+
+    Where a share is negative, the first group's are.
+    """
+
+    def make(seed, rng):
+        share = shares[seed]
+        return explained({"male": 0.1 + max(-share, 0), "female": 0.1 + max(share, 0)}, rng)
+
+    return make
+
+
+def same_for_both(seed, rng):
+    """Explanations of which a tenth is spoilt, in both members of a pair alike."""
+    scores = explained({"male": 0.1, "female": 0.0}, rng)
+    scores[1::2] = scores[::2]
+    lonely = rng.integers(PAIRS)  # but one
+    scores[2 * lonely] = rng.random(WORDS)
+    return scores
+
+
 def verdicts(folder, methods):
-    """Run explanations of each method through artefacts, analysis and verdict.
+    """Run explanations of each method through artefacts, tests, trainings and verdict.
 
     Args:
         folder: where to.
         methods: called as ``make(seed, rng)``, by name.
+
+    Returns:
+        The rows of the excess by method, each with ``tests``, its excess in each training.
     """
     facts = {"groups": list(GROUPS), "attribute": "gender"}
-    scores, random_scores = [], []
+    scores, random_scores, tests = [], [], {name: [] for name in methods}
     for seed in SEEDS:
         ids = {"dataset": "d", "model": "m", "seed": seed, "metric": METRIC}
         drawn = []
@@ -76,9 +101,9 @@ def verdicts(folder, methods):
             rng = np.random.default_rng(derive_seed(seed, "control", draw))
             values = precision(rng.random((PAIRS * len(GROUPS), WORDS)), rationales())
             drawn += [{**t, "draw": draw, "score": v} for t, v in zip(texts(), values, strict=True)]
-        path = folder / f"random-{seed}.parquet"
-        write_artefact(path, "random_scores", drawn, ids, stage="x", parameters={}, extra=facts)
-        random_scores.append(path)
+        random = folder / f"random-{seed}.parquet"
+        write_artefact(random, "random_scores", drawn, ids, stage="x", parameters={}, extra=facts)
+        random_scores.append(random)
         for name, make in methods.items():
             rng = np.random.default_rng(derive_seed(seed, name))
             values = precision(make(seed, rng), rationales())
@@ -87,25 +112,70 @@ def verdicts(folder, methods):
             cell = {**ids, "method": name}
             write_artefact(path, "scores", rows, cell, stage="x", parameters={}, extra=facts)
             scores.append(path)
-    output = folder / "across.parquet"
-    across_trainings_cell(scores, random_scores, [], output)
-    rows = read_artefact(output, "across_trainings")[0].to_pylist()
-    return {row["method"]: row for row in judge([r for r in rows if r["quantity"] == "excess"])}
+            test_cell(path, random, output := folder / "test.parquet", statistics={})
+            tests[name] += read_artefact(output, "tests")[0].to_pylist()
+    across_trainings_cell(scores, random_scores, [], across := folder / "across.parquet")
+    judge_cells([across], None, judged := folder / "verdicts.parquet")
+    rows = read_artefact(judged, "verdicts")[0].to_pylist()
+    rows = [row for row in rows if row["quantity"] == "excess"]
+    return {row["method"]: {**row, "tests": tests[row["method"]]} for row in rows}
+
+
+@pytest.fixture(scope="module")
+def planted(tmp_path_factory):
+    methods = {
+        "equivalent": same_for_both,
+        "different": gap_of(0.5, 0.55, 0.45, 0.5, 0.5),
+        "unstable": gap_of(0.6, -0.6, 0.6, -0.6, 0.6),
+        "considerable": gap_of(0.0, 0.8, 0.05, 0.8, 0.3),
+        "undecided": gap_of(0.1, 0.15, 0.1, 0.1, 0.15),
+        "one_bad_training": gap_of(0.0, 0.0, 0.8, 0.0, 0.0),
+    }
+    return verdicts(tmp_path_factory.mktemp("planted"), methods)
+
+
+@pytest.mark.parametrize(
+    "verdict", ["equivalent", "different", "unstable", "considerable", "undecided"]
+)
+def test_each_verdict_is_given_where_it_was_planted(planted, verdict):
+    assert planted[verdict]["verdict"] == verdict
+
+
+def test_single_trainings_find_what_was_planted_in_each(planted):
+    directions = {
+        name: [
+            int(np.sign(test["excess_mean_difference"])) * (test["excess_wilcoxon_p"] <= 0.05)
+            for test in row["tests"]
+        ]
+        for name, row in planted.items()
+    }
+    assert directions["equivalent"] == [0] * 5
+    assert directions["different"] == [1] * 5
+    assert directions["unstable"] == [1, -1, 1, -1, 1]
+    assert (directions["considerable"][1], directions["considerable"][3]) == (1, 1)
+    assert planted["considerable"]["seeds_below"] <= 1
+    assert directions["one_bad_training"][2] == 1
+
+
+def test_one_bad_training_carries_no_claim_of_size(planted):
+    row = planted["one_bad_training"]
+    assert "one_training_carries" in row["flags"]
+    assert row["verdict"] == "undecided"
 
 
 @pytest.mark.parametrize("worse", GROUPS)
 def test_what_is_planted_in_one_group_is_found_with_its_size(worse, tmp_path):
-    spoilt = {group: 0.1 + 0.3 * (group == worse) for group in GROUPS}
-    row = verdicts(tmp_path, {"planted": lambda seed, rng: explained(seed, spoilt, rng)})["planted"]
+    sign = 1 if worse == "female" else -1
+    row = verdicts(tmp_path, {"planted": gap_of(*sign * np.linspace(0.26, 0.34, 5))})["planted"]
     assert row["verdict"] == "different"
-    planted = 0.3 * (1 - BY_CHANCE) * (1 if worse == "female" else -1)
+    planted = 0.3 * (1 - BY_CHANCE) * sign
     assert np.sign(row["estimate"]) == np.sign(planted)
     assert row["ci_low"] <= planted <= row["ci_high"]
 
 
 def test_what_is_planted_in_both_is_not(tmp_path):
     spoilt = dict.fromkeys(GROUPS, 0.4)
-    row = verdicts(tmp_path, {"both": lambda seed, rng: explained(seed, spoilt, rng)})["both"]
+    row = verdicts(tmp_path, {"both": lambda seed, rng: explained(spoilt, rng)})["both"]
     assert row["verdict"] != "different"
     assert row["ci_low"] <= 0 <= row["ci_high"]
 

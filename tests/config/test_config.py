@@ -84,6 +84,7 @@ SHIPPED = {
     "embedded": 2 * 2 * 3 * 6 * 7,
     "geco": 2 * 2 * 5 * 6 * 7,
     "geco-small": 2 * 2 * 5 * 6 * 8,
+    "geco-eight": 2 * 1 * 8 * 4 * 6,
     "geco-until-decided": 3 * 3 * 4,  # at the first look
     "compas-sst-small": 2 * 1 * 5 * 6 * 7,
     "paper": 5040,

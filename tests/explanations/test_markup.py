@@ -59,10 +59,10 @@ class TestExplanation:
     def test_shades_grow_with_scores_and_tell_signs_apart(self):
         tokens = read(explanation(["a", "b", "c", "d"], [2.0, -1.0, 0.5, 0.0])).tokens
         shades = [alpha(attrs["style"]) for _, attrs in tokens]
-        blue, orange = (0, 114, 178), (213, 94, 0)
-        assert shades[0] == (blue, 0.55)
-        assert shades[1] == (orange, pytest.approx(0.275, abs=0.006))
-        assert shades[2] == (blue, pytest.approx(0.1375, abs=0.006))
+        green, magenta = (91, 154, 28), (194, 56, 143)
+        assert shades[0] == (green, 0.55)
+        assert shades[1] == (magenta, pytest.approx(0.275, abs=0.006))
+        assert shades[2] == (green, pytest.approx(0.1375, abs=0.006))
         assert shades[3] is None
         lines = [re.search(r"border-bottom:2px (\w+)", a["style"]) for _, a in tokens]
         assert [line and line[1] for line in lines] == ["solid", "dotted", "solid", None]
@@ -70,7 +70,7 @@ class TestExplanation:
     def test_special_tokens_are_not_shaded_and_do_not_scale(self):
         found = explanation(["[CLS]", "a", "[SEP]"], [9.0, 1.0, -9.0], special_mask=[1, 0, 1])
         shades = [alpha(attrs["style"]) for _, attrs in read(found).tokens]
-        assert shades == [None, ((0, 114, 178), 0.55), None]
+        assert shades == [None, ((91, 154, 28), 0.55), None]
         assert "against it" not in "".join(read(found).text)
 
     def test_titles_hold_the_raw_scores(self):

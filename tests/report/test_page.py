@@ -436,7 +436,7 @@ class TestBrowser:
         assert visible_cells(page) == 18
         assert page.locator("[name=test]:checked").input_value() == "signed_rank"
         page.get_by_label("Close").click()
-        assert "cell=" not in page.url
+        page.wait_for_url(lambda url: "cell=" not in url)
         page.get_by_role("link", name="Distributions").click()
         chosen = page.locator("#distribution-filters").get_by_label("Metric").input_value()
         assert chosen == "sufficiency"

@@ -486,7 +486,8 @@ class TestRefused:
         with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
             Experiment.from_mapping(endless)
 
-    def test_a_good_config_is_loaded(self):
+    def test_a_good_config_is_loaded(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)  # results of the demo may lie where tests run
         assert load_or_exit(SMALL).seeds == [0, 1]
 
     @pytest.mark.parametrize("name", ["tables", "figures"])

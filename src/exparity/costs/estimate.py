@@ -47,12 +47,6 @@ def fit(points: Sequence[Point], *, proportional: bool = True) -> Line:
 
     The fixed part is the mean of the fixed parts. The growing part is the least-squares line where
     numbers of examples are far apart and it falls nowhere below 0.
-
-    Args:
-        points: at least one; those of an unknown number of examples count where there are no
-            others.
-        proportional: whether the growing part is in proportion to the examples where there is no
-            such line; the same for any number if False.
     """
     known = [point for point in points if point.examples is not None]
     fixed = fmean(point.fixed for point in known or points)
@@ -116,13 +110,7 @@ class Estimator:
     def _fit(
         self, level: str, alike: Hashable, size: int | None
     ) -> tuple[dict[str, Line], float | None, bool]:
-        """Return the amounts of jobs by their examples, most memory, and if they tell their work.
-
-        Args:
-            level: one of :data:`LEVELS`.
-            alike: what jobs have in common.
-            size: about how many examples they have; any number if None.
-        """
+        """Return amounts of jobs by their examples, most memory, and if they tell their work."""
         near = _near(self._alike[level, alike], size)
         telling = [job for job in near if job.work_seconds is not None]
         in_parts = _in_parts(near[0].kind)

@@ -87,11 +87,7 @@ def read_finished(folder: Path) -> Finished:
 
 
 def read_footer(path: Path) -> dict[str, Any]:
-    """Return what an artefact says without being read: its metadata, its rows and its bytes.
-
-    Raises:
-        InputError: it cannot be read, is damaged, or was not written by exparity.
-    """
+    """Return what an artefact says without being read: its metadata, its rows and its bytes."""
     footer = read_metadata(path)
     facts = facts_of(footer.metadata)
     if "parameters" not in facts:
@@ -102,12 +98,7 @@ def read_footer(path: Path) -> dict[str, Any]:
 
 
 def read_benchmark(path: Path) -> Mapping[str, str | None]:
-    """Return what Snakemake measured of the last run of a job, by column; nothing without a file.
-
-    Raises:
-        ValueError: it is no benchmark file.
-        OSError: it cannot be read.
-    """
+    """Return what Snakemake measured of the last run of a job by column; nothing without a file."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             runs = list(csv.DictReader(file, delimiter="\t"))

@@ -167,11 +167,6 @@ def at_trainings(costs: Sequence[Job], now: Sequence[int], trainings: int) -> tu
     """Return how many jobs there are with another number of trainings, and their seconds.
 
     Jobs that are not of one training take as long as now. Jobs of unknown time are in no sum.
-
-    Args:
-        costs: what each job takes.
-        now: the number of trainings of its dataset, where a job is of one of these; else 0.
-        trainings: how many every dataset has.
     """
     shares = [trainings / of if of else 1.0 for of in now]
     seconds = sum((job.seconds or 0.0) * share for job, share in zip(costs, shares, strict=True))
@@ -195,14 +190,7 @@ def _values(total: Total) -> dict[str, Any]:
 
 
 def as_text(made: Forecast, config: str, known: Sequence[Finished], device: str) -> str:
-    """Return a forecast as a person reads it, at most 80 columns wide.
-
-    Args:
-        made: the forecast.
-        config: the config, as ``--configfile`` and ``--config`` name it.
-        known: the folders that measurements come from.
-        device: where jobs ran that run a model.
-    """
+    """Return a forecast as a person reads it, at most 80 columns wide."""
     from jinja2 import Template
 
     model = "GPU-hours" if device == "cuda" else "model hours"

@@ -69,15 +69,7 @@ def ids_of(stage: str) -> Ids:
 def kind_of(
     stage: str, ids: Ids, parameters: Any, before: Callable[[str, Ids], Any | None]
 ) -> Kind:
-    """Return the kind of a job of an experiment.
-
-    Args:
-        stage: its stage.
-        ids: those of its cell.
-        parameters: its own, as its artefact's metadata has them.
-        before: returns those of the job of a stage and ids; None if nothing is known of it, so that
-            its name counts.
-    """
+    """Return the kind of a job of an experiment."""
 
     def known(stage: str, count: int, otherwise: Any) -> str:
         made = before(stage, ids[:count])
@@ -135,13 +127,7 @@ def _known(registry: Any, own: Mapping[str, Any], fact: str, otherwise: Any) -> 
 
 
 def _options(registry: Any, own: Mapping[str, Any], exact: bool) -> str:
-    """Return the options and the arithmetic, which is fp32 wherever gradients are taken.
-
-    Args:
-        registry: where it is registered.
-        own: its parameters; options that came up since then are filled in.
-        exact: whether gradients are taken, or nothing is to be rounded.
-    """
+    """Return the options and the arithmetic, which is fp32 wherever gradients are taken."""
     options = own.get("params", {})
     with suppress(InputError):  # of another version, or not here
         entry = registry.get(own.get("use", ""))

@@ -69,16 +69,7 @@ class DagJob:
 def dag_jobs(
     snakefile: Path, *configfiles: Path, config: Mapping[str, Any] | None = None
 ) -> list[DagJob]:
-    """Return the jobs that Snakemake has for a config, finished or not, rule by rule.
-
-    Args:
-        snakefile: the workflow.
-        configfiles: files of a config that is known to be good.
-        config: values over those of the files.
-
-    Raises:
-        InputError: Snakemake cannot make a DAG of it.
-    """
+    """Return the jobs that Snakemake has for a config, finished or not, rule by rule."""
     from snakemake.api import SnakemakeApi
     from snakemake.exceptions import RuleException, WorkflowError
     from snakemake.settings.enums import Quietness

@@ -25,15 +25,6 @@ def probe_config(experiment: Experiment, counts: ExampleCounts, examples: int) -
     """Return the config of a probe.
 
     It has one seed, one epoch of training, no shards, and small samples.
-
-    Args:
-        experiment: what is to be measured.
-        counts: its examples.
-        examples: how many a method or metric of many model passes is measured on. A sample holds at
-            least one matched set, and is never larger than in the experiment.
-
-    Returns:
-        A whole config, with all settings written out.
     """
     config = experiment.resolved()
     first = experiment.seeds[0]

@@ -50,18 +50,7 @@ def recount(
     notes: Iterable[ModelNote],
     settings: Settings,
 ) -> list[ClaimResult]:
-    """Count every statement of a study again.
-
-    Args:
-        study: the study.
-        matches: our cells beside its cells.
-        notes: how our models differ from the published ones.
-        settings: how ours were run: one or several values of ``alpha``, ``threshold``, ``seeds``
-            (seeds of a cell) and ``scratch_epochs``.
-
-    Returns:
-        One result a statement, in the order of the text.
-    """
+    """Count every statement of a study again."""
     published = list(study.cells.values())
     ours = [  # our counts in the cells that are published
         replace(

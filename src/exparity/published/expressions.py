@@ -41,15 +41,7 @@ class Counted:
 
 
 def parse_counted(expression: str, sets: Mapping[str, Sequence[str]]) -> Counted:
-    """Parse what a statement counts.
-
-    Args:
-        expression: such as ``considerable(method=lime)``.
-        sets: ids by the name that stands for all of them.
-
-    Raises:
-        InputError: it is not such an expression.
-    """
+    """Parse what a statement counts."""
     try:
         return _counted(ast.parse(expression, mode="eval").body, sets)
     except (SyntaxError, ValueError):

@@ -40,12 +40,7 @@ class GapClaimResult:
 
 
 def recount_gaps(study: GapStudy, ours: Gaps) -> list[GapClaimResult]:
-    """Count every statement of a study again.
-
-    Args:
-        study: the study.
-        ours: our gaps by published ids, first minus second of its groups.
-    """
+    """Count every statement of a study again."""
     results = []
     for claim in study.claims:
         values, our_values = (

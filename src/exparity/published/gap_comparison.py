@@ -87,17 +87,7 @@ def compare_gaps(
     models: Mapping[str, str],
     runs: Collection[tuple[str, ...]] | None = None,
 ) -> GapComparison:
-    """Put the bias of our classifiers beside a published study.
-
-    Args:
-        results: folder of all results.
-        study: id of the study.
-        models: our model ids to published ones, for models from other checkpoints.
-        runs: dataset, model and seed of the classifiers to compare; all there are if None.
-
-    Raises:
-        InputError: unknown study or model, or a damaged artefact.
-    """
+    """Put the bias of our classifiers beside a published study."""
     published = load_gap_study(study)
     known = sorted({key.model for key in published.gaps} | {"zari"})
     for mine, theirs in models.items():
@@ -158,11 +148,7 @@ def _trained(
 
 
 def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
-    """Return the recipe that interventions are; empty without any, None where none is the same.
-
-    Args:
-        debias: ``use`` and ``params`` of each, in order, as artefacts record them.
-    """
+    """Return the recipe that interventions are; empty without any, None where none is the same."""
     made = [_complete(call["use"], call.get("params", {})) for call in debias]
     if not made:
         return ""

@@ -114,11 +114,7 @@ class GapStudy:
 
 @cache
 def load_gap_study(id: str) -> GapStudy:
-    """Load a study from the shipped tables.
-
-    Raises:
-        InputError: no such study.
-    """
+    """Load a study from the shipped tables."""
     if id not in GAP_STUDIES:
         raise InputError(f"no published study '{id}' here; {did_you_mean(id, GAP_STUDIES)}")
     facts = read_yaml(resource("published") / "gaps" / f"{id}.yaml")

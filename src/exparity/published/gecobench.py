@@ -59,10 +59,6 @@ def statements(ranked: str) -> list[dict[str, str]]:
 
 
 def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
-    """Return our models that are a published training scheme, by id.
-
-    Args:
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
-    """
+    """Return our models that are a published training scheme, by id."""
     schemes = {scheme for scheme, _ in accuracies()}
     return {model: known for model, known in options.get("models", ()) if known in schemes}

@@ -44,18 +44,6 @@ def match_names(
 
     An id does if its instance uses the published id and is called so, or is the only one that uses
     it. Models can be named one by one.
-
-    Args:
-        rows: rows of the disparity artefact.
-        study: the published study.
-        options: the report's options; ids that they do not name stand for themselves.
-        models: our model ids to published ones; wins over what is matched.
-
-    Returns:
-        Our ids to published ones, by ``dataset``, ``model``, ``method`` and ``metric``.
-
-    Raises:
-        InputError: ``models`` names an unknown model.
     """
     names: dict[str, dict[str, str]] = {kind: {} for kind in IDS}
     for kind in IDS:
@@ -86,15 +74,6 @@ def match_cells(
 
     Significance is decided with the study's α and considerable effects with its threshold,
     whatever our config says.
-
-    Args:
-        rows: rows of the disparity artefact.
-        study: the published study.
-        names: what :func:`match_names` returned.
-
-    Returns:
-        All matches, in the order of the published tables; and (kind, our id) of what has no
-        published counterpart: for groups, both with "and".
     """
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     left_out: set[tuple[str, str]] = set()

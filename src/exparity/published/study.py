@@ -145,11 +145,7 @@ def published_table(study: str, name: str) -> list[dict[str, str]]:
 
 @cache
 def load_study(id: str) -> PublishedStudy:
-    """Load a study from the shipped tables.
-
-    Raises:
-        InputError: no such study.
-    """
+    """Load a study from the shipped tables."""
     if id not in STUDIES:
         raise InputError(f"no published study '{id}' here; {did_you_mean(id, STUDIES)}")
     facts = read_yaml(resource("published") / f"{id}.yaml")

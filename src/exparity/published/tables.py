@@ -62,12 +62,7 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
 
 
 def write_comparison(comparison: Comparison | GapComparison, folder: Path) -> None:
-    """Write every table of a comparison as CSV and Parquet.
-
-    Args:
-        comparison: the comparison.
-        folder: where to; files of an earlier comparison are replaced.
-    """
+    """Write every table of a comparison as CSV and Parquet."""
     facts = {"study": comparison.study.id, "version": version("exparity")}
     if isinstance(comparison, GapComparison):
         exports = gap_tables(comparison)

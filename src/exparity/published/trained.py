@@ -60,15 +60,7 @@ class ModelNote:
 
 
 def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, ModelSource]:
-    """Read how models were made from what their training left behind.
-
-    Args:
-        results: folder of all results.
-        trained: ids of every training.
-
-    Returns:
-        Sources by model. What is missing or unreadable is None.
-    """
+    """Read how models were made from what their training left behind."""
     records: dict[str, list[Mapping[str, Any]]] = {}
     sizes: dict[str, int | None] = {}
     for ids in trained:
@@ -167,17 +159,7 @@ class BiasMatch:
 def match_bias(
     results: Path, trained: Sequence[layout.Ids], study: PublishedStudy, names: Names
 ) -> list[BiasMatch]:
-    """Read our bias artefacts, where there are any, and put them beside the published numbers.
-
-    Args:
-        results: folder of all results.
-        trained: ids of every training, of published datasets and models.
-        study: the published study.
-        names: our ids to published ones, by kind.
-
-    Raises:
-        InputError: an artefact is damaged.
-    """
+    """Read our bias artefacts, where there are any, and put them beside the published numbers."""
     measured: dict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
     for ids in trained:
         path = results / layout.path_of("bias", ids)

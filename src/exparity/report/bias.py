@@ -203,15 +203,7 @@ class BiasTable:
 
 
 def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
-    """Read the bias artefacts of a grid.
-
-    Args:
-        results: folder of all results.
-        grid: ids of each kind, as :func:`~exparity.artefacts.layout.cells` takes them.
-
-    Raises:
-        InputError: as :func:`~exparity.report.reading.read_analysis`.
-    """
+    """Read the bias artefacts of a grid."""
     rows = read_analysis(results, grid, "bias")
     declared = {
         row["dataset"]: Declared(row["attribute"], row["groups"], row["labels"]) for row in rows
@@ -229,12 +221,7 @@ def collapsed_cells(bias: ModelBias) -> set[Run]:
 
 
 def bias_tables(bias: ModelBias, pairs: Sequence[tuple[str, str]]) -> list[BiasTable]:
-    """Make one table per dataset, in the order of the config.
-
-    Args:
-        bias: what :func:`read_bias` returned.
-        pairs: every (dataset, model), in the order of the config.
-    """
+    """Make one table per dataset, in the order of the config."""
     # Beside causal gaps stand the statistical ones that they are compared with.
     causal = _with_counterfactuals(bias)
     whole = {**QUANTITIES, **OVER_CLASSES}

@@ -31,17 +31,7 @@ def build_context(
     published: Comparison | None = None,
     published_gaps: GapComparison | None = None,
 ) -> Context:
-    """Read what the page shows beside the tests.
-
-    Args:
-        study: the tests and what is needed to read them.
-        folder: folder of the page.
-        published: the comparison with published numbers, if there is one.
-        published_gaps: that of classifiers, if there is one.
-
-    Raises:
-        InputError: an artefact is damaged.
-    """
+    """Read what the page shows beside the tests."""
     scores = read_scores(study, keep_seeds=study.seeds[:1])
     origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
@@ -86,11 +76,7 @@ def _beside_another(study: Study, origins: Sequence[Origin]) -> RunComparison | 
 
 
 def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
-    """Read the analyses of a config; yield those that have something to say.
-
-    Raises:
-        InputError: an artefact is missing or damaged.
-    """
+    """Read the analyses of a config; yield those that have something to say."""
     for name in study.options.get("analyses", {}):
         entry = ANALYSES.get(name)
         if entry.facts.section is None:
@@ -105,11 +91,7 @@ def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:
 
 
 def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
-    """Return the section of an analysis.
-
-    Raises:
-        InputError: its template is not there.
-    """
+    """Return the section of an analysis."""
     text = entry.facts.template
     if text.endswith(".j2"):
         path = entry.source.parent / text

@@ -56,12 +56,7 @@ class Overview:
 
 
 def class_gaps(bias: ModelBias, datasets: Sequence[str]) -> list[ClassGap]:
-    """Return the gaps of every class, in the order of datasets, rates and classes as declared.
-
-    Args:
-        bias: what :func:`~exparity.report.bias.read_bias` returned.
-        datasets: those that have counterfactuals.
-    """
+    """Return the gaps of every class, in the order of datasets, rates and classes as declared."""
     values: dict[tuple[Any, ...], list[float]] = defaultdict(list)
     for row in bias.rows:
         if row["quantity"] in _RATE_OF and row["value"] == row["value"]:
@@ -86,11 +81,7 @@ def class_gaps(bias: ModelBias, datasets: Sequence[str]) -> list[ClassGap]:
 
 
 def overviews(table: BiasTable) -> list[Overview]:
-    """Return a line for each model and pair of groups.
-
-    Args:
-        table: one of :func:`~exparity.report.bias.causal_tables`.
-    """
+    """Return a line for each model and pair of groups."""
     pairs = dict.fromkeys((line.group, line.group_b) for line in table.lines)
     return [
         Overview(

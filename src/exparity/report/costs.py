@@ -48,11 +48,7 @@ class Cost:
 
 
 def read_costs(results: Path) -> list[Mapping[str, Any]]:
-    """Return the rows of the table of costs, in the order of a run; none where there is no table.
-
-    Raises:
-        InputError: it is damaged.
-    """
+    """Return the rows of the table of costs in the order of a run; none without a table."""
     path = results / path_of("cost", {})
     jobs = read_artefact(path, "cost")[0].to_pylist() if path.is_file() else []
     return sorted(jobs, key=_place)

@@ -42,15 +42,7 @@ def table_exports(
     costs: Sequence[Cost],
     published: Comparison | None,
 ) -> list[Export]:
-    """Return every table of the report.
-
-    Args:
-        study: what it is about.
-        tables: the disparity tables.
-        bias: the tables of model bias.
-        costs: time by stage, method and metric.
-        published: the comparison with published numbers, if there is one.
-    """
+    """Return every table of the report."""
     exports = [
         *(_disparity(study, table) for table in tables),
         *_verdicts(study),
@@ -95,14 +87,7 @@ def _rates(study: Study) -> list[Export]:
 
 
 def write_tables(exports: Sequence[Export], folder: Path, facts: Mapping[str, Any]) -> None:
-    """Write tables as CSV, LaTeX and Parquet.
-
-    Args:
-        exports: the tables.
-        folder: folder of the page. Of its ``tables`` folder nothing else is left; the comparison
-            with published numbers has its own CSV and Parquet, and is given LaTeX here.
-        facts: metadata of the Parquet files.
-    """
+    """Write tables as CSV, LaTeX and Parquet."""
     place = folder / "tables"
     temporary = folder / ".tables.tmp"
     shutil.rmtree(temporary, ignore_errors=True)

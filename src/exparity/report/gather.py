@@ -146,15 +146,7 @@ def display_name(kind: str, use: str, instance: str) -> str:
 
 
 def gather(results: Path, options: Mapping[str, Any]) -> Study:
-    """Read the artefacts of a grid.
-
-    Args:
-        results: folder of all results.
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returns.
-
-    Raises:
-        InputError: an artefact of the grid is missing or damaged.
-    """
+    """Read the artefacts of a grid."""
     pairs = [(str(d), str(m)) for d, m in options["pairs"]]
     bias = read_bias(results, options)
     accuracies = _accuracies(bias, pairs, options["seeds"])

@@ -117,17 +117,7 @@ class ModelScores:
         self._cut: dict[tuple[str, str], int] = defaultdict(int)
 
     def add(self, method: str, metric: str, path: Path, table: pa.Table) -> None:
-        """Add what one training's explanations by a method score.
-
-        Args:
-            method: the method.
-            metric: the metric.
-            path: the scores artefact.
-            table: its columns :data:`NEEDED`, with its metadata.
-
-        Raises:
-            InputError: an example is in another group or set than in a file before.
-        """
+        """Add what one training's explanations by a method score."""
         places = self._examples.places(path, table)
         self._scores[method, metric].append((places, table["score"].to_numpy()))
         facts = facts_of(table.schema.metadata)
@@ -164,13 +154,7 @@ def mean_tables(
     directions: Mapping[str, Direction],
     random: Sequence[MeanLine] = (),
 ) -> list[MeanTable]:
-    """Return a table for each dataset, everything in the order of the lines.
-
-    Args:
-        lines: the means.
-        directions: which values are better, by metric, as far as that is known.
-        random: the means of random explanations.
-    """
+    """Return a table for each dataset, everything in the order of the lines."""
     by_dataset: dict[str, list[MeanLine]] = defaultdict(list)
     for line in lines:
         by_dataset[line.dataset].append(line)

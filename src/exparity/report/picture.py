@@ -87,13 +87,7 @@ def compared_quantity(study: Study) -> str:
 
 
 def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
-    """Return whom a verdict favours, as :attr:`Tile.look` says it.
-
-    Args:
-        row: a row of the verdicts artefact.
-        verdict: its verdict.
-        higher_is_better: whether the group with the higher scores is favoured.
-    """
+    """Return whom a verdict favours, as :attr:`Tile.look` says it."""
     if not verdict.is_gap:
         return verdict.tone
     if not verdict.favours:
@@ -102,12 +96,7 @@ def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
 
 
 def panels_of(study: Study, tables: Sequence[Table]) -> list[Panel]:
-    """Return a panel for each table that has verdicts, of datasets with few pairs of groups.
-
-    Args:
-        study: the study.
-        tables: its disparity tables.
-    """
+    """Return a panel for each table that has verdicts, of datasets with few pairs of groups."""
     quantity = compared_quantity(study)
     panels = []
     few = [pairs for pairs in by_dataset(tables).values() if len(pairs) <= MOST_PAIRS]

@@ -35,15 +35,7 @@ class Origin:
 def read_origins(
     study: Study, known: Mapping[Ids, Mapping[bytes, bytes]] | None = None
 ) -> list[Origin]:
-    """Return the provenance of every artefact of a grid that is there.
-
-    Args:
-        study: the grid.
-        known: raw metadata of scores, by cell, where these have been read already.
-
-    Raises:
-        InputError: one is damaged.
-    """
+    """Return the provenance of every artefact of a grid that is there."""
     return [
         Origin(artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata))
         for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
@@ -75,11 +67,7 @@ def _facts(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
 
 
 def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
-    """Return the versions that artefacts were made with, and how many with each.
-
-    Returns:
-        By name (``exparity``, ``commit``, then packages), most frequent first.
-    """
+    """Return the versions that artefacts were made with, and how many with each."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for origin in origins:
         counts["exparity"][str(origin.facts.get("version", "unknown"))] += 1
@@ -90,12 +78,7 @@ def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
 
 
 def settings_of(origins: Sequence[Origin], kind: str) -> dict[str, str]:
-    """Return what each instance of a kind was run with, as a config would write it.
-
-    Args:
-        origins: provenance of a run's artefacts.
-        kind: one of :data:`SETTLED`.
-    """
+    """Return what each instance of a kind was run with, as a config would write it."""
     return {
         id: " | ".join(
             filter(None, (", ".join(f"{key}: {value}" for key, value in one.items()) for one in of))

@@ -14,21 +14,7 @@ from exparity.core.errors import InputError
 
 
 def read_analysis(results: Path, options: Mapping[str, Any], name: str) -> list[dict[str, Any]]:
-    """Read all rows of an analysis; none if the config does not ask for it.
-
-    Args:
-        results: folder of all results.
-        options: what :meth:`exparity.config.experiment.Experiment.report_options` returned.
-        name: the analysis.
-
-    Returns:
-        Its rows, with the ids of their cells, and ``attribute``, ``groups`` and ``labels`` as the
-        dataset declares them.
-
-    Raises:
-        InputError: an artefact is missing or damaged, or of another cell than its path names, or
-            files of one dataset declare different groups or classes.
-    """
+    """Read all rows of an analysis; none if the config does not ask for it."""
     rows: list[dict[str, Any]] = []
     datasets: dict[str, dict[str, Any]] = {}
     artefact = layout.made_by_analyses()[name]

@@ -31,9 +31,6 @@ def render_page(context: Context) -> str:
 
     Styles, scripts and data are inside. Its content security policy allows these very scripts and
     styles, by their SHA-256, and nothing else: no request, no evaluated code, no inline handler.
-
-    Args:
-        context: what it is made from.
     """
     environment = html_environment()
     built = [

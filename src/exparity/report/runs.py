@@ -113,11 +113,7 @@ class RunComparison:
 
 
 def read_run(results: Path) -> Run:
-    """Read the finished tests of a results folder.
-
-    Raises:
-        InputError: there is no run, or its grid or an artefact of it is missing or damaged.
-    """
+    """Read the finished tests of a results folder."""
     grid = read_grid(results)
     if grid is None:
         raise InputError(f"{results}: no results; name the results folder of a run")
@@ -145,14 +141,6 @@ def compare_runs(first: Run, second: Run, *, confidence: float = 0.95) -> RunCom
     """Set two runs side by side.
 
     Gaps are those over random explanations where both runs have them, else those of the scores.
-
-    Args:
-        first: what is compared with.
-        second: what is looked at.
-        confidence: coverage of the intervals.
-
-    Raises:
-        InputError: a confidence outside (0, 1).
     """
     cells = []
     ours, theirs = second.study.verdicts, first.study.verdicts

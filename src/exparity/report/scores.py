@@ -48,15 +48,7 @@ class Scores:
 
 
 def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
-    """Read the scores of a grid.
-
-    Args:
-        study: the grid.
-        keep_seeds: seeds whose single scores are kept, not only their distributions.
-
-    Raises:
-        InputError: a file is damaged or no such artefact. One that is not there is listed.
-    """
+    """Read the scores of a grid."""
     distributions, metadata, examples, missing = {}, {}, {}, []
     means: list[MeanLine] = []
     for (dataset, model), files in groupby(study.files("scores"), lambda file: file[0][:2]):
@@ -107,20 +99,7 @@ def read_columns(path: Path, *columns: str, artefact: str = "scores") -> pa.Tabl
 
 
 def distribution(scores: FloatArray, groups: np.ndarray, order: Sequence[str]) -> list[Any] | None:
-    """Sum up the scores of one cell, as the page's script reads them.
-
-    Args:
-        scores: (n,) scores; those that are NaN or infinite are left out.
-        groups: (n,) group of each.
-        order: groups in the order of the dataset.
-
-    Returns:
-        Smallest score, largest score, and a list a group: the number of its scores; their minimum,
-        quartiles and maximum; and :data:`POINTS` heights of their density, at even steps from the
-        smallest to the largest score of any group, in 0 to 99, which is the highest density of any
-        group. There are no heights if all scores are equal. A group without defined scores is
-        None, and so is everything if no group has any.
-    """
+    """Sum up the scores of one cell, as the page's script reads them."""
     parts = [scores[(groups == group) & np.isfinite(scores)] for group in order]
     defined = [part for part in parts if len(part)]
     if not defined:

@@ -89,17 +89,7 @@ class Table:
 
 
 def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
-    """Return tests with all that tables ask for.
-
-    Args:
-        rows: rows of the tests or disparity artefact, or made by hand: what
-            :func:`~exparity.stats.compare.compare_groups` found, with ``method`` and ``metric``.
-            Without ``dataset``, ``model`` or ``seed`` all rows are of one.
-        alpha: largest corrected p-value that is significant, where rows are not corrected yet.
-
-    Raises:
-        InputError: there is no row, or one lacks a column.
-    """
+    """Return tests with all that tables ask for."""
     if not len(rows):
         raise InputError("there are no tests to show")
     full = [{**_ALONE, **row} for row in rows]
@@ -133,14 +123,7 @@ def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
 def tables_of(
     rows: Sequence[Row], *, threshold: float, verdicts: Verdicts | None = None
 ) -> list[Table]:
-    """Make a table per dataset and pair of groups, everything in the order of the rows.
-
-    Args:
-        rows: rows of the disparity artefact, or what :func:`complete_rows` returned. Cells need not
-            be complete.
-        threshold: |mean d| from which an effect is considerable.
-        verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
-    """
+    """Make a table per dataset and pair of groups, everything in the order of the rows."""
     known = verdicts or {}
     tables = []
     for (dataset, group_a, group_b), of_table in by_table(rows).items():
@@ -160,13 +143,7 @@ def tables_of(
 def cell_of_seeds(
     rows: Sequence[Row], threshold: float, verdicts: Mapping[str, Row] | None = None
 ) -> Cell:
-    """Return what the seeds of one cell found together.
-
-    Args:
-        rows: tests of one (dataset, model, method, metric) for two groups, one a seed.
-        threshold: |mean d| from which the effect is considerable.
-        verdicts: see :attr:`Cell.verdicts`.
-    """
+    """Return what the seeds of one cell found together."""
     return Cell(
         **vars(count_seeds(rows, threshold)),
         holm=sum(row["significant_holm"] for row in rows),

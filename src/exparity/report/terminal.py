@@ -443,12 +443,7 @@ def _filled(cell: _Cell | None, layout: _Layout) -> Text:
 
 
 def folded(text: str, width: int | None) -> str:
-    """Return an id broken into lines: at blanks and underscores, and long words into equal parts.
-
-    Args:
-        text: the id.
-        width: longest line; nothing is broken if None.
-    """
+    """Return an id broken at blanks and underscores, and long words into equal parts."""
     text = visible(text)
     if width is None or len(text) <= width:
         return text

@@ -79,11 +79,7 @@ def is_decided(id: str) -> bool:
 
 
 def counts_of(rows: Iterable[Row]) -> list[Counts]:
-    """Count cells by quantity and verdict, in the order of :data:`QUANTITIES`.
-
-    Args:
-        rows: rows of the verdicts artefact; those without a verdict do not count.
-    """
+    """Count cells by quantity and verdict, in the order of :data:`QUANTITIES`."""
     judged = [row for row in rows if row["verdict"]]
     counts = []
     for quantity in QUANTITIES:
@@ -98,12 +94,7 @@ def counts_of(rows: Iterable[Row]) -> list[Counts]:
 
 
 def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
-    """Return what to say where no verdict counts as a gap: how large one might still be.
-
-    Args:
-        rows: rows of the verdicts artefact of what is compared, with and without a verdict.
-        one_training: whether they are of a single training.
-    """
+    """Return what to say where no verdict counts as a gap: how large one might still be."""
     tested = [row for row in rows if row["verdict"]]
     if not rows or any(named(row["verdict"]).is_gap for row in tested):
         return ""
@@ -176,13 +167,7 @@ def missed(n_seeds: int) -> float:
 
 
 def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
-    """Return what a cell's verdict says of it; empty if it has none.
-
-    Args:
-        row: a row of the verdicts artefact; empty if there is none.
-        threshold: |d| from which a gap is considerable.
-        higher_is_better: whether the group with the higher scores is favoured.
-    """
+    """Return what a cell's verdict says of it; empty if it has none."""
     if not row.get("verdict"):
         return ""
     verdict = named(row["verdict"])
@@ -211,13 +196,7 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
 
 
 def legend(*, threshold: float, of_one: bool, run: str = verdicts.TRAINING) -> dict[str, str]:
-    """Return what each verdict says in general, by its label.
-
-    Args:
-        threshold: |d| from which a gap is considerable.
-        of_one: whether it is said of a single classifier; some verdicts are not.
-        run: what each run is; see :func:`run_of`.
-    """
+    """Return what each verdict says in general, by its label."""
     return {
         one.label: one.meaning.format(threshold=threshold, run=run)
         for one in verdicts.VERDICTS

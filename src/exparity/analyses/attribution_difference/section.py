@@ -78,13 +78,7 @@ def difference_tables(
     alpha: float,
     noise: Set[tuple[str, str, str]] = frozenset(),
 ) -> list[DifferenceTable]:
-    """Average the attribution_differences artefact over seeds.
-
-    Args:
-        rows: its rows.
-        alpha: largest p-value that is significant.
-        noise: (dataset, model, method) whose attributions are rounding errors.
-    """
+    """Average the attribution_differences artefact over seeds."""
     grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:
         grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)

@@ -145,15 +145,7 @@ def published_claims(
     methods: Mapping[str, str],
     metrics: Mapping[str, str],
 ) -> list[Claim]:
-    """Look at what GECOBench says of mass accuracy, where our grid has what it speaks of.
-
-    Args:
-        tables: our tables.
-        schemes: our models that are a published training scheme.
-        datasets: instance id to registered id.
-        methods: instance id to registered id.
-        metrics: instance id to registered id.
-    """
+    """Look at what GECOBench says of mass accuracy, where our grid has what it speaks of."""
     claims: list[Claim] = []
     for table in tables:
         if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in DATASETS:

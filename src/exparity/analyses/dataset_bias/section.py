@@ -66,12 +66,7 @@ class DatasetBias:
 def dataset_biases(
     rows: Sequence[Mapping[str, Any]], datasets: Mapping[str, str]
 ) -> list[DatasetBias]:
-    """Arrange the dataset_bias artefact by dataset.
-
-    Args:
-        rows: its rows.
-        datasets: instance id to registered id.
-    """
+    """Arrange the dataset_bias artefact by dataset."""
     by_dataset: dict[str, list[Mapping[str, Any]]] = {}
     for row in rows:
         by_dataset.setdefault(row["dataset"], []).append(row)

@@ -24,19 +24,7 @@ def settle(
     recipes: list[str] | None = None,
     gap: Gap = "tpr",
 ) -> dict[str, Any] | None:
-    """Find the recipes of a dataset, and take the options from how groups are compared.
-
-    Args:
-        experiment: the experiment.
-        ids: the dataset.
-        base: the model without debiasing.
-        recipes: models to compare with it; all that differ in ``debias`` alone if None.
-        gap: rate whose gaps stand for the classifier's bias.
-
-    Raises:
-        InputError: the base is unknown, a recipe is, or differs in something else than ``debias``;
-            or there is no recipe at all.
-    """
+    """Find the recipes of a dataset, and take the options from how groups are compared."""
     where = "analyses.debiasing"
     for key, model in (("base", base), *(("recipes", one) for one in recipes or ())):
         if model not in experiment.models:

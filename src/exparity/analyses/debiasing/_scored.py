@@ -102,12 +102,7 @@ class Scored:
         self.draws[key] = places[0], scores
 
     def add(self, path: Path) -> None:
-        """Add a scores artefact, after those of random explanations.
-
-        Raises:
-            InputError: it is of another dataset or other groups than the first, or of a cell that
-                is there.
-        """
+        """Add a scores artefact, after those of random explanations."""
         table, metadata = read_scores(path)
         ids = metadata["wildcards"]
         if ids["model"] not in self._models:

@@ -46,12 +46,7 @@ class MlmLine:
 
 
 def mlm_lines(rows: Sequence[Mapping[str, Any]], alpha: float) -> list[MlmLine]:
-    """Compare the MLM scores of groups, model by model.
-
-    Args:
-        rows: the mlm_scores artefact.
-        alpha: largest p-value that is significant.
-    """
+    """Compare the MLM scores of groups, model by model."""
     cells: dict[tuple[str, str], dict[int, list[Mapping[str, Any]]]] = {}
     for row in rows:
         seeds = cells.setdefault((row["dataset"], row["model"]), defaultdict(list))

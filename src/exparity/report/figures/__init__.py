@@ -77,18 +77,6 @@ def write_figures(
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF.
     ``captions.txt`` says what each shows. A metric whose scores are not there has no distributions.
-
-    Args:
-        study: the study.
-        tables: its disparity tables.
-        folder: where to.
-        pictures: those of analyses.
-
-    Returns:
-        The figures, in the order of the text.
-
-    Raises:
-        InputError: an artefact is damaged.
     """
     temporary = folder.with_name(f".{folder.name}.tmp")
     shutil.rmtree(temporary, ignore_errors=True)

@@ -34,12 +34,6 @@ def causal_bias_figure(
     """Draw the gaps of one rate, dataset and pair of groups: a panel for each model.
 
     Classes are sorted by the statistical gap of the first model.
-
-    Args:
-        gaps: statistical and causal ones.
-        models: in the order of the panels.
-        width: in inches.
-        names: what things are called.
     """
     first = {g.class_name: g.mean for g in gaps if (g.model, g.kind) == (models[0], "statistical")}
     classes = dict.fromkeys(g.class_name for g in gaps)

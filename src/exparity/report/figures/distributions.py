@@ -75,10 +75,6 @@ def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spr
 
     The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth, of
     the logarithms where the axis shows these. Equal scores have no density.
-
-    Args:
-        values: (n,) scores.
-        log: whether they go on a logarithmic axis; then all must be positive.
     """
     from matplotlib.mlab import GaussianKDE
 
@@ -124,16 +120,7 @@ def distributions_figure(
     notes: Mapping[tuple[str, str], tuple[str, bool]] | None = None,
     log: bool = False,
 ) -> Figure:
-    """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method.
-
-    Args:
-        spreads: the scores, None where there are none.
-        width: of the figure, in inches.
-        names: what things are called.
-        metric: the metric.
-        notes: text above (model, method), and whether it is bold.
-        log: whether the axis is logarithmic.
-    """
+    """Draw the scores of one dataset and metric: a panel a model, a place on its axis a method."""
     models, methods, groups = (list(dict.fromkeys(ids)) for ids in zip(*spreads, strict=True))
     narrow = width <= WIDTHS["1col"]
     panel, labels = (0.75 if narrow else 0.85), (0.75 if narrow else 0.3)
@@ -180,13 +167,7 @@ def distributions_panel(
     places: Sequence[Sequence[Spread | None]],
     notes: Sequence[tuple[str, bool] | None] = (),
 ) -> None:
-    """Draw groups side by side at 0, 1, …; two groups are the halves of one violin.
-
-    Args:
-        axes: where to draw.
-        places: one spread per group for each place; None where there is nothing.
-        notes: text above each place, and whether it is bold.
-    """
+    """Draw groups side by side at 0, 1, …; two groups are the halves of one violin."""
     for x, spreads in enumerate(places):
         for i, spread in enumerate(spreads):
             if spread is not None:

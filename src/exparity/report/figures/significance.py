@@ -49,18 +49,7 @@ def significance_lines(
     alpha: float,
     random_rows: Sequence[Mapping[str, Any]] = (),
 ) -> list[list[Line]]:
-    """Count tests in all, by metric and by method.
-
-    Args:
-        rows: rows of the tests or disparity artefact.
-        controls: rows of the controls artefact.
-        names: what things are called.
-        alpha: largest p-value that is significant.
-        random_rows: tests of random explanations, which stand beside every method.
-
-    Returns:
-        Three blocks of lines.
-    """
+    """Count tests in all, by metric and by method."""
 
     def line(label: str, part: Rows, permuted: Rows, random: Rows) -> Line:
         beside: Mapping[str, Any] = {"controls": control_rates(permuted), "random_rows": random}
@@ -101,12 +90,6 @@ def significance_figure(
     """Draw the share of significant tests, with intervals, beside the controls.
 
     Two columns have room for both tests of matched sets, one for the study's alone.
-
-    Args:
-        blocks: what :func:`significance_lines` returned.
-        width: of the figure, in inches.
-        alpha: the share expected of a control.
-        confidence: coverage of the intervals, in (0, 1).
     """
     lines = [line for block in blocks for line in block]
     tests = [test for test in TESTS if any(line.real[test].n for line in lines)] or [*TESTS][:1]

@@ -57,13 +57,7 @@ def house_style() -> Iterator[None]:
 
 
 def save(figure: Figure, path: Path, title: str) -> None:
-    """Save a figure in every format without anything that differs between two runs.
-
-    Args:
-        figure: the figure.
-        path: where to, without suffix.
-        title: what the files say they show.
-    """
+    """Save a figure in every format without anything that differs between two runs."""
     with house_style():
         for suffix, undated in FORMATS.items():
             metadata = {"Title": visible(title), "Creator": "exparity", **undated}

@@ -25,12 +25,7 @@ _STRONG, _WEAK = 0.45, 0.22
 
 
 def verdicts_figure(panels: Sequence[Panel], width: float) -> Figure:
-    """Draw the picture.
-
-    Args:
-        panels: what :func:`~exparity.report.picture.panels_of` returned, at least one.
-        width: of the figure, in inches.
-    """
+    """Draw the picture."""
     narrow = width <= WIDTHS["1col"] or max(len(panel.metrics) for panel in panels) > 4
     columns = 1 if narrow or len(panels) == 1 else 2
     rows = math.ceil(len(panels) / columns)

@@ -69,15 +69,7 @@ def _paragraph(text: str) -> Markup:
 
 @cache
 def _mathml(tex: str) -> Markup:
-    """Return a formula as MathML.
-
-    Args:
-        tex: its TeX source, as in a ``:math:`` role.
-
-    Returns:
-        HTML; the source itself as code where it cannot be converted, as a plug-in's may not, or
-        asks for more than a formula, such as a link.
-    """
+    """Return a formula as MathML."""
     source = Markup('<code class="tex">{}</code>').format(tex)
     try:
         from latex2mathml.converter import Converter

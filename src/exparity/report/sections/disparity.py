@@ -146,14 +146,7 @@ def view_of(study: Study) -> View:
 
 
 def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, Any]) -> Shown:
-    """Return a cell as a view shows it.
-
-    Args:
-        cell: what its seeds found together.
-        rows: its tests, one a seed.
-        view: what is shown.
-        statistics: settings of the tests.
-    """
+    """Return a cell as a view shows it."""
     prefix = PREFIXES[view.quantity]
     both = " ±" * has_both_signs(rows, prefix)
     sign = 1 if rows[0]["metric_direction"] == "higher" else -1
@@ -170,15 +163,7 @@ def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, 
 
 
 def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str) -> Shown:
-    """Return the verdict of a cell.
-
-    Args:
-        row: its row of the verdicts artefact, if it has one.
-        view: what is shown.
-        threshold: |d| from which a gap is considerable.
-        sign: 1 where higher scores are better, else -1.
-        both: the mark of trainings of opposite signs.
-    """
+    """Return the verdict of a cell."""
     if row is None or not row["verdict"]:
         return Shown("–", f"not tested{both}", _style(0), 0, 0)
     verdict, d = named(row[_VERDICTS[view.correction]]), row["d"]

@@ -140,15 +140,6 @@ def choose_sets(
     disparity of a set is the mean, over methods and metrics, of the largest difference between its
     members in standard deviations of that score. For a single example it is the distance from
     the mean.
-
-    Args:
-        sets: example ids by set.
-        explained: ids that each method has explained.
-        values: scores by method and metric, then by id.
-        limit: how many at most.
-
-    Returns:
-        Names of sets, largest disparity first.
     """
     spread = {
         key: (float(np.mean(finite)), float(np.std(finite)))

@@ -104,12 +104,7 @@ def judged_rows(study: Study, table: Table) -> dict[CellKey, Mapping[str, Any]]:
 
 
 def findings_of(study: Study, tables: Sequence[Table]) -> list[Finding]:
-    """Return the gaps by dataset, pair of groups, model and metric, largest first.
-
-    Args:
-        study: the study.
-        tables: its disparity tables.
-    """
+    """Return the gaps by dataset, pair of groups, model and metric, largest first."""
     findings = []
     for table in tables:
         gaps: dict[tuple[str, str], list[Standing]] = defaultdict(list)

@@ -221,8 +221,7 @@ class TestRealEntries:
             (METRICS, "comprehensiveness", {"removal.py", "_arrays.py"}),
             (METRICS, "sufficiency", {"removal.py", "_arrays.py"}),
             (METHODS, "integrated_gradients", {"integrated_gradients.py", "_gradients.py"}),
-            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py", "_genders.py"}),
-            (DATASETS, "geco_subj", {"geco.py", "_genders.py"}),
+            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py"}),
         ],
     )
     def test_shared_helpers_count(self, registry, id, shared, monkeypatch):

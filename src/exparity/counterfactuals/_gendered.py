@@ -4,31 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Literal
 
 from exparity.counterfactuals._contexts import Context
-from exparity.counterfactuals._text import Edit, edited, replaced, tokens_of, with_words
+from exparity.counterfactuals._text import Edit, Mode, edited, replaced, tokens_of, with_words
+from exparity.data.genders import GROUPS
 from exparity.types import Example
 
-GENDERS = ("male", "female")
-Mode = Literal["swap", "set"]
 Partner = Callable[[Context, int, str, str], str | None]
 """Called with a text, a place in it, a word there in lower case, and the gender that is made;
 returns the word's partner, None if the word is not of the other gender."""
 
 
 def turned(example: Example, group: str, mode: Mode, partner: Partner) -> Example:
-    """Return an example with its gendered words replaced.
-
-    Args:
-        example: the example.
-        group: the gender that it is to be of.
-        mode: whether words of both genders are swapped, or all become those of ``group``.
-        partner: says what a word becomes.
-    """
+    """Return an example with the words of both genders swapped, or set to those of ``group``."""
     tokens = tokens_of(example.words)
     context = Context(tokens)
-    genders = GENDERS if mode == "swap" else (group,)
+    genders = GROUPS if mode == "swap" else (group,)
     edits = []
     for place, token in enumerate(tokens):
         if token.is_word:

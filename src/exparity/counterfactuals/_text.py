@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from exparity.types import Example
+
+Mode = Literal["swap", "set"]
 
 # What is written for both genders at once stays one token, so that nothing in it is replaced.
 _TOKEN = re.compile(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
 
 from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._contexts import Context
-from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
+from exparity.counterfactuals._gendered import pronoun, turned
+from exparity.counterfactuals._text import Mode
 from exparity.data.files import shipped
+from exparity.data.genders import GROUPS, Partners
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
@@ -16,9 +17,9 @@ _FILE = "chen2024_lexicon_biasbios.csv"
 DIGESTS = {_FILE: "71dd600866785b51a20020558bd21ed2d5a23517424f2609cea63e71c4c4b889"}
 
 
-def _read() -> Mapping[str, Mapping[str, str]]:
+def _read() -> Partners:
     """Return the published list: by the gender that is made, words and partners."""
-    partners: dict[str, dict[str, str]] = {gender: {} for gender in GENDERS}
+    partners: dict[str, dict[str, str]] = {gender: {} for gender in GROUPS}
     with (shipped("published", DIGESTS) / _FILE).open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             partners[row["to_group"]][row["from"]] = row["to"]
@@ -38,9 +39,9 @@ def _partner(context: Context, place: int, word: str, to: str) -> str | None:
 @counterfactual(
     "gender_pronouns",
     reference="Chen et al. 2024, Findings of NAACL, arXiv:2404.00463",
-    groups=GENDERS,
+    groups=GROUPS,
     terms=lambda groups, options: {
-        gender: _PARTNERS[other] for gender, other in (GENDERS, GENDERS[::-1])
+        gender: _PARTNERS[other] for gender, other in (GROUPS, GROUPS[::-1])
     },
 )
 def gender_pronouns(

@@ -6,12 +6,13 @@ from collections.abc import Callable, Mapping
 
 from exparity.counterfactuals import counterfactual
 from exparity.counterfactuals._contexts import Context
-from exparity.counterfactuals._gendered import GENDERS, Mode, pronoun, turned
-from exparity.data.gendered_words import read_partners, telling_words
+from exparity.counterfactuals._gendered import pronoun, turned
+from exparity.counterfactuals._text import Mode
+from exparity.data.genders import GROUPS, read_partners, telling_words
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
-_PARTNERS = read_partners()
+_PARTNERS = read_partners("98e0d87a02cd745f08fc27c3b51c23c3e8585c30cbd9c55f97f3ccb8ddc17505")
 _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 """Partners as titles: "Lady Hall" is Lord Hall, but a lady is a gentleman."""
 _FEMALE_TITLES = ("lady", "dame")
@@ -90,7 +91,7 @@ def _of_compound(context: Context, place: int, word: str, to: str) -> str | None
 @counterfactual(
     "gender_words",
     reference="exparity's own word list and rules, after Chen et al. 2024, arXiv:2404.00463",
-    groups=GENDERS,
+    groups=GROUPS,
     terms=lambda groups, options: telling_words(_PARTNERS),
 )
 def gender_words(

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._gendered import Mode
 from exparity.counterfactuals._text import (
     Edit,
+    Mode,
     Token,
     edited,
     in_case_of,

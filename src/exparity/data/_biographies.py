@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from exparity.core.strict import read_yaml
-from exparity.data._genders import GROUPS
 from exparity.data._grammar import (
     ENTRIES,
     PROTAGONIST,
@@ -33,6 +32,7 @@ from exparity.data._grammar import (
     titled,
 )
 from exparity.data.files import shipped
+from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 OTHER = "O"

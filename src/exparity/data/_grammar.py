@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Literal
 
 from exparity.core.strict import read_yaml
-from exparity.data._genders import GROUPS, LABELS
 from exparity.data.files import shipped
+from exparity.data.genders import GROUPS, LABELS
 from exparity.types import Example
 
 Split = Literal["train", "test"]

@@ -10,11 +10,11 @@ from typing import Any, Literal
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
 from exparity.data import dataset
-from exparity.data._genders import GROUPS
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded, RemoteFile
 from exparity.data.files import DataSource, with_digest
+from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)

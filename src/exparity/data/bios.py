@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
-from exparity.data._genders import facts_of
 from exparity.data.files import DataSource
+from exparity.data.genders import facts_of
 from exparity.types import Example
 
 LABELS = ("baker", "gardener", "journalist", "pharmacist")

@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
-from exparity.data._genders import GROUPS, LABELS, facts_of
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, read_jsonl, with_digest
+from exparity.data.genders import GROUPS, LABELS, facts_of
 from exparity.types import Example
 
 log = logging.getLogger(__name__)

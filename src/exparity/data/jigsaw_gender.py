@@ -9,10 +9,10 @@ from typing import Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
-from exparity.data._genders import GROUPS
 from exparity.data._rows import csv_rows
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, with_digest
+from exparity.data.genders import GROUPS
 from exparity.types import Example
 
 log = logging.getLogger(__name__)

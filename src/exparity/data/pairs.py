@@ -7,8 +7,8 @@ from typing import Annotated
 
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
-from exparity.data._genders import LABELS, facts_of
 from exparity.data.files import DataSource
+from exparity.data.genders import LABELS, facts_of
 from exparity.types import Example
 
 # Every template gives far more distinct pairs than its share of this many (see the tests), whatever

@@ -6,16 +6,16 @@ import logging
 from collections import Counter
 
 from exparity.data import dataset
-from exparity.data._genders import GROUPS
 from exparity.data._sst import FILES, LABELS, RATINGS, Classes, sentences_of
 from exparity.data.facts import Loaded
 from exparity.data.files import DataSource
-from exparity.data.gendered_words import read_partners, telling_words
+from exparity.data.genders import GROUPS, read_partners, telling_words
 from exparity.data.grouping import NONE, TIED, most_named, term_counter
 
 log = logging.getLogger(__name__)
 
-_count = term_counter(telling_words(read_partners()))
+_LEXICON = "98e0d87a02cd745f08fc27c3b51c23c3e8585c30cbd9c55f97f3ccb8ddc17505"
+_count = term_counter(telling_words(read_partners(_LEXICON)))
 
 
 @dataset(

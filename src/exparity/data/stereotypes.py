@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 from exparity.data import dataset
-from exparity.data._genders import GROUPS, facts_of
 from exparity.data.files import DataSource, read_jsonl, shipped
+from exparity.data.genders import GROUPS, facts_of
 from exparity.types import Example
 
 FOLDER = "stereotypes"

@@ -29,10 +29,10 @@ from exparity.report.verdicts import (
     size_of,
     texts_line,
 )
+from exparity.stats.crossed import PROMPT
 from exparity.stats.dependence import Dependence
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
 from exparity.stats.significance import control_rates, headline_shares
-from exparity.stats.verdicts import PROMPT
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType

@@ -13,6 +13,7 @@ from statistics import median
 from typing import Any
 
 from exparity.stats import verdicts
+from exparity.stats.crossed import TRAINING
 from exparity.stats.verdicts import Verdict
 
 Row = Mapping[str, Any]
@@ -149,11 +150,11 @@ def detectable(rows: Iterable[Row]) -> float:
 
 def run_of(rows: Iterable[Row]) -> str:
     """Return what each run behind some rows is, a training or a prompt; a run where both are."""
-    runs = {row.get("run") or verdicts.TRAINING for row in rows}
-    return runs.pop() if len(runs) == 1 else "run" if runs else verdicts.TRAINING
+    runs = {row.get("run") or TRAINING for row in rows}
+    return runs.pop() if len(runs) == 1 else "run" if runs else TRAINING
 
 
-def missed_line(n_seeds: int, run: str = verdicts.TRAINING) -> str:
+def missed_line(n_seeds: int, run: str = TRAINING) -> str:
     """Return what no number of runs can exclude; empty of a single one."""
     if n_seeds < 2:
         return ""
@@ -195,7 +196,7 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
     )
 
 
-def legend(*, threshold: float, of_one: bool, run: str = verdicts.TRAINING) -> dict[str, str]:
+def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, str]:
     """Return what each verdict says in general, by its label."""
     return {
         one.label: one.meaning.format(threshold=threshold, run=run)

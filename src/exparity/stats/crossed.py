@@ -23,6 +23,8 @@ from exparity.stats.samples import check_options, complete, samples, set_index, 
 from exparity.stats.typical_gap import two_errors, typical_gap
 from exparity.types import BoolArray, FloatArray, IntArray
 
+TRAINING, PROMPT = "training", "prompt"
+"""What a run of a cell is: another training of the classifier, or another prompt of it."""
 NAN = math.nan
 _SWEEPS = 10  # of the additive fit; one is exact where no cell is missing
 _ROUNDING = 1e-12  # of the largest score: a smaller standard error is none

@@ -70,8 +70,6 @@ class Verdict:
     holds: Callable[[Claims, float], bool]
 
 
-TRAINING, PROMPT = "training", "prompt"
-"""What a run of a cell is: another training of the classifier, or another prompt of it."""
 VERDICTS = (
     Verdict(
         "equivalent",

@@ -19,9 +19,8 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.flags import Output
 from exparity.stages.cell import read_examples
 from exparity.stages.excess import RandomScores
-from exparity.stats.crossed import CrossedTest, crossed_tests
+from exparity.stats.crossed import PROMPT, TRAINING, CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
-from exparity.stats.verdicts import PROMPT, TRAINING
 from exparity.types import FloatArray, IntArray
 
 _OPTIONS = ("alpha", "threshold", "confidence")

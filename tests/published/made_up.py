@@ -35,10 +35,10 @@ def row(cell, seed, p, d, **changes):
 
 def rows_like(published, **changes):
     """Rows of one cell that give the published count and mean d."""
-    d = 0.5 if published.mean_d is None else published.mean_d
+    d = 0.5 if published.mean is None else published.mean
     return [
-        row(published.key, seed, 0.05 if seed < published.significant else 0.051, d, **changes)
-        for seed in range(published.total)
+        row(published.key[:4], seed, 0.05 if seed < published.significant else 0.051, d, **changes)
+        for seed in range(published.runs)
     ]
 
 

@@ -18,17 +18,17 @@ from exparity.published.agreement import (
 )
 from exparity.published.comparison import compare_results
 from exparity.published.matching import Match
-from exparity.published.study import PublishedCell
+from exparity.published.study import Key, Value
 from exparity.stats.seeds import SeedCounts, majority
 
-THEIRS = PublishedCell(
-    "geco_all", "bert", "lime", "gini", "3", 5, 5, 0.5, 0.1, "8", "sufficiency", True
+THEIRS = Value(
+    Key("geco_all", "bert", "lime", "gini"), 0.5, 0.1, 5, "3", 5, True, "8", "sufficiency"
 )
 OURS = SeedCounts(5, 5, 0.5, 1, True, ())
 
 
 def match(ours=OURS, theirs=THEIRS):
-    return Match(theirs.key, ours, 20, theirs)
+    return Match(theirs.key[:4], ours, 20, theirs)
 
 
 def overall(found, question):
@@ -53,13 +53,13 @@ class TestDecisions:
         ask = QUESTIONS["direction"]
         assert ask(match()) == (True, True)
         assert ask(match(replace(OURS, mean_d=-0.5, direction=-1))) == (False, True)
-        assert ask(match(theirs=replace(THEIRS, mean_d=-0.01))) == (True, False)
+        assert ask(match(theirs=replace(THEIRS, mean=-0.01))) == (True, False)
         for without in (
             match(replace(OURS, significant=2)),
             match(theirs=replace(THEIRS, significant=2)),
-            match(theirs=replace(THEIRS, mean_d=0.0)),
-            match(theirs=replace(THEIRS, mean_d=-0.0)),
-            match(theirs=replace(THEIRS, mean_d=None)),
+            match(theirs=replace(THEIRS, mean=0.0)),
+            match(theirs=replace(THEIRS, mean=-0.0)),
+            match(theirs=replace(THEIRS, mean=None)),
             match(replace(OURS, mean_d=None, direction=0)),
         ):
             assert ask(without) is None
@@ -92,7 +92,7 @@ class TestPerturbedRows:
         cells = [
             c
             for c in study.cells.values()
-            if c.dataset == "geco_all" and c.significant == 5 and c.mean_d and abs(c.mean_d) >= 0.2
+            if c.key.dataset == "geco_all" and c.significant == 5 and c.mean and abs(c.mean) >= 0.2
         ]
         rows = []
         for i, cell in enumerate(cells):
@@ -100,9 +100,9 @@ class TestPerturbedRows:
             if i < 7:
                 changed = replace(cell, significant=2)  # still considerable: of two seeds
             elif i < 12:
-                changed = replace(cell, mean_d=-cell.mean_d)
+                changed = replace(cell, mean=-cell.mean)
             elif i < 15:
-                changed = replace(cell, mean_d=cell.mean_d / abs(cell.mean_d) * 0.19)
+                changed = replace(cell, mean=cell.mean / abs(cell.mean) * 0.19)
             rows += rows_like(changed)
         found = compare_results(tmp_path, rows, OPTIONS).agreements
         n = len(cells)
@@ -114,19 +114,19 @@ class TestPerturbedRows:
         assert (answer.n, answer.agree) == (n - 7, n - 12)
         answer = overall(found, "considerable")
         assert (answer.n, answer.agree) == (n, n - 3)
-        lost = [c.metric for c in cells[:7]]
-        for metric in {c.metric for c in cells}:
+        lost = [c.key.metric for c in cells[:7]]
+        for metric in {c.key.metric for c in cells}:
             answer = by(found, "significant", "metric", metric)
             assert answer.n - answer.agree == lost.count(metric)
 
     def test_from_scratch_no_effect_is_published(self, tmp_path, study):
-        rows = [r for c in study.cells.values() if c.scratch for r in rows_like(c)]
+        rows = [r for c in study.cells.values() if c.training == "scratch" for r in rows_like(c)]
         found = compare_results(tmp_path, rows, OPTIONS)
         assert overall(found.agreements, "significant").n == 168
         answer = overall(found.agreements, "direction")
         assert (answer.n, answer.agree, answer.share, answer.kappa) == (0, 0, None, None)
         # no effect is printed, but a cell without a significant run has none that could count
-        none = sum(c.significant == 0 for c in study.cells.values() if c.scratch)
+        none = sum(c.significant == 0 for c in study.cells.values() if c.training == "scratch")
         assert overall(found.agreements, "considerable").n == none
         (every,) = [c for c in found.correlations if c.by == "all"]
         assert (every.n, every.rho) == (0, None)
@@ -136,7 +136,7 @@ def matches_of(decisions):
     return [
         match(
             replace(OURS, significant=5 * ours),
-            replace(THEIRS, significant=5 * theirs, method=f"m{i % 3}"),
+            replace(THEIRS, significant=5 * theirs, key=THEIRS.key._replace(method=f"m{i % 3}")),
         )
         for i, (ours, theirs) in enumerate(decisions)
     ]
@@ -217,7 +217,7 @@ class TestCorrelation:
         assert spearman(pairs) == pytest.approx(1)
 
     def test_only_cells_with_a_significant_seed_of_ours_count(self, tmp_path, study):
-        cell = next(c for c in study.cells.values() if c.mean_d)
-        rows = [row(cell.key, seed, 0.5, 0.1) for seed in range(3)]
+        cell = next(c for c in study.cells.values() if c.mean)
+        rows = [row(cell.key[:4], seed, 0.5, 0.1) for seed in range(3)]
         (every, *_) = compare_results(tmp_path, rows, OPTIONS).correlations
         assert every.n == 0

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import csv
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 from published.made_up import OPTIONS, rows_like
 
 from exparity.core.errors import InputError
-from exparity.published.claims import holds
+from exparity.published.claims import FAILS, HOLDS, holds
 from exparity.published.comparison import compare_results
-from exparity.published.expressions import parse_counted, parse_ordering
+from exparity.published.expressions import SETTINGS, Counted, parse_counted, parse_ordering
+from exparity.published.study import Part
 from exparity.resources import resource
 
 GECO = ("geco_all", "geco_subj")
@@ -20,7 +22,14 @@ SOFT = ("soft_comprehensiveness", "soft_sufficiency")
 
 
 def by_id(comparison):
-    return {result.claim.id: result for result in comparison.claims}
+    """Every statement by its id; here each is on one number."""
+    found = {}
+    for result in comparison.claims:
+        (part,), (tables,), (ours,) = result.claim.parts, result.tables, result.ours
+        is_setting = part.counted.what in SETTINGS
+        one = {"part": part, "is_setting": is_setting, "tables": tables, "ours": ours}
+        found[result.claim.id] = SimpleNamespace(**vars(result) | one)
+    return found
 
 
 @pytest.fixture(scope="module")
@@ -64,27 +73,20 @@ def share(cells, datasets, metrics, column):
 
 
 class TestRules:
-    def test_every_claim_has_one(self, study):
-        assert len({claim.id for claim in study.claims}) == len(study.claims) == 40
-        assert sum(claim.counted.setting for claim in study.claims) == 4
-
-    def test_they_name_what_exists(self, study):
-        for claim in study.claims:
-            for kind, allowed in claim.counted.where.items():
+    def test_they_are_those_of_the_descriptions_and_name_what_exists(self, equal, study):
+        claims = by_id(equal)
+        assert len(claims) == len(study.claims) == 40
+        assert sum(one.is_setting for one in claims.values()) == 4
+        for id, one in claims.items():
+            text, counted = one.claim.description, one.part.counted
+            assert (one.part.bound == "above") == ("lower bound" in text), id
+            assert (one.part.bound == "below") == ("upper bound" in text), id
+            if not one.is_setting and counted.what != "runs":
+                assert (counted.what == "considerable") == ("considerable" in text), id
+            for kind, allowed in counted.where.items():
                 known = ("pretrained", "scratch") if kind == "training" else study.names(kind)
-                assert set(allowed) <= set(known), claim.id
-                assert allowed, claim.id
-
-    def test_bounds_are_those_of_the_descriptions(self, study):
-        for claim in study.claims:
-            assert (claim.bound == "above") == ("lower bound" in claim.description), claim.id
-            assert (claim.bound == "below") == ("upper bound" in claim.description), claim.id
-
-    def test_counts_are_those_of_the_descriptions(self, study):
-        for claim in study.claims:
-            if not claim.counted.setting and claim.counted.what != "runs":
-                considerable = claim.counted.what == "considerable"
-                assert considerable == ("considerable" in claim.description)
+                assert allowed, id
+                assert set(allowed) <= set(known), id
 
     @pytest.mark.parametrize(
         "expression",
@@ -97,10 +99,10 @@ class TestRules:
             parse_counted(expression, {})
 
     def test_expressions(self):
-        assert parse_counted("alpha", {}).setting
+        assert parse_counted("alpha", {}).what == "alpha"
         expression = "smallest(model, runs(dataset=both, metric=gini))"
         found = parse_counted(expression, {"both": ["a", "b"]})
-        assert (found.what, found.smallest_by, found.setting) == ("runs", "model", False)
+        assert (found.what, found.smallest_by) == ("runs", "model")
         assert found.where == {"dataset": ("a", "b"), "metric": ("gini",)}
 
 
@@ -136,7 +138,7 @@ class TestFromTheTables:
 
     def test_what_holds_and_what_does_not(self, equal):
         found = by_id(equal)
-        wrong = {id for id, result in found.items() if result.tables_hold is False}
+        wrong = {id for id, result in found.items() if result.verdict == FAILS}
         assert wrong == {
             "total_significant",
             "total_significant_share",
@@ -146,7 +148,7 @@ class TestFromTheTables:
             "geco_sensitivity_considerable",
         }
         # Table 5 prints no effect sizes, so that every count of effects over all is a range.
-        unsettled = {id for id, result in found.items() if result.tables_hold is None}
+        unsettled = {id for id, result in found.items() if not result.verdict}
         assert unsettled == {
             "sig_p_threshold",
             "effect_threshold",
@@ -181,8 +183,8 @@ class TestFromTheTables:
 
 class TestFromOurs:
     def test_equal_rows_give_what_the_tables_give(self, equal):
-        for result in equal.claims:
-            if result.tables is None or result.claim.counted.setting:
+        for result in by_id(equal).values():
+            if result.tables is None or result.is_setting:
                 continue
             _, high = result.tables
             # The made-up effects of Table 5 are considerable: the upper end.
@@ -193,17 +195,17 @@ class TestFromOurs:
             assert result.cells == result.cells_covered
 
     def test_verdicts_on_bounds_only(self, equal):
-        for result in equal.claims:
-            if not result.claim.counted.setting:
-                assert (result.ours_hold is None) == (result.claim.bound == "is")
+        for result in by_id(equal).values():
+            if not result.is_setting:
+                assert (not result.our_verdict) == (result.part.bound == "is")
 
     def test_from_scratch_only(self, tmp_path, study):
-        rows = [r for c in study.cells.values() if c.scratch for r in rows_like(c)]
+        rows = [r for c in study.cells.values() if c.training == "scratch" for r in rows_like(c)]
         found = by_id(compare_results(tmp_path, rows, OPTIONS))
         claim = found["scratch_significant"]
         assert claim.ours == pytest.approx((100 * 343 / 420,) * 2)
         assert (claim.rows, claim.cells, claim.cells_covered) == (840, 168, 168)
-        assert (claim.comparable, claim.ours_hold) == ("yes", True)
+        assert (claim.comparable, claim.our_verdict) == ("yes", HOLDS)
         claim = found["total_significant"]
         assert claim.ours == (696, 696)
         assert claim.comparable == "in part"
@@ -213,7 +215,9 @@ class TestFromOurs:
         assert claim.note == "no test of ours on these cells"
 
     def test_one_model_of_two_is_a_part(self, tmp_path, study):
-        rows = [r for c in study.cells.values() if c.model == "gpt2_scratch" for r in rows_like(c)]
+        rows = [
+            r for c in study.cells.values() if c.key.model == "gpt2_scratch" for r in rows_like(c)
+        ]
         claim = by_id(compare_results(tmp_path, rows, OPTIONS))["scratch_significant"]
         assert claim.ours == pytest.approx((100 * 353 / 420,) * 2)
         assert (claim.comparable, claim.note) == ("in part", "84 of 168 cells")
@@ -221,18 +225,20 @@ class TestFromOurs:
     def test_other_numbers_of_seeds(self, tmp_path, study):
         """Shares stay comparable, counts do not."""
         rows = [
-            r for c in study.cells.values() for r in rows_like(replace(c, significant=1, total=2))
+            r for c in study.cells.values() for r in rows_like(replace(c, significant=1, runs=2))
         ]
         found = by_id(compare_results(tmp_path, rows, OPTIONS))
         assert found["runs_per_cell"].ours == (2, 2)
-        assert found["runs_per_cell"].ours_hold is False
+        assert found["runs_per_cell"].our_verdict == FAILS
         assert found["total_significant_share"].ours == (50, 50)
         assert found["total_significant_share"].comparable == "yes"
         assert found["total_significant"].note == "2,016 runs, published 5,040"
 
     def test_effects_count_by_the_mean_of_their_cell(self, tmp_path, study):
         """Of three significant seeds with d of 0.5, 0.1 and −0.1 the mean is below 0.2."""
-        cell = next(c for c in study.cells.values() if (c.dataset, c.metric) == ("compas", "gini"))
+        cell = next(
+            c for c in study.cells.values() if (c.key.dataset, c.key.metric) == ("compas", "gini")
+        )
         rows = rows_like(replace(cell, significant=3))
         for r, d in zip(rows, (0.5, 0.1, -0.1, 2.0, 2.0), strict=True):
             r["cohens_d"] = d
@@ -246,12 +252,14 @@ class TestFromOurs:
     def test_stand_ins_are_named(self, tmp_path, study):
         from exparity.artefacts.files import write_artefact
 
-        cell = next(c for c in study.cells.values() if c.model == "bert" and c.metric == "gini")
+        cell = next(
+            c for c in study.cells.values() if c.key.model == "bert" and c.key.metric == "gini"
+        )
         write_artefact(
-            tmp_path / "predictions" / cell.dataset / "bert" / "0.parquet",
+            tmp_path / "predictions" / cell.key.dataset / "bert" / "0.parquet",
             "predictions",
             [],
-            {"dataset": cell.dataset, "model": "bert", "seed": 0},
+            {"dataset": cell.key.dataset, "model": "bert", "seed": 0},
             stage="finetune",
             parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
         )
@@ -263,8 +271,8 @@ class TestFromOurs:
         options = {"statistics": {"alpha": 0.01, "threshold": 0.2}}
         found = by_id(compare_results(tmp_path, rows_like(cell), options))
         claim = found["sig_p_threshold"]
-        assert (claim.ours, claim.ours_hold) == ((0.01, 0.01), False)
-        assert found["effect_threshold"].ours_hold is True
+        assert (claim.ours, claim.our_verdict) == ((0.01, 0.01), FAILS)
+        assert found["effect_threshold"].our_verdict == HOLDS
         found = by_id(compare_results(tmp_path, rows_like(cell), {}))
         assert (found["sig_p_threshold"].ours, found["sig_p_threshold"].note) == (
             None,
@@ -291,7 +299,8 @@ class TestFromOurs:
     ],
 )
 def test_whether_a_statement_holds(printed, value, bound, expected):
-    assert holds(printed, value, bound) is expected
+    part = Part(Counted("runs"), "runs()", printed, printed, bound)
+    assert holds(part, value) is expected
 
 
 class TestOrderings:

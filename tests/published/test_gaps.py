@@ -18,10 +18,12 @@ from exparity.artefacts.grid import grid_text
 from exparity.artefacts.layout import path_of
 from exparity.debiasing import INTERVENTIONS
 from exparity.debiasing.recipes import RECIPES, calls_of
-from exparity.published.gap_claims import value_of
-from exparity.published.gap_comparison import compare_gaps, recipe_of
-from exparity.published.gaps import Gap, GapKey, Part, load_gap_study
-from exparity.published.summary import gap_summary
+from exparity.published.claims import value_of
+from exparity.published.comparison import compare_gaps
+from exparity.published.expressions import Counted
+from exparity.published.gaps import recipe_of
+from exparity.published.output import summary
+from exparity.published.study import Key, Value, load_study
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
 from exparity.stages.compare_published import compare_published
@@ -37,7 +39,7 @@ CHECKPOINTS = {"bert": "bert-base-uncased", "zari": "fairnlp/albert-cda", "mine"
 
 @pytest.fixture(scope="module")
 def study():
-    return load_gap_study("chen2024")
+    return load_study("chen2024")
 
 
 def recorded(recipe):
@@ -92,15 +94,16 @@ class TestTables:
             ("cda", "cg_tpr", 0.122),
         ):
             ids = "biasbios", "albert_large", method, metric
-            gaps = [g.mean for key, g in study.gaps.items() if key[:4] == ids and key.class_name]
+            gaps = [g.mean for key, g in study.values.items() if key[:4] == ids and key.class_name]
             assert len(gaps) == 28
             assert 100 * float(rms(np.array(gaps))) == pytest.approx(expected, abs=6e-4)
 
     def test_nothing_that_counts_has_no_number(self, study):
         for claim in study.claims:
             for part in claim.parts:
-                assert value_of(part, study.gaps) is not None, (claim.id, part)
-        assert {key.metric for key in study.gaps} == set(study.facts["metrics"])
+                found = value_of(part.counted, "", [*study.values.values()], {})
+                assert found is not None, (claim.id, part)
+        assert {key.metric for key in study.values} == set(study.facts["metrics"])
 
     @pytest.mark.parametrize(
         ("function", "methods", "expected"),
@@ -111,11 +114,11 @@ class TestTables:
         ],
     )
     def test_functions_by_hand(self, function, methods, expected):
-        values = {"a": -0.03, "b": 0.02, "c": -0.04}
-        gaps = {GapKey("d", "m", name, "gap"): Gap(v, 0.1, 3) for name, v in values.items()}
-        part = Part("d", "m", function, ("gap", *methods), None, None, 0)
-        assert value_of(part, gaps) == pytest.approx(expected)
-        assert value_of(part, {}) is None
+        means = {"a": -0.03, "b": 0.02, "c": -0.04}
+        values = [Value(Key("d", "m", name, "gap"), v, 0.1, 3) for name, v in means.items()]
+        counted = Counted(function, {"dataset": ("d",)}, names=("gap", *methods))
+        assert value_of(counted, "", values, {}) == pytest.approx((expected, expected))
+        assert value_of(counted, "", [], {}) is None
 
 
 class TestOurs:
@@ -127,9 +130,9 @@ class TestOurs:
         classifier(tmp_path / "other", "jigsaw", "bert", 0, "", turned, order)
         for folder in ("one", "other"):
             comparison = compare_gaps(tmp_path / folder, "chen2024", {})
-            ours = {match.metric: match.ours for match in comparison.matches}
+            ours = {match.metric: match.ours for match in comparison.gaps}
             assert ours == {"sg_tpr_toxic": -0.2, "cg_ppr": -0.1}
-        (match,) = (m for m in comparison.matches if m.metric == "sg_tpr_toxic")
+        (match,) = (m for m in comparison.gaps if m.metric == "sg_tpr_toxic")
         assert (match.theirs, match.theirs_sd) == pytest.approx((-0.0277, 0.0067))
         assert match.table == "Table 1"
 
@@ -142,7 +145,7 @@ class TestOurs:
             ]
             classifier(tmp_path, "bios", "zari_cda", seed, "cda", rows)
         comparison = compare_gaps(tmp_path, "chen2024", {})
-        found = {match.metric: match for match in comparison.matches}
+        found = {match.metric: match for match in comparison.gaps}
         assert set(found) == {"cg_fpr_rms", "accuracy", "sg_tpr_rms"}
         assert {(m.model, m.method) for m in found.values()} == {("albert_large", "zari_w_cda")}
         mixed = found["cg_fpr_rms"]
@@ -150,7 +153,7 @@ class TestOurs:
         assert mixed.note == comparison.study.facts["mixed"]
         assert not found["sg_tpr_rms"].note
         assert found["sg_tpr_rms"].ours == pytest.approx(0.1)  # an RMS has no sign
-        text = gap_summary(comparison)
+        text = summary(comparison)
         assert "+90.00 ± 0.00" in text
         assert "mixed: OS-CDA" in text
 
@@ -191,23 +194,23 @@ class TestOurs:
             path, "term_weight_probe", rows, {"dataset": "bios"}, stage="x", parameters={}
         )
         comparison = compare_gaps(tmp_path, "chen2024", {})
-        ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.matches}
+        ours = {(m.method, m.metric, m.class_name): m.ours for m in comparison.gaps}
         assert len(ours) == 8
         assert ours["weight_1", "cg_tpr", "nurse"] == -0.5
         (c14,) = (r for r in comparison.claims if r.claim.id == "c14")
-        assert (c14.our_values, c14.our_verdict) == ((100.0, 0.0), "holds")
+        assert (c14.ours, c14.our_verdict) == (((100.0, 100.0), (0.0, 0.0)), "holds")
 
     def test_others_are_left_out_and_can_be_named(self, tmp_path):
         rows = [("tpr_gap_rms", "", 0.1)]
         classifier(tmp_path, "bios", "mine", 0, "us", rows)
         classifier(tmp_path, "bios", "bert_odd", 0, "os_cda_jigsaw", rows)
         comparison = compare_gaps(tmp_path, "chen2024", {})
-        assert not comparison.matches
+        assert not comparison.gaps
         assert set(comparison.left_out) == {
             "mine on bios (another model)",
             "bert_odd on bios (another way of debiasing)",
         }
-        (match,) = compare_gaps(tmp_path, "chen2024", {"mine": "albert_large"}).matches
+        (match,) = compare_gaps(tmp_path, "chen2024", {"mine": "albert_large"}).gaps
         assert (match.model, match.method, match.ours) == ("albert_large", "us", 0.1)
         with pytest.raises(InputError, match=r"--map mine=albert: .* did you mean 'albert_large'"):
             compare_gaps(tmp_path, "chen2024", {"mine": "albert"})
@@ -220,7 +223,7 @@ def test_the_report_lists_every_statement_beside_the_gaps_of_its_grid(tmp_path):
         classifier(tmp_path, "jigsaw", model, seed, recipe, rows)
     runs = {("jigsaw", "bert", "0"), ("jigsaw", "bert", "1")}
     comparison = compare_gaps(tmp_path, "chen2024", {}, runs)
-    assert {(match.method, match.runs) for match in comparison.matches} == {("normal", 2)}
+    assert {(match.method, match.runs) for match in comparison.gaps} == {("normal", 2)}
     (section,) = (section for section in SECTIONS if section.id == "published_gaps")
     assert section.build(SimpleNamespace(published_gaps=None)) is None
     content = section.build(SimpleNamespace(published_gaps=comparison))

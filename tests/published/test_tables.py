@@ -201,18 +201,18 @@ class TestLabels:
 
     def test_loading_moves_effects_to_the_labels_of_the_counts(self, columns, study):
         for cell in study.cells.values():
-            key = cell.dataset, cell.model.removesuffix("_scratch"), cell.method
-            count, _ = columns[cell.table, cell.metric][key]
-            assert (cell.significant, cell.total) == (count, 5)
+            key = cell.key.dataset, cell.key.model.removesuffix("_scratch"), cell.key.method
+            count, _ = columns[cell.table, cell.key.metric][key]
+            assert (cell.significant, cell.runs) == (count, 5)
             if cell.table == "5":
-                assert (cell.mean_d, cell.effect_table, cell.effect_label) == (None,) * 3
+                assert (cell.mean, cell.effect_table, cell.effect_label) == (None,) * 3
                 assert cell.considerable is (None if count else False)
                 continue
-            label = PRINTED[cell.metric] if cell.table == "3" else cell.metric
+            label = PRINTED[cell.key.metric] if cell.table == "3" else cell.key.metric
             table = {"geco_all": "8", "geco_subj": "9", "compas": "10", "stereotypes": "11"}
-            assert (cell.effect_table, cell.effect_label) == (table[cell.dataset], label)
-            assert (count, cell.mean_d) == columns[cell.effect_table, label][key]
-            assert cell.considerable == (cell.mean_d is not None and abs(cell.mean_d) >= 0.2)
+            assert (cell.effect_table, cell.effect_label) == (table[cell.key.dataset], label)
+            assert (count, cell.mean) == columns[cell.effect_table, label][key]
+            assert cell.considerable == (cell.mean is not None and abs(cell.mean) >= 0.2)
 
 
 class TestTotals:

@@ -8,30 +8,25 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from exparity.published.matching import Match
+from exparity.published.matching import IDS, Match
 from exparity.stats.shares import Share
 
 Decisions = tuple[int, int]
-BY = ("dataset", "model", "method", "metric")
 
 
 @dataclass(frozen=True)
 class Agreement:
-    """How often we decide as the study did.
+    """How often we decide as the study did, over the cells with a published id in common.
 
     Attributes:
-        question: ``significant``, ``direction`` or ``considerable``.
-        by: ``all``, ``dataset``, ``model``, ``method`` or ``metric``.
-        group: published id of what the cells have in common; empty for all.
-        n: cells in which both can be asked.
-        agree: cells in which both decide alike.
-        share: ``agree / n``; None if n is 0.
-        low, high: ends of its 95 % Wilson interval.
+        question: of :data:`QUESTIONS`.
+        by, group: kind and value of that id; ``all`` and empty for all cells.
+        n, agree: cells in which both can be asked, and those in which both decide alike.
+        share: their share, with a 95 % Wilson interval from ``low`` to ``high``; None if n is 0.
         expected: share expected by chance: of two independent deciders with these rates.
         kappa: Cohen's kappa, (share − expected) / (1 − expected); None where chance alone agrees
             always.
-        ours: share of cells in which we decide yes (for the direction: first group higher).
-        theirs: the same of the study.
+        ours, theirs: share of cells in which we, and they, decide yes.
     """
 
     question: str
@@ -50,11 +45,9 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Correlation:
-    """Spearman's rank correlation of mean d, over cells with a significant seed in both.
+    """Spearman's rank correlation of mean d, over ``n`` cells with a significant seed in both.
 
-    Attributes:
-        by, group, n: as of :class:`Agreement`.
-        rho: the correlation; None below three cells or where one side is constant.
+    ``rho`` is None below three cells or where one side is constant.
     """
 
     by: str
@@ -69,7 +62,7 @@ def _significant(match: Match) -> Decisions | None:
 
 def _direction(match: Match) -> Decisions | None:
     """Compare signs of mean d where both call the cell significant and print a sign."""
-    theirs = match.theirs.mean_d
+    theirs = match.theirs.mean
     if _significant(match) != (True, True) or not theirs or not match.ours.direction:
         return None
     return match.ours.direction > 0, theirs > 0
@@ -102,24 +95,21 @@ def correlations(matches: Sequence[Match]) -> list[Correlation]:
     """Correlate mean d over all cells, and over those of each dataset, model, method, metric."""
     rhos = []
     for by, group, chosen in _groups(matches):
-        effects = [pair for pair in map(_effects, chosen) if pair is not None]
+        effects = [
+            (m.ours.mean_d, m.theirs.mean)
+            for m in chosen
+            if m.ours.significant and m.ours.mean_d is not None and m.theirs.mean is not None
+        ]
         if effects or by == "all":
             rhos.append(Correlation(by, group, len(effects), spearman(effects)))
     return rhos
 
 
-def _effects(match: Match) -> tuple[float, float] | None:
-    ours, theirs = match.ours.mean_d, match.theirs.mean_d
-    if not match.ours.significant or ours is None or theirs is None:
-        return None
-    return ours, theirs
-
-
 def _groups(matches: Sequence[Match]) -> Iterator[tuple[str, str, list[Match]]]:
     yield "all", "", list(matches)
-    for by in BY:
-        for group in dict.fromkeys(getattr(match.theirs, by) for match in matches):
-            yield by, group, [match for match in matches if getattr(match.theirs, by) == group]
+    for by in IDS:
+        for group in dict.fromkeys(match.theirs.of(by) for match in matches):
+            yield by, group, [match for match in matches if match.theirs.of(by) == group]
 
 
 def _agreement(question: str, by: str, group: str, decisions: Sequence[Decisions]) -> Agreement:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,8 +10,9 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.published.agreement import Agreement, Correlation, agreements, correlations
 from exparity.published.claims import ClaimResult, Settings, recount
-from exparity.published.matching import Match, match_cells, match_names
-from exparity.published.study import PublishedStudy, load_study
+from exparity.published.gaps import our_gaps
+from exparity.published.matching import Match, check_map, match_cells, match_names
+from exparity.published.study import PublishedStudy, Value, load_study
 from exparity.published.trained import (
     BiasMatch,
     ModelNote,
@@ -23,28 +24,52 @@ from exparity.published.trained import (
 
 
 @dataclass(frozen=True)
+class GapMatch:
+    """One gap of ours beside the published one, both first minus second of the study's groups.
+
+    Ids are published ones; standard deviations are None of one run. ``note`` says what to know
+    before comparing.
+    """
+
+    dataset: str
+    model: str
+    method: str
+    metric: str
+    class_name: str
+    ours: float | None
+    ours_sd: float | None
+    runs: int
+    theirs: float | None
+    theirs_sd: float | None
+    table: str
+    note: str
+
+
+@dataclass(frozen=True)
 class Comparison:
-    """Our results beside a published study.
+    """Our results beside a published study: cells of a grid, or gaps of classifiers.
 
     Attributes:
         study: the study.
+        claims: its statements, counted again.
+        left_out: what of ours has no counterpart, in words.
         matches: our cells beside its cells.
-        left_out: (kind, our id) without a published counterpart.
+        gaps: gaps that both have.
         models: how our models differ from the published ones beside them.
         agreements: how often we decide as the study did.
         correlations: rank correlations of mean d.
-        claims: the study's statements, counted again.
         bias: our model bias beside the published one.
     """
 
     study: PublishedStudy
-    matches: Sequence[Match]
-    left_out: Sequence[tuple[str, str]]
-    models: Sequence[ModelNote]
-    agreements: Sequence[Agreement]
-    correlations: Sequence[Correlation]
     claims: Sequence[ClaimResult]
-    bias: Sequence[BiasMatch]
+    left_out: Sequence[str]
+    matches: Sequence[Match] = ()
+    gaps: Sequence[GapMatch] = ()
+    models: Sequence[ModelNote] = ()
+    agreements: Sequence[Agreement] = ()
+    correlations: Sequence[Correlation] = ()
+    bias: Sequence[BiasMatch] = ()
 
     @property
     def published_cells(self) -> int:
@@ -64,11 +89,8 @@ class Comparison:
 
     @property
     def not_published(self) -> str:
-        """Return what could not be compared, by kind, in one line."""
-        kinds: dict[str, list[str]] = {}
-        for kind, id in self.left_out:
-            kinds.setdefault(kind, []).append(id)
-        return "; ".join(f"{kind} {', '.join(ids)}" for kind, ids in kinds.items())
+        """Return what could not be compared, in one line."""
+        return "; ".join(self.left_out)
 
 
 def compare_results(
@@ -107,16 +129,65 @@ def compare_results(
     ]
     sources = model_sources(results, trained)
     notes = [note_on(id, names["model"][id], source, published) for id, source in sources.items()]
+    others = frozenset(note.published for note in notes if note.as_published is False)
+    ours = [  # our counts in the cells that are published
+        Value(
+            match.theirs.key,
+            match.ours.mean_d,
+            None,
+            match.ours.total,
+            significant=match.ours.significant,
+            considerable=match.ours.considerable,
+        )
+        for match in matches
+    ]
+    kinds: dict[str, list[str]] = {}
+    for kind, id in left_out:
+        kinds.setdefault(kind, []).append(id)
     return Comparison(
         study=published,
+        claims=recount(published, ours, _settings(matches, options, sources), others),
+        left_out=[f"{kind} {', '.join(ids)}" for kind, ids in kinds.items()],
         matches=matches,
-        left_out=left_out,
         models=notes,
         agreements=agreements(matches),
         correlations=correlations(matches),
-        claims=recount(published, matches, notes, _settings(matches, options, sources)),
         bias=match_bias(results, trained, published, names),
     )
+
+
+def compare_gaps(
+    results: Path,
+    study: str,
+    models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None = None,
+) -> Comparison:
+    """Put the bias of our classifiers beside a published study.
+
+    Args:
+        results: folder of all results.
+        study: id of the study.
+        models: our model ids to published ones, for models from other checkpoints.
+        runs: dataset, model and seed of the classifiers to compare; all there are if None.
+
+    Raises:
+        InputError: unknown study or model, or a damaged artefact.
+    """
+    published = load_study(study)
+    check_map(models, None, sorted({key.model for key in published.values} | {"zari"}))
+    ours, left_out = our_gaps(results, published, models, runs)
+    mixed = {id for id, facts in published.facts["metrics"].items() if facts.get("mixed")}
+    gaps = [
+        GapMatch(
+            *key,
+            *(own.mean, own.sd, own.runs),
+            *(theirs.mean, theirs.sd, theirs.table),
+            published.facts["mixed"] if key.metric in mixed else "",
+        )
+        for key, theirs in published.values.items()
+        if (own := ours.get(key))
+    ]
+    return Comparison(published, recount(published, [*ours.values()]), left_out, gaps=gaps)
 
 
 def nothing_to_compare(comparison: Comparison) -> InputError:
@@ -133,7 +204,7 @@ def _settings(
     matches: Sequence[Match], options: Mapping[str, Any], sources: Mapping[str, ModelSource]
 ) -> Settings:
     statistics = options.get("statistics", {})
-    scratch = {match.ids[1] for match in matches if match.theirs.scratch}
+    scratch = {match.ids[1] for match in matches if match.theirs.training == "scratch"}
     return {
         **{name: [statistics[name]] for name in ("alpha", "threshold") if name in statistics},
         "seeds": [match.ours.total for match in matches],

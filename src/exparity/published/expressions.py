@@ -4,7 +4,14 @@
 ``considerable(…)`` those of cells whose mean effect is considerable, ``runs()`` all. A name is an
 id or one of the study's sets of ids; ``training`` is ``pretrained`` or ``scratch``. The least of
 several groups is ``smallest(model, significant(…))``. A single name is a setting: how a study was
-run. ``{a, b} > rest`` says that a and b are above all others.
+run. ``{a, b} > rest`` says that a and b are above all others. Of the sizes of gaps, in 1e-2:
+
+- ``below(metric, method, others...)``: how far a method is above the lowest of the others.
+- ``change(metric, method, other)``: its change against the other, in percent.
+- ``points(metric, method, other)``: difference of both, with their signs.
+- ``p_value(metric, method, other)``: of Welch's test of equal means over runs.
+- ``nearer(metric, method, other_metric)``: percent of the classes where the metric is nearer to 0.
+- ``zero(metric, method)``: percent of the classes where it is exactly 0.
 """
 
 from __future__ import annotations
@@ -16,8 +23,10 @@ from dataclasses import dataclass, field, replace
 from exparity.core.errors import InputError
 
 COUNTS = ("runs", "significant", "considerable")
+GAPS = ("below", "change", "points", "p_value", "nearer", "zero")
 SETTINGS = ("alpha", "threshold", "seeds", "scratch_epochs")
 _CELLS_BY = ("dataset", "model", "method", "metric", "training")
+Where = Mapping[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True)
@@ -25,25 +34,24 @@ class Counted:
     """What a statement counts.
 
     Attributes:
-        what: one of :data:`COUNTS`, or of :data:`SETTINGS`.
+        what: one of :data:`COUNTS`, :data:`GAPS` or :data:`SETTINGS`.
         where: allowed ids by ``dataset``, ``method``, ``metric``, ``model``; and ``training``.
         smallest_by: the statement is on the smallest of these groups; on all cells if empty.
+        names: of what gaps are compared: a metric, then methods, or a method and another metric.
     """
 
     what: str
-    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    where: Where = field(default_factory=dict)
     smallest_by: str = ""
-
-    @property
-    def setting(self) -> bool:
-        """Whether it is on how the study was run, not on what it found."""
-        return self.what in SETTINGS
+    names: tuple[str, ...] = ()
 
 
-def parse_counted(expression: str, sets: Mapping[str, Sequence[str]]) -> Counted:
-    """Parse what a statement counts."""
+def parse_counted(
+    expression: str, sets: Mapping[str, Sequence[str]], where: Where | None = None
+) -> Counted:
+    """Parse what a statement counts; ``sets`` are ids by the name that stands for all of them."""
     try:
-        return _counted(ast.parse(expression, mode="eval").body, sets)
+        return _counted(ast.parse(expression, mode="eval").body, sets, where or {})
     except (SyntaxError, ValueError):
         raise InputError(
             f"'{expression}' says nothing that can be counted; write a setting "
@@ -51,7 +59,7 @@ def parse_counted(expression: str, sets: Mapping[str, Sequence[str]]) -> Counted
         ) from None
 
 
-def _counted(node: ast.AST, sets: Mapping[str, Sequence[str]]) -> Counted:
+def _counted(node: ast.AST, sets: Mapping[str, Sequence[str]], where: Where) -> Counted:
     match node:
         case ast.Name(id=name) if name in SETTINGS:
             return Counted(name)
@@ -59,7 +67,11 @@ def _counted(node: ast.AST, sets: Mapping[str, Sequence[str]]) -> Counted:
             return Counted(name, dict(_condition(keyword, sets) for keyword in keywords))
         case ast.Call(func=ast.Name(id="smallest"), args=[ast.Name(id=by), inner], keywords=[]):
             if by in _CELLS_BY:
-                return replace(_counted(inner, sets), smallest_by=by)
+                return replace(_counted(inner, sets, where), smallest_by=by)
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in GAPS:
+            names = tuple(one.id for one in args if isinstance(one, ast.Name))
+            if names and len(names) == len(args):
+                return Counted(name, where, names=names)
     raise ValueError
 
 
@@ -74,13 +86,7 @@ def _condition(
 
 @dataclass(frozen=True)
 class Ordering:
-    """Which of several values are above which; no names stand for all others.
-
-    Attributes:
-        above: names of those that are above.
-        below: names of those that are below.
-        strict: whether they must not be equal.
-    """
+    """Which of several values are above which, strictly or not; no names stand for all others."""
 
     above: tuple[str, ...]
     below: tuple[str, ...]
@@ -110,13 +116,3 @@ def parse_ordering(expression: str) -> Ordering:
 def _names(node: ast.expr) -> tuple[str, ...]:
     """Return the names in a set; none of ``rest``."""
     return tuple(name.id for name in getattr(node, "elts", ()))
-
-
-def parse_call(expression: str) -> tuple[str, tuple[str, ...]]:
-    """Parse a function of names, such as ``below(metric, one, other)``."""
-    match ast.parse(expression, mode="eval").body:
-        case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
-            names = tuple(one.id for one in arguments if isinstance(one, ast.Name))
-            if names and len(names) == len(arguments):
-                return function, names
-    raise ValueError(f"'{expression}' is no function of names")

@@ -1,176 +1,133 @@
-"""Published gaps of classifiers, by dataset, model and way of debiasing, and what is said of them.
-
-Such a study is ``resources/published/gaps/{id}.yaml`` and the tables ``{id}_*.csv`` that it names.
-"""
+"""Our classifiers' gaps, as values by the ids of a published study."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache
-from typing import Any, NamedTuple
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
 
-from exparity.core.errors import InputError, did_you_mean
-from exparity.core.strict import read_yaml
-from exparity.published.expressions import parse_call
-from exparity.published.study import published_table
-from exparity.resources import resource
+from exparity.artefacts import layout
+from exparity.artefacts.files import read_artefact, read_parquet
+from exparity.artefacts.grid import read_grid
+from exparity.core.options import complete
+from exparity.debiasing import INTERVENTIONS
+from exparity.debiasing.recipes import RECIPES, calls_of
+from exparity.published.study import Key, PublishedStudy, Value
 
-GAP_STUDIES = tuple(sorted(path.stem for path in (resource("published") / "gaps").glob("*.yaml")))
-"""Ids of these studies."""
+_ZARI = {"normal": "zari", "cda": "zari_w_cda"}  # a checkpoint that the study calls a method
+_PROBED = {"tpr_gap": "sg_tpr", "causal_tpr_gap": "cg_tpr"}
+Drawn = tuple[Key, float]
+"""A gap of one run."""
 
 
-class GapKey(NamedTuple):
-    """What a gap is of, by the ids of its study.
+def our_gaps(
+    results: Path,
+    study: PublishedStudy,
+    models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None,
+) -> tuple[dict[Key, Value], list[str]]:
+    """Return our gaps over seeds, and our classifiers without a counterpart, and why.
 
-    Attributes:
-        dataset, model, method: ids; the method is the way of debiasing.
-        metric: id of the quantity.
-        class_name: the class that it is of; empty for all.
+    ``runs`` are dataset, model and seed of the classifiers to compare; all there are if None.
     """
-
-    dataset: str
-    model: str
-    method: str
-    metric: str
-    class_name: str = ""
-
-
-class Gap(NamedTuple):
-    """A mean over runs: a share, or a difference of shares, first minus second group.
-
-    Attributes:
-        mean, sd: over runs; the latter is NaN where it is not known.
-        runs: their number.
-        table: where it is printed.
-    """
-
-    mean: float
-    sd: float
-    runs: int
-    table: str = ""
+    datasets, left_out = _datasets(results, study), dict[str, None]()
+    values: dict[Key, list[float]] = defaultdict(list)
+    for key, value in _trained(results, study, datasets, models, runs, left_out):
+        values[key].append(value)
+    for key, value in _probed(results, study, datasets):
+        values[key].append(value)
+    return {
+        key: Value(key, fmean(of), stdev(of) if len(of) > 1 else None, len(of))
+        for key, of in values.items()
+    }, list(left_out)
 
 
-Gaps = Mapping[GapKey, Gap]
+def _datasets(results: Path, study: PublishedStudy) -> dict[str, str]:
+    """Return our datasets that the study has, by our id."""
+    registered: dict[str, str] = dict((read_grid(results) or {}).get("datasets", ()))
+    theirs = study.facts["datasets"]
+    ids = {ids[0] for ids, _ in layout.files(results, "bias")} | set(registered)
+    return {id: theirs[use] for id in sorted(ids) if (use := registered.get(id, id)) in theirs}
 
 
-@dataclass(frozen=True)
-class Part:
-    """What a statement says of some numbers.
-
-    Attributes:
-        dataset, model: where.
-        function: what is computed: see :mod:`exparity.published.gap_claims`.
-        arguments: of what: a metric, then methods, or a method and another metric.
-        least, greatest: bounds that the value keeps; without them it is negative.
-        digits: decimals to which the value is rounded before.
-    """
-
-    dataset: str
-    model: str
-    function: str
-    arguments: tuple[str, ...]
-    least: float | None
-    greatest: float | None
-    digits: int
-
-
-@dataclass(frozen=True)
-class GapClaim:
-    """A statement of the text.
-
-    Attributes:
-        id, section, description: its id, where it is and what it says.
-        all_parts: whether it does not hold if one part does not; else it holds in part.
-        parts: what it says, number by number.
-    """
-
-    id: str
-    section: str
-    description: str
-    all_parts: bool
-    parts: tuple[Part, ...]
+def _trained(
+    results: Path,
+    study: PublishedStudy,
+    datasets: Mapping[str, str],
+    models: Mapping[str, str],
+    runs: Collection[tuple[str, ...]] | None,
+    left_out: dict[str, None],
+) -> Iterator[Drawn]:
+    """Yield the gaps of every classifier that has a counterpart; note the others."""
+    for (dataset, model, seed), path in layout.files(results, "bias"):
+        if runs is not None and (dataset, model, seed) not in runs:
+            continue
+        if dataset not in datasets:
+            left_out[f"dataset {dataset}"] = None
+            continue
+        ids = {"dataset": dataset, "model": model, "seed": seed}
+        parameters = read_parquet(results / layout.path_of("predictions", ids))[1]["parameters"]
+        checkpoint = parameters["model"].get("checkpoint")
+        source = models.get(model) or study.facts["checkpoints"].get(checkpoint)
+        recipe = recipe_of(parameters.get("debias", ()))
+        method = None if recipe is None else study.facts["recipes"][datasets[dataset]].get(recipe)
+        if source == "zari":
+            source, method = "albert_large", _ZARI.get(method or "")
+        if source is None or method is None:
+            what = "model" if source is None else "way of debiasing"
+            left_out[f"{model} on {dataset} (another {what})"] = None
+            continue
+        for printed in (method, f"{method}_once"):
+            yield from _gaps_of(path, study, (datasets[dataset], source, printed))
 
 
-@dataclass(frozen=True)
-class GapStudy:
-    """A study that measured gaps of classifiers.
-
-    Attributes:
-        id, reference: its id, and authors, title and where to find it.
-        groups: gaps are first minus second.
-        gaps: what is printed.
-        claims: statements of its text.
-        facts: how our ids and quantities stand for published ones, as in its file.
-    """
-
-    id: str
-    reference: str
-    groups: tuple[str, str]
-    gaps: Gaps
-    claims: Sequence[GapClaim]
-    facts: Mapping[str, Any]
+def recipe_of(debias: Iterable[Mapping[str, Any]]) -> str | None:
+    """Return the recipe that interventions are; empty without any, None where none is the same."""
+    made = [_complete(call["use"], call.get("params", {})) for call in debias]
+    if not made:
+        return ""
+    for name in RECIPES:
+        calls = calls_of(name, "")
+        if made == [_complete(c["use"], {k: c[k] for k in c if k != "use"}) for c in calls]:
+            return name
+    return None
 
 
-@cache
-def load_gap_study(id: str) -> GapStudy:
-    """Load a study from the shipped tables."""
-    if id not in GAP_STUDIES:
-        raise InputError(f"no published study '{id}' here; {did_you_mean(id, GAP_STUDIES)}")
-    facts = read_yaml(resource("published") / "gaps" / f"{id}.yaml")
-    gaps: dict[GapKey, Gap] = {}
-    for name in facts["tables"]:
-        for row in published_table(id, name):
-            for key, gap in _gaps(row):
-                gaps.setdefault(key, gap)
-    claims: dict[str, list[Mapping[str, str]]] = {}
-    for row in published_table(id, "claims"):
-        claims.setdefault(row["claim_id"], []).append(row)
-    return GapStudy(
-        id,
-        facts["reference"],
-        tuple(facts["groups"]),
-        gaps,
-        [_claim(rows) for rows in claims.values()],
-        facts,
-    )
+def _complete(use: str, params: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    if use not in INTERVENTIONS.ids():  # a plug-in's
+        return use, dict(params)
+    return use, complete(INTERVENTIONS.get(use).options, params, use)
 
 
-def _gaps(row: Mapping[str, str]) -> Iterator[tuple[GapKey, Gap]]:
-    """Yield the numbers of a row of any table, as shares."""
-    where = f"Table {row['table']}" if "table" in row else f"Figure {row['figure']}"
-    method = row.get("method") or f"weight_{row['weight']}"
-    if "sg_tpr" in row:  # a figure of one run, beside another of the mean over three
-        method = "normal_once"
-    if row.get("scaled_terms", "both") != "both":
-        return
-    if row.get("strategy") == "resample_then_cda":
-        method = method.replace("_", "_then_")
-    names = [row["metric"]] if "metric" in row else ["sg_tpr", "cg_tpr"]
-    unit = {"share": 1.0, "percent": 0.01, "1e-2": 0.01}[row["unit"]]
-    for name in names:
-        mean = row.get("mean") or row.get("value") or row[name]
-        key = GapKey(
-            row.get("dataset", "biasbios"), row["model"], method, name, row.get("occupation", "")
-        )
-        sd = float(row.get("std") or "nan")
-        yield key, Gap(unit * float(mean), unit * sd, int(row["runs"]), where)
+def _gaps_of(path: Path, study: PublishedStudy, ids: tuple[str, str, str]) -> Iterator[Drawn]:
+    """Yield what a bias artefact has of the study's metrics, with the study's sign."""
+    for row in read_artefact(path, "bias")[0].to_pylist():
+        pair = row["group"], row["group_b"]
+        sign = {study.groups: 1, study.groups[::-1]: -1, ("", ""): 1}.get(pair)
+        if sign is None or row["value"] != row["value"]:
+            continue
+        unsigned = pair == ("", "") or row["quantity"].endswith("_rms")
+        for metric, facts in study.facts["metrics"].items():
+            class_name = facts.get("class", row["class_name"])
+            if (facts["quantity"], class_name) == (row["quantity"], row["class_name"]):
+                of_class = "" if "class" in facts else row["class_name"]
+                value = row["value"] if unsigned else sign * row["value"]
+                yield Key(*ids, metric, of_class), value
 
 
-def _claim(rows: Sequence[Mapping[str, str]]) -> GapClaim:
-    first = rows[0]
-    parts = []
-    for row in rows:
-        function, arguments = parse_call(row["counted"])
-        least, greatest = (float(row[end]) if row[end] else None for end in ("least", "greatest"))
-        digits = max(len(row[end].partition(".")[2]) for end in ("least", "greatest"))
-        parts.append(
-            Part(row["dataset"], row["model"], function, arguments, least, greatest, digits)
-        )
-    return GapClaim(
-        first["claim_id"],
-        first["section"],
-        first["description"],
-        first["says"] == "all",
-        tuple(parts),
-    )
+def _probed(results: Path, study: PublishedStudy, datasets: Mapping[str, str]) -> Iterator[Drawn]:
+    """Yield the gaps of bags of words with scaled words."""
+    for (dataset,), path in layout.files(results, "term_weight_probe"):
+        for row in read_artefact(path, "term_weight_probe")[0].to_pylist():
+            pair = row["group"], row["group_b"]
+            sign = {study.groups: 1, study.groups[::-1]: -1}.get(pair)
+            trained_alike = (row["debias"], row["terms"]) == ("none", "both")
+            metric = _PROBED.get(row["quantity"])
+            if not (dataset in datasets and sign and trained_alike and metric):
+                continue
+            if row["value"] == row["value"]:
+                method = f"weight_{row['weight']:g}"
+                ids = datasets[dataset], "bow_logistic_regression", method
+                yield Key(*ids, metric, row["class_name"]), sign * row["value"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
-from exparity.published.study import PublishedCell, PublishedStudy
+from exparity.published.study import Key, PublishedStudy, Value
 from exparity.stats.seeds import SeedCounts, count_seeds
 
 IDS = ("dataset", "model", "method", "metric")
@@ -19,19 +19,15 @@ Row = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Match:
-    """One of our cells beside the published one.
+    """One of our cells, counted as the study counts, beside the published one.
 
-    Attributes:
-        ids: our ids of dataset, model, method and metric; ``theirs`` has the published ones.
-        ours: our seeds, counted as the study counts.
-        n_examples: fewest examples that a test of the cell used.
-        theirs: the published cell.
+    ``ids`` are ours of dataset, model, method and metric; ``n_examples`` the fewest of a test.
     """
 
     ids: tuple[str, str, str, str]
     ours: SeedCounts
     n_examples: int
-    theirs: PublishedCell
+    theirs: Value
 
 
 def match_names(
@@ -40,10 +36,10 @@ def match_names(
     options: Mapping[str, Any],
     models: Mapping[str, str],
 ) -> Names:
-    """Say which of our ids stand for a published one.
+    """Return which of our ids stand for a published one, by kind.
 
     An id does if its instance uses the published id and is called so, or is the only one that uses
-    it. Models can be named one by one.
+    it. Models can be named one by one; an unknown name is an InputError.
     """
     names: dict[str, dict[str, str]] = {kind: {} for kind in IDS}
     for kind in IDS:
@@ -55,16 +51,19 @@ def match_names(
                 names[kind][published] = published
             elif len(candidates) == 1:
                 names[kind][candidates[0]] = published
-    sides = ("results have", {row["model"] for row in rows}), ("study has", study.names("model"))
-    for mine, published in models.items():
-        for id, (whose, models_there) in zip((mine, published), sides, strict=True):
-            if id not in models_there:
-                raise InputError(
-                    f"--map {mine}={published}: the {whose} no model '{id}'; "
-                    f"{did_you_mean(id, models_there)}"
-                )
+    check_map(models, {row["model"] for row in rows}, study.names("model"))
     names["model"].update(models)
     return names
+
+
+def check_map(models: Mapping[str, str], ours: set[str] | None, published: Sequence[str]) -> None:
+    """Refuse models that results (where they are known) or the study do not have."""
+    for mine, theirs in models.items():
+        for whose, id, known in (("results have", mine, ours), ("study has", theirs, published)):
+            if known is not None and id not in known:
+                raise InputError(
+                    f"--map {mine}={theirs}: the {whose} no model '{id}'; {did_you_mean(id, known)}"
+                )
 
 
 def match_cells(
@@ -74,6 +73,10 @@ def match_cells(
 
     Significance is decided with the study's α and considerable effects with its threshold,
     whatever our config says.
+
+    Returns:
+        All matches, in the order of the published tables; and (kind, our id) of what has no
+        published counterpart: for groups, both with "and".
     """
     grouped: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     left_out: set[tuple[str, str]] = set()
@@ -86,20 +89,20 @@ def match_cells(
         if unknown or sign is None:
             left_out |= unknown
             continue
-        significant = row["p"] <= study.alpha  # False where p is NaN
+        significant = row["p"] <= study.facts["alpha"]  # False where p is NaN
         grouped[tuple(row[kind] for kind in IDS)].append(
             {**row, "cohens_d": sign * row["cohens_d"], "significant": significant}
         )
     matches = []
     for (dataset, model, method, metric), tests in grouped.items():
-        key = (names["dataset"][dataset], names["model"][model])
-        theirs = study.cells.get((*key, names["method"][method], names["metric"][metric]))
-        if theirs is None:
+        ids = dataset, model, method, metric
+        key = Key(*(names[kind][id] for kind, id in zip(IDS, ids, strict=True)))
+        if key not in study.cells:
             left_out.add(("model", f"{model} on {dataset}"))
             continue
-        ours = count_seeds(tests, study.threshold)
+        ours = count_seeds(tests, study.facts["threshold"])
         fewest = min(test["n_examples"] for test in tests)
-        matches.append(Match((dataset, model, method, metric), ours, fewest, theirs))
+        matches.append(Match(ids, ours, fewest, study.cells[key]))
     order = {key: position for position, key in enumerate(study.cells)}
     matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
     return matches, sorted(left_out)

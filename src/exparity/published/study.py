@@ -1,17 +1,19 @@
-"""A published study as data: how to read it, its cells, claims, model bias and model sizes.
+"""Published studies as data: one table of values, the statements of the text, and how to read both.
 
-A study is ``resources/published/{id}.yaml`` and the tables ``{id}_*.csv`` beside it, which keep
-what is printed. Where printed labels contradict each other, one table says which label is used;
-``resources/published/README.md`` has the evidence. A table that a study does not have is empty.
+A study is ``resources/published/{kind}/{id}.yaml`` and the tables ``{id}_*.csv`` above it, which
+keep what is printed. Where printed labels contradict each other, one table says which label is
+used; ``resources/published/README.md`` has the evidence. A table that a study does not have is
+empty.
 """
 
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
@@ -19,88 +21,106 @@ from exparity.published.expressions import Counted, parse_counted
 from exparity.resources import resource
 from exparity.stats.seeds import majority
 
-STUDIES = tuple(sorted(path.stem for path in resource("published").glob("*.yaml")))
-"""Ids of the studies that results can be laid beside."""
+KINDS = {path.stem: path.parent.name for path in sorted(resource("published").glob("*/*.yaml"))}
+"""Ids of the studies, to what they publish: ``cells`` of a grid, ``gaps`` of classifiers, or
+other ``values``."""
 SCRATCH = "_scratch"
 """End of the id of a published model that was trained from scratch."""
+_COLUMNS = {
+    "dataset": "{dataset}",
+    "model": "{model}",
+    "method": "{method}",
+    "metric": "{metric}",
+    "class_name": "{occupation}",
+    "mean": "{mean}",
+    "sd": "{std}",
+    "runs": "{runs}",
+    "unit": "{unit}",
+    "table": "Table {table}",
+}
+_UNITS = {"percent": 0.01, "1e-2": 0.01}
 
-Key = tuple[str, str, str, str]
+
+class Key(NamedTuple):
+    """What a value is of, by the ids of its study; empty where it is of all of a kind."""
+
+    dataset: str
+    model: str = ""
+    method: str = ""
+    metric: str = ""
+    class_name: str = ""
 
 
 @dataclass(frozen=True)
-class PublishedCell:
-    """One published cell: all runs of a (dataset, model, method, metric).
+class Value:
+    """A mean over runs, published or our own; of a cell, that of Cohen's d over significant runs.
 
     Attributes:
-        dataset, method: ids.
-        model: id of the model; ends in ``_scratch`` where it was trained from scratch.
-        metric: id of the metric, with the labels that are used.
-        table: table with the count.
-        significant: significant runs.
-        total: all runs.
-        mean_d, sd_d: mean and standard deviation of Cohen's d over the significant runs; None if
-            not printed.
-        effect_table: table with the effect size; None if none has it.
-        effect_label: metric under which it is printed there.
-        considerable: whether the effect counts as considerable; None if that is not published.
+        key: what it is of.
+        mean, sd: mean and standard deviation; None if not printed. Rates and gaps are shares.
+        runs: how many.
+        table: where it, or a cell's count, is printed.
+        significant: significant runs of a cell.
+        considerable: whether a cell's effect counts as considerable; None if not published.
+        effect_table, effect_label: where a cell's mean is printed, and under which metric.
     """
 
-    dataset: str
-    model: str
-    method: str
-    metric: str
-    table: str
-    significant: int
-    total: int
-    mean_d: float | None
-    sd_d: float | None
-    effect_table: str | None
-    effect_label: str | None
-    considerable: bool | None
-
-    @property
-    def key(self) -> Key:
-        """Return dataset, model, method and metric."""
-        return self.dataset, self.model, self.method, self.metric
+    key: Key
+    mean: float | None
+    sd: float | None
+    runs: int
+    table: str = ""
+    significant: int = 0
+    considerable: bool | None = None
+    effect_table: str | None = None
+    effect_label: str | None = None
 
     @property
     def in_most_seeds(self) -> bool:
         """Whether more than half of the runs are significant."""
-        return majority(self.significant, self.total)
-
-    @property
-    def scratch(self) -> bool:
-        """Return whether the model was trained from scratch."""
-        return self.model.endswith(SCRATCH)
+        return majority(self.significant, self.runs)
 
     @property
     def training(self) -> str:
         """Return ``scratch`` or ``pretrained``."""
-        return "scratch" if self.scratch else "pretrained"
+        return "scratch" if self.key.model.endswith(SCRATCH) else "pretrained"
+
+    def of(self, kind: str) -> str:
+        """Return its dataset, model, method, metric, class_name or training."""
+        return str(self.training if kind == "training" else getattr(self.key, kind))
+
+
+@dataclass(frozen=True)
+class Part:
+    """One number of a statement: what is counted, and between which ends it lies.
+
+    Attributes:
+        counted: what is counted.
+        expression: the same as it is written.
+        least, greatest: the ends, as printed.
+        bound: ``is`` (one number), ``within`` both ends, or strictly ``above`` or ``below`` them.
+    """
+
+    counted: Counted
+    expression: str
+    least: str
+    greatest: str
+    bound: str
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One numeric statement of a study's text.
+    """A statement of a study's text: with some parts it holds in part, unless it ``says`` all.
 
-    Attributes:
-        id: its id.
-        description: what it says.
-        printed: the number, as printed.
-        unit: ``count``, ``percent`` or that of a setting.
-        section: where it is printed.
-        bound: whether the printed number ``is`` the value, or a strict bound ``above`` or ``below``
-            which it lies.
-        counted: what it counts.
+    Its ``unit`` is ``count``, ``percent`` or that of a setting.
     """
 
     id: str
     description: str
-    printed: str
-    unit: str
     section: str
-    bound: str
-    counted: Counted
+    unit: str
+    says: str
+    parts: tuple[Part, ...]
 
 
 @dataclass(frozen=True)
@@ -108,30 +128,25 @@ class PublishedStudy:
     """A study's published numbers.
 
     Attributes:
-        id: id of the study.
-        reference: authors, title and where to find it.
-        groups: first and second group; effects are first minus second.
-        alpha: largest p-value that counts as significant.
-        threshold: |d| from which an effect counts as considerable.
-        cells: by dataset, model, method and metric.
+        id, reference: its id, and authors, title and where to find it.
+        groups: first and second group; effects and gaps are first minus second.
+        cells: of a grid, by dataset, model, method and metric.
+        values: all other numbers.
         claims: statements of its text.
-        bias: (mean, standard deviation) by dataset, model and quantity.
-        parameters: number of parameters by model.
+        facts: what else its file says, such as which of our ids stand for which published ones.
     """
 
     id: str
     reference: str
-    groups: tuple[str, str]
-    alpha: float
-    threshold: float
-    cells: Mapping[Key, PublishedCell]
+    groups: tuple[str, ...]
+    cells: Mapping[Key, Value]
+    values: Mapping[Key, Value]
     claims: Sequence[Claim]
-    bias: Mapping[tuple[str, str, str], tuple[float, float]]
-    parameters: Mapping[str, int]
+    facts: Mapping[str, Any]
 
     def names(self, kind: str) -> tuple[str, ...]:
-        """Return the ids of its ``dataset``, ``model``, ``method`` or ``metric``, as printed."""
-        return tuple(dict.fromkeys(getattr(cell, kind) for cell in self.cells.values()))
+        """Return the ids of its cells' ``dataset``, ``model``, ``method`` or ``metric``."""
+        return tuple(dict.fromkeys(cell.of(kind) for cell in self.cells.values()))
 
 
 def published_table(study: str, name: str) -> list[dict[str, str]]:
@@ -145,70 +160,102 @@ def published_table(study: str, name: str) -> list[dict[str, str]]:
 
 @cache
 def load_study(id: str) -> PublishedStudy:
-    """Load a study from the shipped tables."""
-    if id not in STUDIES:
-        raise InputError(f"no published study '{id}' here; {did_you_mean(id, STUDIES)}")
-    facts = read_yaml(resource("published") / f"{id}.yaml")
+    """Load a study from the shipped tables; an unknown one is an InputError."""
+    if id not in KINDS:
+        raise InputError(f"no published study '{id}' here; {did_you_mean(id, KINDS)}")
+    facts = read_yaml(resource("published") / KINDS[id] / f"{id}.yaml")
+    values: dict[Key, Value] = {}
+    for form in facts["tables"]:
+        for value in _values(published_table(id, form["name"]), form):
+            values.setdefault(value.key, value)
+    claims: dict[str, list[Mapping[str, str]]] = {}
+    for row in published_table(id, "claims"):
+        if "counted" in row:
+            claims.setdefault(row["claim_id"], []).append(row)
     return PublishedStudy(
         id=id,
         reference=facts["reference"],
-        groups=tuple(facts["groups"]),
-        alpha=facts["alpha"],
-        threshold=facts["threshold"],
-        cells=_cells(id, facts),
-        claims=[
-            Claim(
-                row["claim_id"],
-                row["description"],
-                row["value"],
-                row["unit"],
-                row["section"],
-                row["bound"],
-                parse_counted(row["counted"], facts["sets"]),
-            )
-            for row in published_table(id, "claims")
-        ],
-        bias={
-            (row["dataset"], row["model"], row["metric"]): (float(row["mean"]), float(row["std"]))
-            for row in published_table(id, "bias")
-        },
-        parameters={row["model"]: int(row["num_params"]) for row in published_table(id, "models")},
+        groups=tuple(facts.get("groups", ())),
+        cells=_cells(id, facts) if "counts" in facts else {},
+        values=values,
+        claims=[_claim(rows, facts.get("sets", {})) for rows in claims.values()],
+        facts=facts,
     )
 
 
-def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, PublishedCell]:
+def _values(rows: Sequence[Mapping[str, str]], form: Mapping[str, Any]) -> Iterator[Value]:
+    """Yield the numbers of a table; ``form`` names what its columns do not."""
+    only, form = form.get("only", {}), {name: form.get(name, _COLUMNS[name]) for name in _COLUMNS}
+    for row in rows:
+        if only.items() <= row.items():
+            texts = defaultdict(str, row)
+            found = {name: text.format_map(texts) for name, text in form.items()}
+            unit = _UNITS.get(found["unit"], 1.0)
+            sd = unit * float(found["sd"]) if found["sd"] else None
+            key = Key(*(found[kind] for kind in Key._fields))
+            mean = unit * float(found["mean"])
+            yield Value(key, mean, sd, int(found["runs"] or 1), found["table"])
+
+
+def _claim(rows: Sequence[Mapping[str, str]], sets: Mapping[str, Sequence[str]]) -> Claim:
+    first = rows[0]
+    return Claim(
+        first["claim_id"],
+        first["description"],
+        first["section"],
+        first.get("unit", ""),
+        first.get("says", "all"),
+        tuple(_part(row, sets) for row in rows),
+    )
+
+
+def _part(row: Mapping[str, str], sets: Mapping[str, Sequence[str]]) -> Part:
+    where = {kind: (row[kind],) for kind in ("dataset", "model") if kind in row}
+    counted = parse_counted(row["counted"], sets, where)
+    least, greatest = (row.get("value", row.get(end, "")) for end in ("least", "greatest"))
+    if not least:
+        return Part(counted, row["counted"], "", "0", "below")
+    return Part(counted, row["counted"], least, greatest, row.get("bound", "within"))
+
+
+def _cells(id: str, facts: Mapping[str, Any]) -> dict[Key, Value]:
+    """Join counts and effect sizes of all cells of a grid, by the labels that are used."""
     labels = {
         (row["table"], row["printed"]): row["metric"] for row in published_table(id, "labels")
     }
-    effects = {}
-    for row in published_table(id, "disparity"):
-        if row["table"] in facts["effects"]:
-            metric = labels.get((row["table"], row["metric"]), row["metric"])
-            effects[_key(row, metric)] = row
+    rows = published_table(id, "disparity")
+    effects = {
+        _key(row, labels.get((row["table"], row["metric"]), row["metric"])): row
+        for row in rows
+        if row["table"] in facts["effects"]
+    }
     return {
         (key := _key(row, row["metric"])): _cell(key, row, effects.get(key, {}), facts["threshold"])
-        for row in published_table(id, "disparity")
+        for row in rows
         if row["table"] in facts["counts"]
     }
 
 
 def _key(row: Mapping[str, str], metric: str) -> Key:
     model = row["model"] + (SCRATCH if row["training"] == "scratch" else "")
-    return row["dataset"], model, row["method"], metric
+    return Key(row["dataset"], model, row["method"], metric)
 
 
-def _cell(
-    key: Key, counts: Mapping[str, str], effect: Mapping[str, str], threshold: float
-) -> PublishedCell:
-    mean_d, sd_d = (
+def _cell(key: Key, counts: Mapping[str, str], effect: Mapping[str, str], least: float) -> Value:
+    mean, sd = (
         float(effect[name]) if effect.get("effect_size_mean") else None
         for name in ("effect_size_mean", "effect_size_std")
     )
-    considerable = None if mean_d is None else abs(mean_d) >= threshold
-    significant, total = int(counts["significant_runs"]), int(counts["total_runs"])
-    # Without a significant run there is no effect that could count.
-    considerable = considerable if significant else False
-    printed = effect.get("table"), effect.get("metric")
-    return PublishedCell(
-        *key, counts["table"], significant, total, mean_d, sd_d, *printed, considerable
+    significant = int(counts["significant_runs"])
+    considerable = None if mean is None else abs(mean) >= least
+    return Value(
+        key,
+        mean,
+        sd,
+        int(counts["total_runs"]),
+        counts["table"],
+        significant,
+        considerable if significant else False,  # without a significant run nothing could count
+        effect.get("table"),
+        effect.get("metric"),
     )

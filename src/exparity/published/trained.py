@@ -19,20 +19,16 @@ from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.core.errors import InputError
 from exparity.models.catalogue import known_models
 from exparity.published.matching import Names
-from exparity.published.study import SCRATCH, PublishedStudy
+from exparity.published.study import SCRATCH, Key, PublishedStudy
 
 _TOLERANCE = 0.01
 
 
 @dataclass(frozen=True)
 class ModelSource:
-    """Where the weights of one of our models come from.
+    """Where the weights of one of our models come from; None where there is no record.
 
-    Attributes:
-        scratch: whether they started at random; None if there is no record.
-        checkpoint: what they started from otherwise.
-        epochs: training epochs, of every dataset that it was trained on.
-        parameters: number of parameters; None if the checkpoint is not there.
+    ``epochs`` are those of every dataset that it was trained on.
     """
 
     scratch: bool | None
@@ -45,12 +41,8 @@ class ModelSource:
 class ModelNote:
     """What is to be known when one of our models stands beside a published one.
 
-    Attributes:
-        model: our id.
-        published: published id.
-        as_published: whether it started from the published checkpoint, or at random with the
-            published number of parameters; None if that is not known.
-        text: the facts in words.
+    It is ``as_published`` if it started from the published checkpoint, or at random with the
+    published number of parameters; None if that is not known.
     """
 
     model: str
@@ -102,8 +94,9 @@ def note_on(model: str, published: str, source: ModelSource, study: PublishedStu
     if source.scratch is None:
         return ModelNote(model, published, None, "no record of how it was made")
     text, same = _start(source, published)
-    expected = study.parameters.get(published.removesuffix(SCRATCH))
-    if source.parameters is not None and expected is not None:
+    size = study.values.get(Key("", published.removesuffix(SCRATCH), metric="parameters"))
+    if source.parameters is not None and size is not None and size.mean is not None:
+        expected = int(size.mean)
         text += f"; {source.parameters:,} parameters, published {expected:,}"
         if abs(source.parameters - expected) > _TOLERANCE * expected:
             same = False
@@ -133,15 +126,9 @@ def _start(source: ModelSource, published: str) -> tuple[str, bool | None]:
 class BiasMatch:
     """One quantity of one of our models beside the published one.
 
-    Attributes:
-        dataset: published id of the dataset.
-        model, published: our id and the published id of the model.
-        quantity: ``tpr``, ``tnr`` or ``apd``.
-        ours, ours_sd: mean and standard deviation over seeds, dividing by their number as the study
-            does.
-        seeds: seeds with a defined value.
-        theirs, theirs_sd: published mean and standard deviation.
-        collapsed: seeds whose classifier predicts one class for every example.
+    ``dataset`` and ``published`` are published ids, ``model`` is ours. Standard deviations are over
+    ``seeds`` with a defined value, and divide by their number as the study does; ``collapsed`` ones
+    predict one class for every example.
     """
 
     dataset: str
@@ -151,32 +138,37 @@ class BiasMatch:
     ours: float
     ours_sd: float
     seeds: int
-    theirs: float
-    theirs_sd: float
+    theirs: float | None
+    theirs_sd: float | None
     collapsed: int
 
 
 def match_bias(
     results: Path, trained: Sequence[layout.Ids], study: PublishedStudy, names: Names
 ) -> list[BiasMatch]:
-    """Read our bias artefacts, where there are any, and put them beside the published numbers."""
-    measured: dict[tuple[str, str, str], list[tuple[float, bool]]] = defaultdict(list)
+    """Put our bias artefacts, where there are any, beside the published numbers.
+
+    ``trained`` has the ids of every training, of published datasets and models.
+    """
+    measured: dict[tuple[Key, str], list[tuple[float, bool]]] = defaultdict(list)
     for ids in trained:
-        path = results / layout.path_of("bias", ids)
+        path, model = results / layout.path_of("bias", ids), str(ids["model"])
         for quantity, value, collapsed in _values(path) if path.is_file() else ():
-            cell = str(ids["dataset"]), str(ids["model"]), quantity
-            measured[cell].append((value, collapsed))
+            dataset = names["dataset"][str(ids["dataset"])]
+            key = Key(dataset, names["model"][model], metric=quantity)
+            measured[key, model].append((value, collapsed))
+    order = {key: position for position, key in enumerate(study.values)}
+    known = [(key, model) for key, model in measured if key in order]
     matches = []
-    for (dataset, model, quantity), seeds in measured.items():
-        key = names["dataset"][dataset], names["model"][model], quantity
+    for key, model in sorted(known, key=lambda of: (order[of[0]], of[1])):
+        seeds, theirs = measured[key, model], study.values[key]
         values = [value for value, _ in seeds if value == value]
-        if values and key in study.bias:
+        if values:
             ours = fmean(values), pstdev(values), len(values)
+            about = key.dataset, model, key.model, key.metric
             n_collapsed = sum(collapsed for _, collapsed in seeds)
-            theirs = study.bias[key]
-            matches.append(BiasMatch(key[0], model, key[1], quantity, *ours, *theirs, n_collapsed))
-    order = {key: position for position, key in enumerate(study.bias)}
-    return sorted(matches, key=lambda m: (order[m.dataset, m.published, m.quantity], m.model))
+            matches.append(BiasMatch(*about, *ours, theirs.mean, theirs.sd, n_collapsed))
+    return matches
 
 
 def _values(path: Path) -> list[tuple[str, float, bool]]:

@@ -11,7 +11,7 @@ from exparity.artefacts.exports import Export
 from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 from exparity.published.comparison import Comparison
-from exparity.published.gap_comparison import GapComparison, gap_tables
+from exparity.published.output import comparison_tables
 from exparity.report.bias import bias_tables, causal_tables
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
@@ -29,7 +29,7 @@ def build_context(
     study: Study,
     folder: Path,
     published: Comparison | None = None,
-    published_gaps: GapComparison | None = None,
+    published_gaps: Comparison | None = None,
 ) -> Context:
     """Read what the page shows beside the tests."""
     scores = read_scores(study, keep_seeds=study.seeds[:1])
@@ -102,7 +102,7 @@ def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
     return Section(entry.id, entry.display, lambda _: content, template=text)
 
 
-def _gap_exports(comparison: GapComparison | None) -> list[Export]:
+def _gap_exports(comparison: Comparison | None) -> list[Export]:
     """Return the tables of a comparison of classifiers, by names that say so."""
-    exports = gap_tables(comparison) if comparison is not None else []
+    exports = comparison_tables(comparison) if comparison is not None else []
     return [replace(export, name=f"published_{export.name}") for export in exports]

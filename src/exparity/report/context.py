@@ -10,7 +10,6 @@ from typing import Any
 from exparity.artefacts.analyses import Picture
 from exparity.artefacts.exports import Export
 from exparity.published.comparison import Comparison
-from exparity.published.gap_comparison import GapComparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.means import MeanTable
@@ -85,7 +84,7 @@ class Context:
     causal_tables: Sequence[BiasTable]
     published: Comparison | None
     other_run: RunComparison | None
-    published_gaps: GapComparison | None
+    published_gaps: Comparison | None
     scores: Scores
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]

@@ -16,7 +16,7 @@ from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path, save_export
 from exparity.artefacts.schemas import schema_of
 from exparity.published.comparison import Comparison
-from exparity.published.tables import comparison_tables
+from exparity.published.output import comparison_tables
 from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study

@@ -11,12 +11,9 @@ from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
-from exparity.published.comparison import Comparison, compare_results, nothing_to_compare
-from exparity.published.gap_comparison import GapComparison, compare_gaps
-from exparity.published.gaps import GAP_STUDIES
-from exparity.published.study import STUDIES
-from exparity.published.summary import gap_summary, summary
-from exparity.published.tables import write_comparison
+from exparity.published.comparison import compare_gaps, compare_results, nothing_to_compare
+from exparity.published.output import summary, write_comparison
+from exparity.published.study import KINDS
 
 
 def compare_published(
@@ -38,29 +35,20 @@ def compare_published(
     Raises:
         InputError: there is no report, an unknown study or model, or nothing that was published.
     """
-    if study in GAP_STUDIES:
-        gaps = compare_gaps(results, study, models or {})
-        say(gap_summary(gaps))
-        _write(gaps, output)
-        return
-    if study not in STUDIES:
-        hint = did_you_mean(study, [*STUDIES, *GAP_STUDIES])
-        raise InputError(f"no published study '{study}' here; {hint}")
-    table, metadata = read_artefact(results / layout.path_of("disparity", {}), "disparity")
-    comparison = compare_results(
-        results,
-        table.to_pylist(),
-        metadata.get("parameters", {}),
-        study=study,
-        models=models or {},
-    )
-    if not comparison.matches:
-        raise nothing_to_compare(comparison)
+    known = [id for id, kind in KINDS.items() if kind != "values"]
+    if study not in known:
+        raise InputError(f"no published study '{study}' here; {did_you_mean(study, known)}")
+    if KINDS[study] == "gaps":
+        comparison = compare_gaps(results, study, models or {})
+    else:
+        table, metadata = read_artefact(results / layout.path_of("disparity", {}), "disparity")
+        options = metadata.get("parameters", {})
+        comparison = compare_results(
+            results, table.to_pylist(), options, study=study, models=models or {}
+        )
+        if not comparison.matches:
+            raise nothing_to_compare(comparison)
     say(summary(comparison))
-    _write(comparison, output)
-
-
-def _write(comparison: Comparison | GapComparison, output: Path | None) -> None:
     if output is not None:
         write_comparison(comparison, output)
         say(f"\nTables, cell by cell too, are in {output}")

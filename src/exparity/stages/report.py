@@ -16,11 +16,9 @@ from exparity.core.flags import Folder, Items, Output
 from exparity.core.schema import Open, schema_of, violation
 from exparity.core.wording import reason
 from exparity.jobs.locks import job_lock
-from exparity.published.comparison import Comparison, compare_results
-from exparity.published.gap_comparison import GapComparison, compare_gaps
-from exparity.published.gaps import GAP_STUDIES
-from exparity.published.study import STUDIES
-from exparity.published.tables import write_comparison
+from exparity.published.comparison import Comparison, compare_gaps, compare_results
+from exparity.published.output import write_comparison
+from exparity.published.study import KINDS
 from exparity.report.build import build_context
 from exparity.report.downloads import write_tables
 from exparity.report.figures import leave_out_figures, write_figures
@@ -135,19 +133,19 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
 
 def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Comparison | None:
     """Return the results beside published ones; None if nothing of the grid was published."""
-    for name in STUDIES:
-        comparison = compare_results(results, study.rows, options, study=name)
-        if comparison.matches:
-            return comparison
+    for name, kind in KINDS.items():
+        if kind == "cells":
+            comparison = compare_results(results, study.rows, options, study=name)
+            if comparison.matches:
+                return comparison
     return None
 
 
-def _published_gaps(results: Path, study: Study) -> GapComparison | None:
+def _published_gaps(results: Path, study: Study) -> Comparison | None:
     """Return the classifiers beside published ones; None if none of the grid was published."""
     runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
-    for name in GAP_STUDIES:
-        comparison = compare_gaps(results, name, {}, runs)
-        if comparison.matches:
+    for name, kind in KINDS.items():
+        if kind == "gaps" and (comparison := compare_gaps(results, name, {}, runs)).gaps:
             return comparison
     return None
 

@@ -10,14 +10,7 @@ from typing import TYPE_CHECKING, Any
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
 from exparity.published.expressions import parse_ordering
-from exparity.published.gecobench import (
-    DATASETS,
-    REFERENCE,
-    accuracies,
-    model_bias,
-    schemes_of,
-    statements,
-)
+from exparity.published.study import Key, load_study, published_table
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
@@ -25,7 +18,9 @@ if TYPE_CHECKING:
     from exparity.report.gather import Study
 
 _IDS = ("dataset", "model", "method", "metric", "subset", "group")
+_STUDY, _DATASETS = "gecobench2024", ("geco_all", "geco_subj")
 _MEASURES = {
+    "accuracy": "Accuracy",
     "tpr": "True positive rate",
     "tnr": "True negative rate",
     "apd": "Average prediction difference",
@@ -148,7 +143,7 @@ def published_claims(
     """Look at what GECOBench says of mass accuracy, where our grid has what it speaks of."""
     claims: list[Claim] = []
     for table in tables:
-        if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in DATASETS:
+        if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in _DATASETS:
             continue
         of: dict[str, dict[str, float]] = defaultdict(dict)
         for model, method in table.ranks:
@@ -164,7 +159,7 @@ def published_claims(
 def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[Claim]:
     """Yield the statements on the methods of a scheme; of those on the best one, the first."""
     best_named = False
-    for statement in statements("methods"):
+    for statement in _statements("methods"):
         ordering = parse_ordering(statement["ordering"])
         applies = statement["scheme"] in ("", scheme) and set(ordering.named) < means.keys()
         if not applies or (best_named and ordering.above):
@@ -185,7 +180,7 @@ def _of_schemes(
     dataset: str, registered: str, of: Mapping[str, Mapping[str, float]]
 ) -> Iterator[Claim]:
     """Yield the statements on schemes: on their mean over the methods that all of them have."""
-    for statement in statements("schemes"):
+    for statement in _statements("schemes"):
         ordering = parse_ordering(statement["ordering"])
         if registered != statement["dataset"] or not of.keys() >= set(ordering.named):
             continue
@@ -213,26 +208,41 @@ def findings(
                 tables, schemes, study.datasets, study.methods, study.metrics
             ),
             "classifiers": _classifiers(study, schemes),
-            "reference": REFERENCE,
+            "reference": load_study(_STUDY).reference,
         },
         [Export.of("correctness", "Correctness of explanations", Level, levels)],
     )
 
 
+def _statements(ranked: str) -> list[dict[str, str]]:
+    """Return what is said of mass accuracy of ``methods`` or ``schemes``, printed in figures."""
+    return [row for row in published_table(_STUDY, "claims") if row["ranked"] == ranked]
+
+
+def schemes_of(options: Mapping[str, Any]) -> dict[str, str]:
+    """Return our models that are a published training scheme, by id."""
+    schemes = {key.model for key in load_study(_STUDY).values if key.model}
+    return {model: known for model, known in options.get("models", ()) if known in schemes}
+
+
 def _classifiers(study: Study, schemes: Mapping[str, str]) -> list[dict[str, Any]]:
     """Return accuracy and bias of our training schemes beside the published ones."""
-    classifiers = []
+    classifiers, printed = [], load_study(_STUDY).values
     for dataset, model in study.pairs:
-        key = schemes.get(model, ""), study.datasets[dataset]
-        if key not in accuracies():
-            continue
-        ours = [a.overall for a in study.accuracies if (a.dataset, a.model) == (dataset, model)]
-        lines = [("Accuracy", mean_and_sd(ours), accuracies()[key])]
+        scheme, lines = schemes.get(model, ""), []
         for measure, name in _MEASURES.items():
+            theirs = printed.get(Key(study.datasets[dataset], scheme, metric=measure))
+            if theirs is None:
+                continue
             of = {"dataset": dataset, "model": model, "quantity": measure, "class_name": ""}
             if measure != "apd":  # a rate over all groups, of the positive class
                 of |= {"group": "", "class_name": study.declared(dataset).classes[1]}
             values = [row["value"] for row in study.bias.rows if of.items() <= row.items()]
-            lines.append((name, mean_and_sd(values), model_bias()[(*key, measure)]))
-        classifiers.append({"dataset": dataset, "model": model, "scheme": key[0], "lines": lines})
+            if measure == "accuracy":
+                own = [a for a in study.accuracies if (a.dataset, a.model) == (dataset, model)]
+                values = [a.overall for a in own]
+            lines.append((name, mean_and_sd(values), theirs))
+        if lines:
+            about = {"dataset": dataset, "model": model, "scheme": scheme}
+            classifiers.append(about | {"lines": lines})
     return classifiers

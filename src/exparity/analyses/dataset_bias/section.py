@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
-from exparity.published.gecobench import REFERENCE, dataset_facts
+from exparity.published.study import Key, load_study
 
 if TYPE_CHECKING:
     from exparity.report.gather import Study
@@ -78,7 +78,8 @@ def dataset_biases(
 
 def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
     of = {(row["quantity"], row["split"], row["group"]): row for row in rows}
-    printed = dataset_facts().get((registered, "bias_c"))
+    known = load_study("gecobench2024").values.get(Key(registered, metric="bias_c"))
+    printed = known.mean if known else None
     return [
         Share(
             dataset=row["dataset"],
@@ -124,7 +125,7 @@ def findings(
     ]
     title = "Words beside the terms of each group"
     return Findings(
-        {"dataset_biases": biases, "reference": REFERENCE},
+        {"dataset_biases": biases, "reference": load_study("gecobench2024").reference},
         [
             Export.of("cooccurrence", title, Share, shares),
             Export("word_associations", "Words that go with a class", _WORDS, words),

@@ -11,7 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from exparity.artefacts.schemas import IDS
-from exparity.published.summary import spread
+from exparity.published import output
 from exparity.report.context import Content, Context, Section
 from exparity.report.costs import cost_by_part, cost_by_stage, total_cost
 from exparity.report.scores import POINTS
@@ -115,7 +115,7 @@ def _other_run(context: Context) -> Content | None:
 def _published_gaps(context: Context) -> Content | None:
     if context.published_gaps is None:
         return None
-    return Content({"comparison": context.published_gaps, "spread": spread})
+    return Content({"comparison": context.published_gaps, "w": output})
 
 
 def _cost(context: Context) -> Content | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from exparity.published import summary
+from exparity.published import output
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.comparison import Comparison
 from exparity.published.matching import IDS, Match
@@ -21,21 +21,21 @@ def content_of(comparison: Comparison) -> Content | None:
         return None
     effects = [
         {
-            **{kind: getattr(match.theirs, kind) for kind in IDS},
+            **{kind: match.theirs.of(kind) for kind in IDS},
             "ours": match.ours.mean_d,
-            "theirs": match.theirs.mean_d,
+            "theirs": match.theirs.mean,
             "flagged": bool(match.ours.starred),
         }
         for match in comparison.matches
-        if match.ours.mean_d is not None and match.theirs.mean_d is not None
+        if match.ours.mean_d is not None and match.theirs.mean is not None
     ]
     values = {
         "comparison": comparison,
         "rates": _rates(comparison),
-        "claims": [result for result in comparison.claims if result.ours is not None],
+        "claims": [result for result in comparison.claims if result.ours != (None,)],
         "tables": _side_by_side(comparison),
         "same_decision": same_decision,
-        "written": summary,
+        "written": output,
     }
     return Content(values, data={"effects": effects})
 
@@ -60,13 +60,13 @@ def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Corr
 
 def _side_by_side(comparison: Comparison) -> list[dict[str, Any]]:
     """Return our cells of each dataset and training, in the order of the metrics."""
-    metrics = list(dict.fromkeys(match.theirs.metric for match in comparison.matches))
+    metrics = list(dict.fromkeys(match.theirs.key.metric for match in comparison.matches))
     grouped: dict[tuple[str, bool], dict[_Row, dict[str, Match]]] = {}
     for match in comparison.matches:
-        theirs = match.theirs
-        table = grouped.setdefault((theirs.dataset, theirs.scratch), {})
-        row = match.ids[1], theirs.model, match.ids[2]
-        table.setdefault(row, {})[theirs.metric] = match
+        key = match.theirs.key
+        table = grouped.setdefault((key.dataset, match.theirs.training == "scratch"), {})
+        row = match.ids[1], key.model, match.ids[2]
+        table.setdefault(row, {})[key.metric] = match
     return [
         {
             "dataset": _name("dataset", dataset),

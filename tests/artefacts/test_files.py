@@ -647,20 +647,6 @@ class TestRefusedOnRead:
         pq.write_table(table.set_column(index, "metric", values), path)
         assert read_artefact(path, "scores")[0].column("metric").to_pylist() == ["gini", "gini"]
 
-    def test_a_map_of_an_earlier_version_is_read_as_pairs(self, tmp_path):
-        path = tmp_path / "x.parquet"
-        write(path, "data")
-        now = read_artefact(path, "data")[0]
-        table = pq.ParquetFile(path).read()
-        pairs = [
-            [(pair["key"], pair["value"]) for pair in row]
-            for row in table["attributes"].to_pylist()
-        ]
-        index = table.column_names.index("attributes")
-        earlier = pa.array(pairs, pa.map_(pa.string(), pa.string()))
-        pq.write_table(table.set_column(index, "attributes", earlier), path)
-        assert read_artefact(path, "data")[0].equals(now)
-
     def test_further_columns_are_dropped_and_the_order_is_settled(self, tmp_path):
         path = tmp_path / "x.parquet"
         write(path, "scores")

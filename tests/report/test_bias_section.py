@@ -83,7 +83,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def bias(results):
-    return read_bias(results, {"pairs": PAIRS, "seeds": SEEDS})
+    return read_bias(results, {"analyses": {"bias": PAIRS}, "seeds": SEEDS})
 
 
 @pytest.fixture(scope="module")
@@ -103,19 +103,19 @@ class TestRead:
 
     def test_a_missing_file_is_named(self, results):
         with pytest.raises(InputError, match=r"two/bert/7.parquet: no such file"):
-            read_bias(results, {"pairs": PAIRS, "seeds": [*SEEDS, 7]})
+            read_bias(results, {"analyses": {"bias": PAIRS}, "seeds": [*SEEDS, 7]})
 
     def test_a_file_of_another_cell_is_refused(self, tmp_path):
         write(tmp_path, "two", "bert", 0, model="other")
         with pytest.raises(InputError, match=r"two/bert/0.parquet: is not of the cell"):
-            read_bias(tmp_path, {"pairs": PAIRS[:1], "seeds": [0]})
+            read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0]})
 
     def test_files_that_declare_other_groups_are_refused(self, tmp_path, monkeypatch):
         write(tmp_path, "two", "bert", 0)
         monkeypatch.setitem(GROUPS, "two", ("f", "m"))
         write(tmp_path, "two", "bert", 1)
         with pytest.raises(InputError, match=r"bert/1.parquet: declares other groups"):
-            read_bias(tmp_path, {"pairs": PAIRS[:1], "seeds": [0, 1]})
+            read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0, 1]})
 
     def test_every_quantity_that_is_measured_has_a_name_and_every_flag_a_meaning(self, bias):
         assert {row["quantity"] for row in bias.rows} == {*QUANTITIES, *OVER_CLASSES}
@@ -153,7 +153,9 @@ class TestTables:
         assert seen > 100
 
     def test_one_seed_has_no_standard_deviation(self, results):
-        (table,) = bias_tables(read_bias(results, {"pairs": PAIRS[:1], "seeds": [0]}), PAIRS[:1])
+        (table,) = bias_tables(
+            read_bias(results, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0]}), PAIRS[:1]
+        )
         assert {cell.sd for cell in table.cells.values()} == {None}
 
     def test_of_two_classes_the_second_is_shown_and_of_more_each(self, tables):
@@ -320,7 +322,7 @@ class TestPage:
             parameters={},
             extra={"groups": GROUPS["two"], "labels": CLASSES["two"], "attribute": "a & b"},
         )
-        bias = read_bias(tmp_path, {"pairs": PAIRS[:1], "seeds": SEEDS})
+        bias = read_bias(tmp_path, {"analyses": {"bias": PAIRS[:1]}, "seeds": SEEDS})
         found = Page(render(bias_tables(bias, PAIRS[:1])))
         assert "2 of 3 seeds" in " ".join(found.tables[0][1][-1])
 
@@ -331,7 +333,9 @@ class TestPage:
         assert page.text.count("one class is predicted") == 1
 
     def test_one_seed_is_said_without_a_deviation(self, results):
-        tables = bias_tables(read_bias(results, {"pairs": PAIRS[:1], "seeds": [0]}), PAIRS[:1])
+        tables = bias_tables(
+            read_bias(results, {"analyses": {"bias": PAIRS[:1]}, "seeds": [0]}), PAIRS[:1]
+        )
         text = render(tables, seeds=[0])
         assert "±" not in Page(text).text
         assert "Mean over 1\nseed." in text

@@ -289,16 +289,7 @@ def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     table, metadata = read_parquet(path)
     check_schema(path, artefact, table.schema)
     names = [name for name in schema_of(artefact).names if name in table.schema.names]
-    return _without_maps(table.select(names), artefact), metadata
-
-
-def _without_maps(table: pa.Table, artefact: str) -> pa.Table:
-    """Return a table with lists of pairs where an earlier exparity wrote maps."""
-    for place, field in enumerate(table.schema):
-        if pa.types.is_map(field.type):
-            now = schema_of(artefact).field(field.name)
-            table = table.set_column(place, now, table.column(place).cast(now.type))
-    return table
+    return table.select(names), metadata
 
 
 def read_tables(paths: Sequence[Path], artefact: str) -> pa.Table:

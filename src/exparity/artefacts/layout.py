@@ -178,12 +178,7 @@ def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequenc
     """Return the ids that an artefact is not made in every combination of, and those there are."""
     entry = None if artefact in PATHS else made_by(artefact)
     if entry is not None:
-        # Earlier versions named in a grid only what was asked for, and made these as well. What
-        # needs a metric of some kind is not made of every pair.
-        facts = entry.facts
-        unasked = facts.block in ("statistics", "controls.permutation") and not facts.metric_needs
-        unnamed = grid["pairs"] if unasked else []
-        return entry.facts.target, grid.get("analyses", {}).get(entry.id, unnamed)
+        return entry.facts.target, grid.get("analyses", {}).get(entry.id, ())
     return [name for name in levels(artefact) if name in ("dataset", "model")], grid["pairs"]
 
 

@@ -75,8 +75,6 @@ def read_manifest(path: Path) -> dict[str, Any]:
     """
     try:
         contents: dict[str, Any] = json.loads(path.read_bytes())
-        if "fingerprint" in contents and not {"digest", "files"} & contents.keys():
-            return {**contents, "files": {}}  # an earlier exparity wrote it
         digest = contents.pop("digest")
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise DamageError(f"{path.name} is unreadable") from error

@@ -92,14 +92,7 @@ def _command(name: str, arguments: Sequence[str]) -> Command:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run a command.
-
-    Args:
-        argv: arguments; those of the process if None.
-
-    Returns:
-        0 on success, 2 on bad input, 1 on another failure with a known cause, 143 after a TERM.
-    """
+    """Run a command; return 0, 2 on bad input, 1 on another known failure, 143 after a TERM."""
     try:
         _run_command(sys.argv[1:] if argv is None else argv, is_process=argv is None)
     except (ExparityError, Stopped) as error:
@@ -151,9 +144,6 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
 
     A job of a second must not spend half of it on garbage collection while modules load, or on
     taking torch's modules down again at the end.
-
-    Args:
-        at_end: called when the command has ended.
     """
     gc.set_threshold(100_000, 50, 100)
     code = main()

@@ -36,11 +36,7 @@ class Examples:
         return [match for _, _, match in self._known.values()]
 
     def places(self, path: Path, table: pa.Table) -> IntArray:
-        """Return the number of each row's example; most files hold the examples of the last.
-
-        Raises:
-            InputError: an example is in another group or set than in a file before.
-        """
+        """Return the number of each row's example; most files hold the examples of the last."""
         keys = table.select([field.name for field in KEY])
         if self._last is not None and keys.equals(self._last[0]):
             return self._last[1]

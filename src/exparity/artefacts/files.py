@@ -47,8 +47,7 @@ _job: ContextVar[tuple[float, set[Path]] | None] = ContextVar("job", default=Non
 def job() -> Iterator[Collection[Path]]:
     """Mark the start of a job, so that of two of one cell the later one's artefacts stay.
 
-    Yields:
-        The artefacts that the job has not written, since a later one had.
+    Yields the artefacts that the job has not written, since a later one had.
     """
     left: set[Path] = set()
     token = _job.set((time.time(), left))
@@ -135,21 +134,6 @@ def write_artefact(
     Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
-
-    Args:
-        path: where to.
-        artefact: which one; see :func:`~exparity.artefacts.schemas.artefacts`.
-        rows: one mapping per row, without the ids; or their table, from :func:`table_of` or
-            :func:`join_tables`.
-        ids: the cell's ids (``dataset``, ``model``, ...); a row may override them.
-        stage: stage that made it.
-        parameters: parameters that made it.
-        device: where the model ran.
-        seconds: wall time.
-        extra: further facts to keep, such as the order of the groups.
-
-    Raises:
-        InputError: a row does not fit the schema.
     """
     now = time.time()
     started, left = _job.get() or (now - seconds, set())
@@ -180,17 +164,7 @@ def write_artefact(
 def table_of(
     path: Path, artefact: str, rows: Sequence[Mapping[str, Any]], ids: Mapping[str, str | int]
 ) -> pa.Table:
-    """Return rows as a checked table of an artefact, sorted by key.
-
-    Args:
-        path: where they are to go, for messages.
-        artefact: which one.
-        rows: one mapping per row, without the ids.
-        ids: the cell's ids; a row may override them.
-
-    Raises:
-        InputError: a row does not fit the schema.
-    """
+    """Return rows as a checked table of an artefact, sorted by key."""
     id_names, _, keys = columns_of(artefact)
     schema = schema_of(artefact)
     full = [{**{name: ids.get(name) for name in id_names}, **row} for row in rows]
@@ -251,11 +225,7 @@ def save_export(export: Export, folder: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_parquet(path: Path) -> tuple[pa.Table, dict[str, Any]]:
-    """Read what :func:`save_parquet` wrote: the table and the facts.
-
-    Raises:
-        InputError: it cannot be read or is damaged.
-    """
+    """Read what :func:`save_parquet` wrote: the table and the facts."""
     with open_sealed(path) as file:
         # Threads cost more than they save where there is little to read.
         table = file.read(use_threads=path.stat().st_size > 1 << 20)
@@ -272,18 +242,7 @@ def facts_of(metadata: Mapping[bytes, bytes] | None) -> dict[str, Any]:
 
 
 def read_artefact(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
-    """Read one file and check its schema.
-
-    Args:
-        path: the file.
-        artefact: what it must be.
-
-    Returns:
-        The table, in the artefact's column order, and its provenance.
-
-    Raises:
-        InputError: the file is missing, damaged, or not such an artefact.
-    """
+    """Return a file's table, in the artefact's column order, and its provenance; refuse another."""
     if not path.is_file():
         raise InputError(f"{path}: no such file; run the stage that makes '{artefact}' first")
     table, metadata = read_parquet(path)

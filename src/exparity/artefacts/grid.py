@@ -20,14 +20,7 @@ def grid_text(grid: Mapping[str, Any]) -> str:
 
 
 def read_grid(results: Path) -> dict[str, Any] | None:
-    """Read the grid of the last run; None where there was none.
-
-    Args:
-        results: the results folder.
-
-    Raises:
-        InputError: the file is not as a run has written it.
-    """
+    """Read the grid of the last run; None where there was none."""
     path = results / layout.GRID
     try:
         grid = json.loads(path.read_bytes())

@@ -60,11 +60,7 @@ _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")
 
 
 def pattern_of(artefact: str) -> str:
-    """Return the path of an artefact, relative to the results folder, with its ids in braces.
-
-    Raises:
-        InputError: no such artefact.
-    """
+    """Return the path of an artefact, relative to the results folder, with its ids in braces."""
     path = PATHS.get(artefact) or REPORT.get(artefact)
     if path is not None:
         return path

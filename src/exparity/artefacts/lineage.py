@@ -23,12 +23,7 @@ _current: ContextVar[str] = ContextVar("lineage", default="")
 
 
 def lineage(options: Mapping[str, Any], inputs: Iterable[str]) -> str:
-    """Return the key of a job.
-
-    Args:
-        options: what the workflow hands it.
-        inputs: the :func:`identity` of each input, in any order.
-    """
+    """Return the key of a job."""
     facts = json.dumps([options, sorted(inputs)], sort_keys=True)
     return hashlib.sha256(facts.encode()).hexdigest()
 

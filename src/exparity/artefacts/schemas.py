@@ -51,11 +51,7 @@ def artefacts() -> list[str]:
 
 
 def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tuple[str, ...]]:
-    """Return the ids that the rows of an artefact carry, its further columns and its sort keys.
-
-    Raises:
-        InputError: no such artefact.
-    """
+    """Return the ids that the rows of an artefact carry, its further columns and its sort keys."""
     if artefact in _tables():
         return IDS if artefact == "disparity" else levels(artefact), *_tables()[artefact]
     entry = made_by(artefact)
@@ -66,11 +62,7 @@ def columns_of(artefact: str) -> tuple[tuple[str, ...], Sequence[pa.Field], tupl
 
 
 def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Check that rows that came by hand hold values of an artefact's types where they have any.
-
-    Raises:
-        InputError: a value is of another type, or there is none; names row and column.
-    """
+    """Check that rows that came by hand hold values of an artefact's types where they have any."""
     for field in schema_of(artefact):
         kind = getattr(field.type, "value_type", field.type)  # of ids, which are dictionaries
         kind = field.type if pa.types.is_list(field.type) else kind
@@ -89,11 +81,7 @@ def check_columns(artefact: str, rows: Sequence[Mapping[str, Any]]) -> None:
 
 @cache
 def schema_of(artefact: str) -> pa.Schema:
-    """Return the schema of an artefact: its ids, then its own columns.
-
-    Raises:
-        InputError: no such artefact.
-    """
+    """Return the schema of an artefact: its ids, then its own columns."""
     ids, columns, _ = columns_of(artefact)
     types = {"seed": pa.int64()}
     return pa.schema([*(pa.field(id, types.get(id, ID), nullable=False) for id in ids), *columns])
@@ -117,11 +105,7 @@ def may_be_left_out(field: pa.Field) -> bool:
 
 
 def check_schema(path: Path, artefact: str, schema: pa.Schema) -> None:
-    """Compare a file's schema with the artefact's.
-
-    Raises:
-        InputError: names file, column, expected and found type.
-    """
+    """Compare a file's schema with the artefact's."""
     for field in schema_of(artefact):
         if field.name not in schema.names:
             if may_be_left_out(field):

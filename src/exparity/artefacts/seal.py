@@ -58,11 +58,7 @@ def write_sealed(table: pa.Table, path: Path, lineage: str = "") -> None:
 
 @contextmanager
 def open_sealed(path: Path) -> Iterator[pq.ParquetFile]:
-    """Open a Parquet file to read from it; of one without a seal, page checksums are verified.
-
-    Raises:
-        InputError: it cannot be read or is damaged, as found here or in the block.
-    """
+    """Open a Parquet file to read from it; of one without a seal, page checksums are verified."""
     with _damage(path):
         content = memoryview(path.read_bytes())  # mapped, a bad sector would kill the process
         size = _footer_size(content)
@@ -77,11 +73,7 @@ def open_sealed(path: Path) -> Iterator[pq.ParquetFile]:
 
 
 def read_metadata(path: Path) -> pq.FileMetaData:
-    """Read and verify the footer of a Parquet file, and nothing else of it.
-
-    Raises:
-        InputError: it cannot be read or is damaged.
-    """
+    """Read and verify the footer of a Parquet file, and nothing else of it."""
     with _damage(path):
         seal, footer = _end_of(path)
         if _is_seal(seal) and seal != _seal(_facts(seal), footer):
@@ -90,11 +82,7 @@ def read_metadata(path: Path) -> pq.FileMetaData:
 
 
 def read_seal(path: Path) -> Seal | None:
-    """Return what a file's seal says, unverified; None without a seal.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """Return what a file's seal says, unverified; None without a seal."""
     seal, _ = _end_of(path, footer=False)
     if not _is_seal(seal):
         return None

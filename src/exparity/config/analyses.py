@@ -150,13 +150,7 @@ class Analyses:
     def flags(
         self, name: str, inputs: Mapping[str, str | list[str]], ids: Mapping[str, Any]
     ) -> list[str]:
-        """Return the flags of an analysis' command, beside its options and its output.
-
-        Args:
-            name: the analysis.
-            inputs: what it reads, by the names of its function's inputs.
-            ids: the ids of its artefact, and ``threads``.
-        """
+        """Return the flags of an analysis' command, beside its options and its output."""
         function, flags = ANALYSES.get(name).function, []
         values = {argument: inputs.get(argument, []) for argument in inputs_of(function)}
         for argument in arguments_of(function):

@@ -28,16 +28,7 @@ class Lack(NamedTuple):
 
 
 def lacks_of(instance: Instance, *, has_generator: bool) -> dict[str, Lack]:
-    """Return what a dataset lacks, by what methods, metrics and analyses may need.
-
-    Args:
-        instance: the dataset.
-        has_generator: whether the config names a generator of counterfactuals for it.
-
-    Returns:
-        Some of ``groups``, ``rationale`` (words that carry the label are marked) and
-        ``counterfactual``.
-    """
+    """Return which of ``groups``, ``rationale`` and ``counterfactual`` a dataset lacks."""
     dataset, facts, lacks = instance.id, instance.entry.facts, {}
     if not facts.has_groups(instance.params):
         lacks["groups"] = Lack("it has no groups")
@@ -64,20 +55,10 @@ def left_out(
     metrics: Mapping[str, Instance],
     lacks: Mapping[str, Mapping[str, Lack]],
 ) -> dict[str, dict[str, list[str]]]:
-    """Return the datasets that each method, metric and artefact leaves out.
+    """Return the datasets that each method, metric and artefact leaves out, by kind and id.
 
     A dataset that all metrics leave out is not explained, and one that all methods leave out is not
     scored.
-
-    Args:
-        datasets: their ids.
-        methods: the methods by id.
-        metrics: the metrics by id.
-        lacks: what each dataset lacks.
-
-    Returns:
-        Datasets by kind (``methods``, ``metrics`` or ``artefacts``) and id; what leaves out nothing
-        is not there.
     """
     excluded: dict[str, dict[str, list[str]]] = defaultdict(lambda: defaultdict(list))
     for dataset in datasets:

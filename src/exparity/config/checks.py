@@ -26,11 +26,7 @@ _GROUP_OPTIONS = {"attribute", "groups"}
 
 
 def check(experiment: Settled) -> None:
-    """Check what a config's description cannot say, before any job.
-
-    Raises:
-        InputError: names the key and the remedy.
-    """
+    """Check what a config's description cannot say, before any job."""
     check_references(experiment)
     check_prompts(experiment)
     check_applies(experiment)
@@ -42,11 +38,7 @@ def check(experiment: Settled) -> None:
 
 
 def check_references(experiment: Settled) -> None:
-    """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept.
-
-    Raises:
-        InputError: names the key and the nearest ids.
-    """
+    """Check that ids in ``models`` and ``overrides`` exist, and that overrides can be kept."""
     known: dict[str, list[Any]] = {
         "dataset": list(experiment.datasets),
         "model": list(experiment.models),
@@ -86,11 +78,7 @@ def check_references(experiment: Settled) -> None:
 
 
 def check_applies(experiment: Settled) -> None:
-    """Check that each method and metric applies to some dataset.
-
-    Raises:
-        InputError: names the method or metric, a dataset, what that lacks and the remedy.
-    """
+    """Check that each method and metric applies to some dataset."""
     trained = dict.fromkeys(dataset for dataset, _ in experiment.pairs)
     for id, metric in experiment.metrics.items():
         needs = metric.entry.facts.needs
@@ -114,11 +102,7 @@ def check_applies(experiment: Settled) -> None:
 
 
 def check_foils(experiment: Settled) -> None:
-    """Check that classes to explain against are those of the data, where its classes are known.
-
-    Raises:
-        InputError: names the key and the nearest class.
-    """
+    """Check that classes to explain against are those of the data, where its classes are known."""
     for id, method in experiment.methods.items():
         explains = method.params.get("explains")
         if not isinstance(explains, dict):
@@ -132,11 +116,7 @@ def check_foils(experiment: Settled) -> None:
 
 
 def check_prompts(experiment: Settled) -> None:
-    """Check that prompted models are asked, by a template for each seed.
-
-    Raises:
-        InputError: names the dataset and the remedy.
-    """
+    """Check that prompted models are asked, by a template for each seed."""
     prompts = experiment.config["prompts"]
     asked = {id for id in experiment.models if _is_prompted(experiment, id)}
     for dataset in prompts:
@@ -176,11 +156,7 @@ def _is_prompted(experiment: Settled, model: str) -> bool:
 
 
 def check_counterfactuals(experiment: Settled) -> None:
-    """Check that generators fit their datasets, and that interventions have those they need.
-
-    Raises:
-        InputError: names the key and the remedy.
-    """
+    """Check that generators fit their datasets, and that interventions have those they need."""
     for dataset, generator in experiment.generators.items():
         where = f"counterfactuals.{dataset}"
         _require(dataset, list(experiment.datasets), where)
@@ -210,11 +186,7 @@ def check_counterfactuals(experiment: Settled) -> None:
 
 
 def check_cells(experiment: Settled) -> None:
-    """Resolve every distinct cell once, so that bad settings are found before any job.
-
-    Raises:
-        InputError: a file or folder that is not there, or an override with a bad setting.
-    """
+    """Resolve every distinct cell once, so that bad settings are found before any job."""
     from exparity.models.checkpoints import check_checkpoint
 
     for dataset, instance in experiment.datasets.items():
@@ -244,12 +216,7 @@ def check_cells(experiment: Settled) -> None:
 
 
 def check_imports(experiment: Settled) -> None:
-    """Check methods that read their scores from files.
-
-    Raises:
-        InputError: a file that is not there, or is named for several classifiers; or a metric that
-            explains again, and no method can.
-    """
+    """Check methods that read their scores from files."""
     owners: dict[str, str] = {}
     reading = [id for id, method in experiment.methods.items() if not method.entry.facts.repeatable]
     files = {id for id, method in experiment.methods.items() if method.entry.facts.path_options}
@@ -278,11 +245,7 @@ def _require(value: Any, known: list[Any], where: str) -> None:
 
 
 def check_other_run(experiment: Settled) -> None:
-    """Check that the run that the report compares with is another one, and finished.
-
-    Raises:
-        InputError: it is not.
-    """
+    """Check that the run that the report compares with is another one, and finished."""
     other = experiment.config["report"]["compare_with"]
     if not other:
         return
@@ -297,9 +260,6 @@ def check_results(experiment: Settled) -> None:
     """Check that the results folder does not hold the report of another experiment.
 
     An experiment stays itself where it gains or loses datasets, as long as one of them stays.
-
-    Raises:
-        InputError: it does, and the new report would take its place, or that of other files.
     """
     results = Path(experiment.results)
     _check_report_folders(results)

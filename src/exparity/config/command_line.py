@@ -19,39 +19,19 @@ _KEY = re.compile(r"[a-zA-Z_][\w-]*")
 
 
 def read_experiment(files: Sequence[Path], overrides: Sequence[str] = ()) -> Experiment:
-    """Return the experiment of ``--configfile`` and ``--config``, as the workflow reads it.
-
-    Args:
-        files: see :func:`read_config`.
-        overrides: see :func:`read_config`.
-
-    Raises:
-        InputError: no such file, not YAML, or a bad config.
-    """
+    """Return the experiment of ``--configfile`` and ``--config``, as the workflow reads it."""
     return experiment_of(read_config(files, overrides))
 
 
 def experiment_of(config: Mapping[str, Any]) -> Experiment:
-    """Return the experiment of a config.
-
-    Raises:
-        InputError: a bad config.
-    """
+    """Return the experiment of a config."""
     from exparity.config.experiment import Experiment
 
     return Experiment.from_mapping(config)
 
 
 def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[str, Any]:
-    """Return the config that Snakemake has after ``--configfile`` and ``--config``.
-
-    Args:
-        files: each adds to those before it, and changes them; the default one if none is named.
-        overrides: ``KEY=VALUE``, which change them all.
-
-    Raises:
-        InputError: a file that is no config, or an override that is no ``KEY=VALUE``.
-    """
+    """Return the config that Snakemake has after ``--configfile`` and ``--config``."""
     config: dict[str, Any] = {}
     for path in files or [DEFAULT]:
         content = read_yaml(path)
@@ -63,11 +43,7 @@ def read_config(files: Sequence[Path], overrides: Sequence[str] = ()) -> dict[st
 
 
 def read_overrides(overrides: Sequence[str]) -> dict[str, Any]:
-    """Return what ``--config`` sets.
-
-    Raises:
-        InputError: one is no ``KEY=VALUE``.
-    """
+    """Return what ``--config`` sets."""
     config: dict[str, Any] = {}
     for override in overrides:
         key, sign, text = override.partition("=")
@@ -110,9 +86,6 @@ def as_in_a_file(value: Any) -> Any:
 
     Snakemake reads numbers and words from the command line, and leaves what is within lists and
     mappings as text: ``seeds=[0, 1]`` arrives as ``["0", "1"]``.
-
-    Args:
-        value: what Snakemake has made of it.
     """
     if isinstance(value, Mapping):
         return {key: as_in_a_file(inner) for key, inner in value.items()}

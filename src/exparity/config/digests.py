@@ -18,11 +18,7 @@ def sources(package: str) -> list[Path]:
 
 @cache
 def finetune(head: Path) -> str:
-    """Return the digest of what trains.
-
-    Args:
-        head: the file of the kind of classifier.
-    """
+    """Return the digest of what trains."""
     names = ("training", "scratch", "checkpoints", "schemes", "ola", "heads/__init__", "lora")
     files = [_PACKAGE / "models" / f"{name}.py" for name in names]
     return source_digest(_PACKAGE / "data" / "training_set.py", head, *files)
@@ -36,21 +32,13 @@ def test() -> str:
 
 @cache
 def analysis(source: Path) -> str:
-    """Return the digest of an analysis.
-
-    Args:
-        source: the file of its function.
-    """
+    """Return the digest of an analysis."""
     return source_digest(*reached(source, "stats"))
 
 
 @cache
 def report(analyses: tuple[Path, ...] = ()) -> str:
-    """Return the digest of what writes the report.
-
-    Args:
-        analyses: the files of the analyses that it has sections of.
-    """
+    """Return the digest of what writes the report."""
     own = [*sources("report"), _PACKAGE / "stages" / "report.py"]
     pages = [*own, *(part for source in analyses for part in _beside(source))]
     code = {file for path in pages if path.suffix == ".py" for file in reached(path, "stats")}

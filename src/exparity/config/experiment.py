@@ -82,11 +82,7 @@ class Experiment(Settled):
 
     @classmethod
     def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
-        """Validate a config against its description and the registries.
-
-        Raises:
-            InputError: names the key and the remedy.
-        """
+        """Validate a config against its description and the registries."""
         try:
             written = plain(config)
         except RecursionError:
@@ -133,11 +129,7 @@ class Experiment(Settled):
         return "SLURM_JOB_ID" not in os.environ if wanted == "auto" else bool(wanted)
 
     def gpu_slots(self, metric: str | None = None) -> int:
-        """Return 1 for jobs that run a model on a GPU of this machine, else 0.
-
-        Args:
-            metric: what an evaluate job scores with; None for jobs that always run the model.
-        """
+        """Return 1 for jobs that run a model on a GPU of this machine, else 0."""
         return int(self._gpu_here and (metric is None or self.runs_model(metric)))
 
     @cached_property

@@ -52,11 +52,7 @@ class Instance:
     datasets: Sequence[str] | None = None
 
     def resolved(self, where: str, changes: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what a job of this instance depends on, with overrides applied.
-
-        Raises:
-            InputError: an override sets an unknown option or a bad value.
-        """
+        """Return what a job of this instance depends on, with overrides applied."""
         merged = {**self.params, **{k: v for k, v in changes.items() if k not in _RESERVED}}
         return {
             "use": self.entry.id,
@@ -66,15 +62,7 @@ class Instance:
         }
 
     def paths_in(self, cell: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, str]:
-        """Return its options that name files, as a cell has them.
-
-        Args:
-            cell: the ids that ``{dataset}`` and the like stand for.
-            changes: overrides of its options.
-
-        Raises:
-            InputError: a name in braces is no id of the cell.
-        """
+        """Return its options that name files, as a cell has them."""
         named = {}
         for option in getattr(self.entry.facts, "path_options", ()):
             pattern = changes.get(option, self.params.get(option, ""))
@@ -106,16 +94,7 @@ class Instance:
 def instances_of(
     block: str, config: Mapping[str, Any], written: Mapping[str, Any]
 ) -> dict[str, Instance]:
-    """Return the instances of a block.
-
-    Args:
-        block: ``datasets``, ``methods`` or ``metrics``.
-        config: the config with its preset filled in.
-        written: the config as its author wrote it.
-
-    Raises:
-        InputError: an unknown implementation or option, or a bad value.
-    """
+    """Return the instances of a block."""
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
     for id, raw in config[block].items():
@@ -147,16 +126,7 @@ def instances_of(
 
 
 def named(registry: Registry[Any], written: str | Mapping[str, Any], where: str) -> Instance:
-    """Return what an entry names: the id of an implementation, or ``use`` and its options.
-
-    Args:
-        registry: where implementations are known.
-        written: the entry.
-        where: how an error names the place.
-
-    Raises:
-        InputError: an unknown implementation or option, or a bad value.
-    """
+    """Return what an entry names: the id of an implementation, or ``use`` and its options."""
     settings = {"use": written} if isinstance(written, str) else dict(written)
     entry = registry.get(settings.pop("use"), where)
     complete(entry.options, settings, where)

@@ -33,9 +33,6 @@ def outdated(experiment: Experiment) -> dict[str, str]:
 
     A checkpoint that is no longer there is left so, as long as no job needs it: the predictions
     stand for it, and room is short.
-
-    Args:
-        experiment: the experiment.
     """
     identity_of = cache(lambda path: identity(Path(path)))
     exists = cache(os.path.exists)
@@ -58,12 +55,7 @@ def outdated(experiment: Experiment) -> dict[str, str]:
 
 
 def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
-    """Return which of some results are there and made from the options and inputs of now.
-
-    Args:
-        experiment: the experiment.
-        paths: results, whose inputs are up to date.
-    """
+    """Return which of some results are there and made from the options and inputs of now."""
     current: set[str] = set()
     for options, reads, writes, *_ in _jobs(experiment):
         if asked := paths & set(writes):
@@ -116,10 +108,6 @@ def level_times(experiment: Experiment, cache: Any) -> None:
     """Let Snakemake see all results as of one time, that of the newest of them and their inputs.
 
     So none is older than what it was made from. Files that only other workflows know keep theirs.
-
-    Args:
-        experiment: the experiment.
-        cache: Snakemake's, before it collects the times of the files of a DAG.
     """
     collect, results = cache.mtime_inventory, f"{experiment.results}/"
 
@@ -140,12 +128,7 @@ def _seconds(time: Any) -> float:
 
 
 def mark_outdated(experiment: Experiment, forced: set[str]) -> None:
-    """Have Snakemake make outdated results again, and say which.
-
-    Args:
-        experiment: the experiment.
-        forced: the files that Snakemake's DAG is to make anew; extended.
-    """
+    """Have Snakemake make outdated results again, and say which."""
     reasons = outdated(experiment)
     forced.update(reasons)
     for reason, paths in groupby(sorted(reasons, key=reasons.__getitem__), reasons.__getitem__):

@@ -40,12 +40,8 @@ def preset(name: str) -> Mapping[str, Any]:
 def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
     """Fill in what the preset of a config's ``study`` sets and the config does not.
 
-    Args:
-        config: a valid config, without defaults filled in.
-
-    Returns:
-        A config that says all of it itself. Training settings that the preset has for some
-        datasets or models come as overrides before the config's own.
+    Training settings that the preset has for some datasets or models come as overrides before the
+    config's own.
     """
     chosen = preset(config.get("study", DEFAULT))
     filled = dict(config)

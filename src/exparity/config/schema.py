@@ -30,11 +30,7 @@ def config_schema() -> dict[str, Any]:
 
 
 def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:
-    """Check a config against a schema.
-
-    Raises:
-        InputError: the outermost violation, as one line that names the key.
-    """
+    """Check a config against a schema."""
     error = violation(schema, config)
     if error is None:
         return

@@ -127,12 +127,7 @@ class Settled:
         }
 
     def applying(self, kind: str, dataset: str) -> list[str]:
-        """Return the methods or metrics that a dataset is explained with or scored by.
-
-        Args:
-            kind: ``methods`` or ``metrics``.
-            dataset: the dataset.
-        """
+        """Return the methods or metrics that a dataset is explained with or scored by."""
         return layout.applying(self.axes, kind, dataset)
 
     def runs_model(self, metric: str) -> bool:
@@ -201,11 +196,7 @@ class Settled:
         return canonical(self.datasets[dataset].call(f"datasets.{dataset}"))
 
     def prepare_inputs(self, dataset: str) -> list[str]:
-        """Return the files of the user's own that the data artefact is made from.
-
-        Raises:
-            InputError: a file is not named, or there is none.
-        """
+        """Return the files of the user's own that the data artefact is made from."""
         instance = self.datasets[dataset]
         where = f"datasets.{dataset}"
         return [str(path) for path in instance.entry.input_files(instance.params, where)]
@@ -272,12 +263,7 @@ class Settled:
         return calls
 
     def model_spec(self, model: str) -> ModelSpec:
-        """Return where a model comes from.
-
-        Raises:
-            InputError: it says neither a checkpoint nor an architecture, an unknown key, or a size
-                that the architecture cannot have.
-        """
+        """Return where a model comes from."""
         own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
         try:
             spec = build(ModelSpec, own, f"models.{model}")

@@ -18,14 +18,7 @@ from exparity.core.errors import InputError
 
 
 def looks_of(seeds: Any) -> tuple[int, ...]:
-    """Return the numbers of trainings at which cells are judged; none where seeds are fixed.
-
-    Args:
-        seeds: ``seeds`` of a config.
-
-    Raises:
-        InputError: they do not grow.
-    """
+    """Return the numbers of trainings at which cells are judged; none where seeds are fixed."""
     looks = tuple(seeds.get("looks", Until.looks)) if isinstance(seeds, Mapping) else ()
     if list(looks) != sorted(set(looks)):
         raise InputError(
@@ -37,17 +30,7 @@ def looks_of(seeds: Any) -> tuple[int, ...]:
 def trainings_of(
     results: Path, datasets: Iterable[str], looks: Sequence[int], *, together: bool
 ) -> dict[str, int]:
-    """Return how many trainings each dataset has; nothing where there are no looks.
-
-    Args:
-        results: the results folder.
-        datasets: the datasets.
-        looks: numbers of trainings at which cells are judged.
-        together: whether all datasets have as many as the one that has most.
-
-    Raises:
-        InputError: the file that says it is damaged.
-    """
+    """Return how many trainings each dataset has; nothing where there are no looks."""
     if not looks:
         return {}
     reached = _read(results / layout.TRAININGS)

@@ -59,11 +59,7 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def plain(value: Any, annotation: Any, name: str) -> Any:
-    """Return a value that an annotation allows, as Python's own type.
-
-    Raises:
-        InputError: it does not allow the value, or a seed is negative.
-    """
+    """Return a value that an annotation allows, as Python's own type."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     choices = _choices(annotation)
@@ -78,16 +74,7 @@ def plain(value: Any, annotation: Any, name: str) -> Any:
 
 
 def listed(value: Any, name: str, what: str) -> list[Any]:
-    """Return the items of a list, column or generator; one text or a mapping is none of these.
-
-    Args:
-        value: what the caller gave.
-        name: how an error names it.
-        what: what its items are.
-
-    Raises:
-        InputError: it is no list.
-    """
+    """Return the items of a list, column or generator; one text or a mapping is none of these."""
     try:
         if isinstance(value, str | bytes | Mapping | Set) or getattr(value, "ndim", 1) != 1:
             raise TypeError
@@ -98,16 +85,7 @@ def listed(value: Any, name: str, what: str) -> list[Any]:
 
 
 def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
-    """Return a list of numbers as an array of its own.
-
-    Args:
-        kind: ``float``, ``int`` or ``bool``.
-        value: what the caller gave; None among floats is NaN.
-        name: how an error names it.
-
-    Raises:
-        InputError: it is no list of such numbers.
-    """
+    """Return a list of numbers as an array of its own."""
     import numpy as np  # the command line must not wait for it
 
     items = value if hasattr(value, "__array__") else listed(value, name, _ARRAYS[kind])
@@ -130,11 +108,7 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
 
 
 def options_by_id(value: Any, name: str) -> Options:
-    """Return options by registered id.
-
-    Raises:
-        InputError: it is no mapping of ids to mappings.
-    """
+    """Return options by registered id."""
     items: Any = value.items() if isinstance(value, Mapping) else [(None, value)]
     if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in items):
         raise InputError(f"{name} must map ids to mappings of options, not {shown(value)}")
@@ -142,16 +116,7 @@ def options_by_id(value: Any, name: str) -> Options:
 
 
 def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> Options:
-    """Return options by registered id of what a caller asks for.
-
-    Args:
-        ids: an id, ids, or options by id.
-        name: how an error names it.
-        every: what ``all`` stands for; nothing if None.
-
-    Raises:
-        InputError: it is none of these.
-    """
+    """Return options by registered id of what a caller asks for."""
     if isinstance(ids, Mapping):
         return options_by_id(ids, name)
     if isinstance(ids, str):
@@ -164,11 +129,7 @@ def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> O
 
 
 def refuse_shared_options(params: Mapping[str, Any], name: str) -> None:
-    """Refuse options beside several methods or metrics: whose they are is not said.
-
-    Raises:
-        InputError: there are some; names the first.
-    """
+    """Refuse options beside several methods or metrics: whose they are is not said."""
     for option, value in params.items():
         raise InputError(
             f"{option}: options of several go by id, {name}={{id: {{'{option}': {shown(value)}}}}}"

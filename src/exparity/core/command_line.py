@@ -131,11 +131,7 @@ class Argument:
         return self.flag.metavar or _METAVARS.get(self.kind, self.name.upper())
 
     def read(self, text: str) -> Any:
-        """Return a value from its text.
-
-        Raises:
-            argparse.ArgumentTypeError: it is none.
-        """
+        """Return a value from its text."""
         if self.is_block:
             return _setting(text, typing.get_args(self.kind)[1] is str)
         if typing.get_origin(self.kind) is Mapping:
@@ -214,11 +210,7 @@ def add_plugins(parser: argparse.ArgumentParser) -> None:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """Read a JSON object.
-
-    Raises:
-        argparse.ArgumentTypeError: it is none, or has a key twice.
-    """
+    """Read a JSON object."""
     try:
         value = parse_json(text, "")
     except InputError as error:
@@ -371,11 +363,7 @@ class Command:
         return Call(self, parsed, options, settings, plugins)
 
     def checked(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
-        """Return values of JSON that the function's types allow.
-
-        Raises:
-            InputError: an unknown key, or a value of another type.
-        """
+        """Return values of JSON that the function's types allow."""
         known = {
             name: Option(name, argument.default, schema_of(argument.annotation))
             for name, argument in self._settable.items()
@@ -403,11 +391,7 @@ class Call:
     plugins: Sequence[str]
 
     def run(self) -> None:
-        """Call the function.
-
-        Raises:
-            InputError: options that it does not take, or too few.
-        """
+        """Call the function."""
         keywords = self._keywords()
         positional = [
             keywords.pop(argument.name)
@@ -472,11 +456,7 @@ class Call:
         return {**unset, **keywords}
 
     def block(self, name: str) -> dict[str, Any]:
-        """Return a block of the options; empty if they have none.
-
-        Raises:
-            InputError: it is no object.
-        """
+        """Return a block of the options; empty if they have none."""
         block = (self.options or {}).get(name, {})
         if not isinstance(block, dict):
             raise InputError(f"--options: '{name}' must be an object, not {shown(block)}")

@@ -16,11 +16,7 @@ _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -
 
 
 def resolve_device(name: str) -> torch.device:
-    """Return the torch device of a name; ``auto`` is the first GPU if there is one, else the CPU.
-
-    Raises:
-        InputError: no such device here.
-    """
+    """Return the torch device of a name; ``auto`` is the first GPU, without one the CPU."""
     import torch
 
     if name == "auto":
@@ -40,10 +36,6 @@ def make_repeatable(threads: int) -> None:
     """Set torch up so that equal inputs give equal outputs, and memory so that it is kept.
 
     TF32 is off and deterministic kernels are used where torch has them.
-
-    Args:
-        threads: CPU threads of one operation. Sums split over threads round differently, so that
-            torch's choice would differ with the cores and with what a process did before.
     """
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     import torch

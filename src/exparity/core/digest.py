@@ -65,12 +65,7 @@ def _names(source: bytes) -> Iterator[str]:
 
 @cache
 def _imported(source: bytes, root: Path) -> tuple[Path, ...]:
-    """Return the files of ``exparity`` that a source imports; a hundred closures ask for them.
-
-    Args:
-        source: of any module.
-        root: the folder of the package.
-    """
+    """Return the files of ``exparity`` that a source imports; a hundred closures ask for them."""
     files = (_definition(name, root) for name in _names(source))
     return tuple(dict.fromkeys(file.resolve() for file in files if file is not None))
 
@@ -107,10 +102,6 @@ def reached(path: Path, package: str) -> tuple[Path, ...]:
     """Return a file and the modules of a subpackage that it imports, directly or through them.
 
     Of the subpackage's ``__init__`` only what is imported from it counts, and not all it offers.
-
-    Args:
-        path: the file, such as that of a stage.
-        package: name of the subpackage, such as ``stats``.
     """
     inside = (_ROOT / package).resolve()
     return tuple(sorted(_closure([path], lambda file: inside in file.parents)))
@@ -118,19 +109,11 @@ def reached(path: Path, package: str) -> tuple[Path, ...]:
 
 @cache
 def source_digest(*paths: Path) -> str:
-    """Digest the source of implementing files and of the private helpers that they share.
+    """Return 16 hexadecimal digits for implementing files and the private helpers that they share.
 
-    A file's own bytes count, and those of every ``_private`` exparity module that it imports,
-    directly, through another such module, or from a package that offers what it defines: the ranks
-    under the metrics of correctness, say. Public modules (engine, artefacts) do not: they have
-    tests of their own that hold their results still, and a change in them must not throw away
-    days of work.
-
-    Args:
-        paths: implementing files.
-
-    Returns:
-        The first 16 hexadecimal digits of a SHA-256.
+    Every ``_private`` exparity module counts that a file imports, directly, through another such
+    module, or from a package that offers what it defines. Public modules (engine, artefacts) do
+    not: they have tests of their own, and a change in them must not throw away days of work.
     """
     files = _closure(paths, lambda file: file.stem.startswith("_") and file.stem != "__init__")
     content = {file: file.read_bytes() for file in files}

@@ -22,12 +22,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?|[+-]?inf", re.IGNORECA
 
 
 def visible(text: object, keep: str = "") -> str:
-    r"""Return text with its control characters written out, such as ``\x1b`` for an escape.
-
-    Args:
-        text: any text, or what has one.
-        keep: control characters to leave as they are.
-    """
+    r"""Return text with its control characters written out, such as ``\x1b`` for an escape."""
     return UNSAFE.sub(
         lambda match: match[0] if match[0] in keep else ascii(match[0])[1:-1], str(text)
     )
@@ -52,10 +47,6 @@ def file_name(kind: str, *parts: str) -> str:
     Names differ even where case does not count, and need no quotes. Lower-case letters, digits and
     underscores are kept, a capital has a ``+`` before it, and any other byte of UTF-8 is ``=`` and
     two digits. A long part is cut, and ends with ``==`` and a digest of all of it.
-
-    Args:
-        kind: what the file holds; a word of ours.
-        parts: ids and groups, which may hold any character.
     """
     return "-".join([kind, *map(_file_name_part, parts)])
 
@@ -88,10 +79,6 @@ def csv_text(names: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
 
     NaN and None are empty cells, and lists are separated by blanks. Text that a spreadsheet would
     take for a formula has an apostrophe before it, unless it is a number.
-
-    Args:
-        names: the columns.
-        rows: cells in their order.
     """
     lines = _Lines()
     writer = csv.writer(lines)

@@ -29,11 +29,7 @@ class Option:
 
 
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """Return the keyword-only options of ``function`` by name.
-
-    Raises:
-        TypeError: an option has no default or an annotation that no config value can have.
-    """
+    """Return the keyword-only options of ``function`` by name."""
     hints = typing.get_type_hints(function, include_extras=True)
     options = {}
     for name, parameter in inspect.signature(function).parameters.items():
@@ -50,19 +46,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
 def complete(
     options: Mapping[str, Option], values: Mapping[str, Any], where: str
 ) -> dict[str, Any]:
-    """Check ``values`` against ``options`` and fill in the defaults.
-
-    Args:
-        options: what may be set.
-        values: what the user set.
-        where: how the error names the place, such as ``methods.lime``.
-
-    Returns:
-        All options with their values, keys sorted.
-
-    Raises:
-        InputError: an unknown option, or a value of the wrong type or out of range.
-    """
+    """Check ``values`` against ``options``; return all options with their values, keys sorted."""
     for name, value in values.items():
         if name not in options:
             raise InputError(f"{where}: unknown option '{name}'; {did_you_mean(name, options)}")

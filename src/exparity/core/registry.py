@@ -58,15 +58,7 @@ class Entry(Generic[Facts]):
         return (self.function.__doc__ or "").strip().splitlines()[0].rstrip(".")
 
     def input_files(self, options: Mapping[str, Any], where: str) -> list[Path]:
-        """Return the files of the user's own that it reads, which its job must depend on.
-
-        Args:
-            options: its options, as far as they are set.
-            where: how errors name the place.
-
-        Raises:
-            InputError: an option that must name a file does not, or there is no such file.
-        """
+        """Return the files of the user's own that it reads, which its job must depend on."""
         paths = []
         for option in getattr(self.facts, "path_options", ()):
             value = options.get(option, self.options[option].default)
@@ -91,11 +83,7 @@ class Entry(Generic[Facts]):
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """Turn what the function raises into one line that says where it comes from.
-
-        Raises:
-            ExparityError: names the file, the line and the exception.
-        """
+        """Turn what the function raises into one line that says where it comes from."""
         try:
             yield
         except ExparityError:
@@ -273,11 +261,7 @@ def _kinds(hint: Any) -> str:
 
 
 def load_plugin(name: str) -> None:
-    """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name.
-
-    Raises:
-        InputError: the file or module does not exist, fails to import or ends the process.
-    """
+    """Import a plug-in so that it registers itself: a path to a ``.py`` file or a module name."""
     path = Path(name)
     is_file = name.endswith(".py")
     if is_file and not path.is_file():

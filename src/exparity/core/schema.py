@@ -55,11 +55,7 @@ def documented(described: Callable[..., Any]) -> dict[str, str]:
 
 
 def schema_of(annotation: Any) -> dict[str, Any]:
-    """Translate a type to a JSON schema.
-
-    Raises:
-        TypeError: a form that no value of a config can have.
-    """
+    """Translate a type to a JSON schema."""
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
     if annotation is Never:

@@ -12,15 +12,7 @@ import numpy as np
 
 
 def derive_seed(seed: int, *key: str | int) -> int:
-    """Derive a 63-bit seed from a run's seed and a key.
-
-    Args:
-        seed: the run's seed.
-        key: what the numbers are for, such as ``("explain", "lime", example_id)``.
-
-    Returns:
-        An integer in [0, 2**63), the same on every machine.
-    """
+    """Return a seed in [0, 2**63), the same on every machine, for a run's seed and a key."""
     text = "\x1f".join([str(seed), *map(str, key)])
     return (
         int.from_bytes(hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:8], "big")

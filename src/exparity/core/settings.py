@@ -32,11 +32,7 @@ class Statistics:
     resamples: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 2000
 
     def __post_init__(self) -> None:
-        """Refuse what is out of range.
-
-        Raises:
-            InputError: names the key of the config, the value and what it may be.
-        """
+        """Refuse what is out of range."""
         for name, schema in schema_of(Statistics)["properties"].items():
             if error := violation(schema, getattr(self, name)):
                 raise InputError(f"statistics.{name}: {reason(error)}")

@@ -24,11 +24,7 @@ _MERGE = "tag:yaml.org,2002:merge"
 
 
 def read_yaml(path: Path) -> Any:
-    """Read a YAML file, or a JSON file if its suffix says so.
-
-    Raises:
-        InputError: it cannot be read, is not UTF-8, or as :func:`parse_yaml`; names the line.
-    """
+    """Read a YAML file, or a JSON file if its suffix says so."""
     try:
         text = path.read_text(encoding="utf-8-sig")
     except OSError as error:
@@ -42,16 +38,7 @@ def read_yaml(path: Path) -> Any:
 
 
 def parse_yaml(text: str, where: str) -> Any:
-    """Parse YAML whose values are those of JSON.
-
-    Args:
-        text: one document.
-        where: how errors name it.
-
-    Raises:
-        InputError: not YAML, a key twice, a date or another kind that JSON lacks, a value that
-            holds itself, nested too deeply, or aliases that stand for too much; names the line.
-    """
+    """Parse YAML whose values are those of JSON."""
     import yaml
 
     try:
@@ -126,12 +113,7 @@ class _Check:
 
 
 def parse_json(text: str, where: str) -> Any:
-    """Parse JSON.
-
-    Raises:
-        InputError: not JSON, a key twice in an object, nested too deeply, or half of a surrogate
-            pair, which no file could hold.
-    """
+    """Parse JSON."""
     try:
         value = json.loads(text, object_pairs_hook=_without_repeats)
         if "\\ud" in text.lower():
@@ -157,17 +139,7 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def plain(value: Any, where: str = "") -> Any:
-    """Return a value of a config as it comes out of JSON: new mappings and lists, keys as text.
-
-    Args:
-        value: mappings, lists, text, numbers, true, false and null.
-        where: its key.
-
-    Raises:
-        InputError: another kind of value, or text with control characters (line ends are for
-            prompts) or halves of surrogate pairs; names the key.
-        RecursionError: a value holds itself.
-    """
+    """Return a value of a config as it comes out of JSON: new mappings and lists, keys as text."""
     if isinstance(value, Mapping):
         return {
             plain(key if isinstance(key, str) else json.dumps(key, default=repr), where): plain(

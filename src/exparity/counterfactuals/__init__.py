@@ -61,17 +61,7 @@ def counterfactual(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Call
 def counterfactuals_of(
     data: PreparedData, use: str, params: Mapping[str, Any]
 ) -> Callable[[Example], tuple[Example, ...]]:
-    """Return what makes an example's counterfactuals, one for each other group that has one.
-
-    Args:
-        data: the dataset.
-        use: registered id.
-        params: the generator's options.
-
-    Raises:
-        InputError: an unknown generator or option, the generator does not know a group, the label
-            changes with the group, or the data are pairs of texts.
-    """
+    """Return what makes an example's counterfactuals, one for each other group that has one."""
     entry = GENERATORS.get(use)
     where = f"counterfactuals.{data.dataset}"
     refuse_pairs(data.examples, where)
@@ -116,17 +106,7 @@ def changed_words(words: Sequence[str], counterfactual_words: Sequence[str]) -> 
 
 
 def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], where: str) -> None:
-    """Check that a generator can make every group of a dataset.
-
-    Args:
-        use: registered id.
-        params: the generator's options, as far as they are set.
-        groups: the groups of the dataset.
-        where: how errors name the place.
-
-    Raises:
-        InputError: names ``where`` the generator is asked for, and the group.
-    """
+    """Check that a generator can make every group of a dataset."""
     facts = GENERATORS.get(use).facts
     for group in groups if facts.groups else ():
         if group not in facts.groups:
@@ -140,12 +120,7 @@ def check_groups(use: str, params: Mapping[str, Any], groups: tuple[str, ...], w
 
 
 def label_refusal(dataset: str, evidence: str) -> str:
-    """Return why a dataset has no counterfactuals that keep the label.
-
-    Args:
-        dataset: its name.
-        evidence: what shows it.
-    """
+    """Return why a dataset has no counterfactuals that keep the label."""
     return (
         f"counterfactuals.{dataset}: another group is another label in '{dataset}' ({evidence}), "
         "and a counterfactual keeps its label; leave the dataset out of counterfactuals"
@@ -168,16 +143,7 @@ def _check_labels(data: PreparedData) -> None:
 def terms_of(
     use: str, params: Mapping[str, Any], groups: Sequence[str] = ()
 ) -> Mapping[str, Collection[str]]:
-    """Return the words by which a generator tells the groups of texts.
-
-    Args:
-        use: registered id.
-        params: the generator's options.
-        groups: the groups in order; those that it knows if empty.
-
-    Raises:
-        InputError: an unknown generator, option or group, or the generator has no such words.
-    """
+    """Return the words by which a generator tells the groups of texts."""
     entry = GENERATORS.get(use)
     where = f"counterfactual generator {use}"
     options = complete(entry.options, params, where)

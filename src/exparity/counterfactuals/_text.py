@@ -57,13 +57,7 @@ def tokens_of(words: Sequence[str]) -> list[Token]:
 
 
 def edited(words: Sequence[str], tokens: Sequence[Token], edits: Iterable[Edit]) -> tuple[str, ...]:
-    """Return words with some tokens replaced.
-
-    Args:
-        words: the text.
-        tokens: of :func:`tokens_of`.
-        edits: from left to right, without overlap.
-    """
+    """Return words with some tokens replaced."""
     out: list[str] = []
     pending, word, start = "", 0, 0  # what is written of the current word, and read of it
     for edit in edits:
@@ -91,12 +85,7 @@ def in_case_of(model: str, word: str) -> str:
 def replaced(text: str, partner: Callable[[str], str | None]) -> str | None:
     """Replace a token, or what stands in it before an ending ('s, 'd) or between hyphens.
 
-    Args:
-        text: the token.
-        partner: returns what replaces a word in lower case, None if it stays.
-
-    Returns:
-        The new token in the case of the old one; None if it stays.
+    Returns the new token in the case of the old one; None if it stays.
     """
     lower = text.lower().replace("’", "'")
     if (whole := partner(lower)) is not None:

@@ -37,20 +37,7 @@ def dataset(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..
 def load_dataset(
     id: str, source: DataSource, options: Mapping[str, Any] | None = None
 ) -> list[Example]:
-    """Load a dataset and check it.
-
-    Args:
-        id: registered id.
-        source: where raw files lie or go.
-        options: the dataset's options.
-
-    Returns:
-        Its examples, sorted by split and example id.
-
-    Raises:
-        InputError: unknown id or option, a missing, altered or malformed file, or an example that
-            breaks the dataset's own facts.
-    """
+    """Load a dataset, check it, and return its examples, sorted by split and example id."""
     return load_with_facts(id, source, options)[0]
 
 
@@ -82,11 +69,7 @@ def load_with_facts(
 
 
 def check_examples(id: str, examples: Sequence[Example], facts: DatasetFacts) -> None:
-    """Check examples against the facts of their dataset.
-
-    Raises:
-        InputError: names the dataset, the example and what is wrong with it.
-    """
+    """Check examples against the facts of their dataset."""
     _check_facts(id, facts)
     twice = [key for key, n in Counter(e.example_id for e in examples).items() if n > 1]
     if twice:

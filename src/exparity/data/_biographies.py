@@ -109,19 +109,10 @@ class Population:
 def generate_biographies(
     n: int, population: Population, *, paired: bool, test_share: float, seed: int
 ) -> list[Example]:
-    """Generate biographies of equally many people of each occupation.
+    """Return biographies of equally many people of each occupation, in random order.
 
-    Args:
-        n: number of biographies, ``bios.MIN_BIOGRAPHIES`` to ``bios.MAX_BIOGRAPHIES``.
-        population: what goes along with what.
-        paired: each one in both genders; otherwise in one.
-        test_share: share of biographies, and about the share of templates, in the test split; each
-            split gets one of every occupation at least.
-        seed: seed of every draw; the same on every machine, process and Python build.
-
-    Returns:
-        Biographies in random order; of pairs, male before female. The rationale marks what the
-        protagonist's occupation is told by. No text occurs twice.
+    Of pairs, male comes before female. The rationale marks what tells the protagonist's occupation.
+    No text occurs twice.
     """
     train, test = split_templates(TEMPLATES, test_share, stream(seed, "bios", "split"))
     n_test = min(max(len(OCCUPATIONS), round(test_share * n)), n - len(OCCUPATIONS))

@@ -190,24 +190,12 @@ class Dealer:
 def generate_pairs(
     variant: str, *, n_pairs: int = 800, test_share: float = 0.2, seed: int = 0
 ) -> list[Example]:
-    """Generate sentence pairs that differ in the gender of their protagonist only.
+    """Return 2 * n_pairs sentences that differ in the gender of their protagonist only.
 
     The two variants of one seed share templates, fillings and splits. They differ in the further
     persons of a sentence: in "all" these have the gender of the protagonist, in "subj" each keeps
-    one gender in both sentences of the pair, drawn evenly and independently of the label.
-
-    Args:
-        variant: "all" or "subj".
-        n_pairs: number of pairs, 1 to ``pairs.MAX_PAIRS``; there are twice as many sentences.
-        test_share: share of pairs, and about the share of templates, in the test split; in (0, 1).
-            Both splits get at least one pair where there are two pairs or more.
-        seed: seed of every draw; the same on every machine, process and Python build.
-
-    Returns:
-        2 * n_pairs sentences in pair order, male before female. Group and label are the gender of
-        the protagonist, the rationale marks the words in which the pair differs, and punctuation
-        marks are words. No sentence occurs twice. From a few hundred training pairs on, each
-        gendered word of the test split occurs in training.
+    one gender in both sentences of the pair, drawn evenly and independently of the label. No
+    sentence occurs twice.
     """
     schedule = _schedule(n_pairs, test_share, seed)
     dealers = {split: Dealer(stream(seed, "fill", split)) for split in ("train", "test")}

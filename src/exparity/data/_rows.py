@@ -27,14 +27,6 @@ def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     """Yield the rows of a CSV, TSV, JSONL or Parquet file, as its suffix says.
 
     CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are.
-
-    Args:
-        path: the file.
-        columns: the columns to read, each of which must be there; all if None.
-
-    Raises:
-        InputError: no such file, an unknown suffix, a missing column, or a file that is not what
-            its suffix says; names file and line.
     """
     reader = _READERS.get(path.suffix.lower())
     if reader is None:
@@ -111,11 +103,7 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
 
 
 def words_of(where: str, row: Mapping[str, Any], column: str) -> list[str]:
-    """Return the words of a row's text: a string, split at blanks, or a list of words as it is.
-
-    Raises:
-        InputError: it is neither; names the row.
-    """
+    """Return the words of a row's text: a string, split at blanks, or a list of words as it is."""
     value = row[column]
     words = value.split() if isinstance(value, str) else value or []
     if not isinstance(words, list) or not all(isinstance(word, str) for word in words):

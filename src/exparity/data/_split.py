@@ -18,26 +18,13 @@ Stratum = tuple[tuple[int, str], ...]
 def split_examples(
     examples: Sequence[Example], *, test_share: float = 0.2, seed: int = 0, where: str = "split"
 ) -> list[Example]:
-    """Assign every example to the training or the test split.
+    """Return the examples in their order, each with its ``split``.
 
-    What is drawn are matched sets, each as a whole; an example without one counts as a set of its
-    own. Sets of the same make-up (the labels and groups of their members) form a stratum. Of each
-    stratum the test split takes ``test_share``, rounded down or up so that the share of all sets
-    is met as nearly as can be. A stratum is rounded up where its class and group fall short of
-    their share most. Within a stratum, sets are taken in the order of a hash of seed and id, so
-    that the split is the same on every machine and does not depend on the order of the rows.
-
-    Args:
-        examples: all examples; their ``split`` is ignored.
-        test_share: share of the sets in the test split, above 0 and below 1.
-        seed: another seed draws another split.
-        where: how errors name the dataset.
-
-    Returns:
-        The examples in their order, with their ``split`` set.
-
-    Raises:
-        InputError: there are fewer than two sets.
+    Matched sets are drawn as a whole; an example without one is a set of its own. Sets of the same
+    make-up (the labels and groups of their members) form a stratum. Of each the test split takes
+    ``test_share``, rounded so that the share of all sets is met as nearly as can be; up where its
+    class and group fall short most. A hash of seed and id orders the sets of a stratum, so that the
+    split does not depend on the machine or the order of the rows.
     """
     members: dict[str, list[Example]] = defaultdict(list)
     for example in examples:
@@ -58,18 +45,7 @@ def split_examples(
 def stratified_sample(
     examples: Sequence[Example], size: int | None, *, seed: int = 0, where: str = "sample"
 ) -> list[Example]:
-    """Take examples whose classes and groups have the shares that they have in all.
-
-    Args:
-        examples: what to draw from; matched sets are taken as a whole.
-        size: sets, or examples without one, to take; all if None or not less than there are.
-        seed: another seed takes others.
-        where: how errors name the dataset.
-
-    Returns:
-        The sample in its original order: of each stratum the part that :func:`split_examples`
-        would test on.
-    """
+    """Return, in order, the part of each stratum that :func:`split_examples` would test on."""
     n = len({_key(example) for example in examples})
     if size is None or size >= n:
         return list(examples)

@@ -85,17 +85,7 @@ class Sentence:
 def sentences_of(
     source: DataSource, classes: Classes, *, dev: bool, verify: bool
 ) -> Iterator[tuple[str, Sentence]]:
-    """Yield part and sentence of all that have a class.
-
-    Args:
-        source: where the raw files lie or go.
-        classes: ``two``, without neutral sentences, or ``five``.
-        dev: whether the development part is among them.
-        verify: refuse files that are not the ones known, by their SHA-256.
-
-    Raises:
-        InputError: a file is missing, altered or malformed.
-    """
+    """Yield part and sentence of all that have a class."""
     for part, file in FILES.items():
         if part == "dev" and not dev:
             continue
@@ -105,11 +95,7 @@ def sentences_of(
 
 
 def read_sentences(path: Path) -> Iterator[Sentence]:
-    """Yield the sentences of a file of trees, one a line: ``(3 (2 A) (4 (3 good) (2 film)))``.
-
-    Raises:
-        InputError: a line that is not a tree, or a file that is not UTF-8; names file and line.
-    """
+    """Yield the sentences of a file of trees, one a line: ``(3 (2 A) (4 (3 good) (2 film)))``."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:

@@ -119,11 +119,7 @@ def _example(where: str, row: Mapping[str, str], attribute: str) -> Example:
 
 
 def render(where: str, row: Mapping[str, str]) -> str:
-    """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor.
-
-    Raises:
-        InputError: a value that the published file does not have; names ``where`` the row is.
-    """
+    """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor."""
     facts = [
         f"{_integer(where, row, 'priors_count')} priors",
         f"score factor {int(row['score_text'] != 'Low')}",

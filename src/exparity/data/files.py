@@ -139,11 +139,7 @@ def _unpacked(archive: Path, file: RemoteFile, path: Path) -> bytes:
 
 
 def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
-    """Yield line number (from 1) and object of each non-blank line.
-
-    Raises:
-        InputError: a line is not a JSON object, or has a key twice; names file and line.
-    """
+    """Yield line number (from 1) and object of each non-blank line."""
     with path.open("rb") as file:
         for number, raw in enumerate(file, start=1):
             try:
@@ -161,15 +157,7 @@ def read_jsonl(path: Path) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def shipped(folder: str, digests: Mapping[str, str]) -> Path:
-    """Return a folder of files that come with exparity.
-
-    Args:
-        folder: its name below ``resources``.
-        digests: SHA-256 of each file that must be in it.
-
-    Raises:
-        InputError: a file is missing or altered.
-    """
+    """Return a folder of files that come with exparity."""
     place = resource(folder)
     for name, digest in digests.items():
         path = place / name

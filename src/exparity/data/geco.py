@@ -171,20 +171,10 @@ def _loader(id: str) -> Callable[..., list[Example]]:
 
 
 def read_geco(path: Path, split: Split) -> list[Example]:
-    """Read a GECO file.
+    """Return one example per row of a GECO file, in file order.
 
-    Words are stripped of stray blanks; a word that is only a blank is dropped with its mark. A row
-    with one mark more than words, where nobody can tell which mark is too many, has no rationale.
-
-    Args:
-        path: a JSONL file of rows ``{sentence, ground_truth, gender, target, sentence_idx}``.
-        split: the split that the file holds.
-
-    Returns:
-        One example per row, in file order.
-
-    Raises:
-        InputError: a malformed row; names file and line.
+    A word that is only a blank is dropped with its mark. A row with one mark more than words, where
+    nobody can tell which mark is too many, has no rationale.
     """
     examples, blanks, unmarked = [], 0, []
     for number, row in read_jsonl(path):

@@ -45,11 +45,10 @@ def facts_of(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
 
 @cache
 def read_partners(digest: str) -> Partners:
-    """Read the lexicon, ``exparity/resources/gender_words/lexicon.yaml``.
+    """Read the lexicon, ``exparity/resources/gender_words/lexicon.yaml``, of a SHA-256.
 
-    Args:
-        digest: its SHA-256, which each reader holds: a change of the words changes the reader's
-            source, and so the workflow runs again what they made.
+    Each reader holds it: a change of the words changes the reader's source, and so the workflow
+    runs again what they made.
     """
     lexicon = read_yaml(shipped("gender_words", {"lexicon.yaml": digest}) / "lexicon.yaml")
     pairs = _pairs(lexicon["both"])

@@ -61,19 +61,8 @@ def group_table(
 ) -> Counter[str]:
     """Write the rows of a table whose texts have more words of one group than of any other.
 
-    Args:
-        table: CSV, TSV, JSONL or Parquet.
-        output: the table to write, of the same kind: with all columns, that of the group, and the
-            number of words of each group as ``n_GROUP``.
-        text: column of the text.
-        terms: words of each group.
-        column: name of the group's column.
-
-    Returns:
-        Number of rows of each group, and of those left out as ``TIED`` or ``NONE``.
-
-    Raises:
-        InputError: the table cannot be read, has a column of that name, or no row has a group.
+    The output has all columns, the group's, and ``n_GROUP`` words of each group. Returns the number
+    of rows of each group, and of those left out as ``TIED`` or ``NONE``.
     """
     if output.suffix.lower() != table.suffix.lower():
         raise InputError(f"{output}: give it the suffix of {table.name}, '{table.suffix}'")

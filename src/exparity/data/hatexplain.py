@@ -172,11 +172,7 @@ class _Post:
 
 
 def _posts(path: Path, rows: Any, divisions: Path, ids: Any, part: Part) -> Iterator[_Post]:
-    """Yield the posts of a published part.
-
-    Raises:
-        InputError: one is missing or malformed; quotes nothing of it.
-    """
+    """Yield the posts of a published part."""
     own = ids.get(part) if isinstance(ids, dict) else None
     if not isinstance(own, list) or not all(isinstance(id, str) for id in own):
         raise InputError(f"{divisions}: must name the ids of part '{part}'; fetch it again")

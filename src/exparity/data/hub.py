@@ -33,11 +33,7 @@ class HubFile:
 
     @classmethod
     def of(cls, address: str, commit: str | None) -> HubFile:
-        """Return the file of an address.
-
-        Raises:
-            InputError: the address is of another form, or the commit is missing or no commit.
-        """
+        """Return the file of an address."""
         match = _ADDRESS.fullmatch(address)
         if match is None:
             raise InputError(f"{address}: write hf://datasets/OWNER/NAME/FILE, and its `revision`")
@@ -61,11 +57,7 @@ class HubFile:
         return Path(found) if isinstance(found, str) else None
 
     def fetched(self) -> Path:
-        """Return where the Hub's cache has it, after a download where it did not.
-
-        Raises:
-            InputError: the Hub cannot be reached, which is tried once, or does not have it.
-        """
+        """Return where the Hub's cache has it, after a download where it did not."""
         return self.cached or self._downloaded()
 
     def _downloaded(self) -> Path:
@@ -95,16 +87,7 @@ class HubFile:
 def table_of(path: str, revision: str | None, *, download: bool) -> Path | None:
     """Return where a table lies: a path as it is, an address in the Hub's cache.
 
-    Args:
-        path: the path or address.
-        revision: commit of an address.
-        download: whether it may be downloaded.
-
-    Returns:
-        None for an address that the cache does not have, if it may not be downloaded.
-
-    Raises:
-        InputError: a path with a revision, or see :class:`HubFile`.
+    None for an address that the cache does not have, if it may not be downloaded.
     """
     if not is_on_hub(path):
         if revision is not None:

@@ -125,11 +125,7 @@ def _reviews(path: Path, split: Split) -> Iterator[Example]:
 
 
 def _rationale(where: str, id: str, words: Sequence[str], evidences: Any) -> tuple[int, ...] | None:
-    """Mark the words of all evidence; None where there is none.
-
-    Raises:
-        InputError: evidence is malformed, or its text is not where it says.
-    """
+    """Mark the words of all evidence; None where there is none."""
     marks = [0] * len(words)
     try:
         spans = [

@@ -33,14 +33,7 @@ _COLUMN_OPTIONS = (
 
 
 def check_columns(options: Mapping[str, Any]) -> None:
-    """Read the table as far as its first row.
-
-    Args:
-        options: all options of :func:`own_table`.
-
-    Raises:
-        InputError: it lacks a column that an option names, or is no table.
-    """
+    """Read the table as far as its first row."""
     named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
     by = [] if options["groups"] == [] else _columns_of(options["group"])
     found = table_of(options["path"], options["revision"], download=False)
@@ -49,11 +42,7 @@ def check_columns(options: Mapping[str, Any]) -> None:
 
 
 def check_head(path: Path, columns: Sequence[str]) -> None:
-    """Read some columns of a table as far as its first row.
-
-    Raises:
-        InputError: it lacks one of them, or is no table.
-    """
+    """Read some columns of a table as far as its first row."""
     next(read_rows(path, columns), None)
 
 

@@ -54,16 +54,10 @@ def sst(
 
 
 def rationale_of(phrases: Sequence[Phrase]) -> tuple[int, ...]:
-    """Mark the words of every phrase that is further from neutral than all phrases within it.
+    """Mark (0/1) the words of every phrase further from neutral than all phrases within it.
 
     A single word is one where it is not neutral. Carton et al. (2020), and ferret after them, go
     from the sentence down to the first such phrases; these hold the same words.
-
-    Args:
-        phrases: every phrase after those that it is made of; the sentence itself comes last.
-
-    Returns:
-        0/1 per word.
     """
     marks = [0] * phrases[-1].stop
     open_phrases: list[tuple[int, int]] = []  # start, and largest strength of it and within it

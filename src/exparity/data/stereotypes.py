@@ -46,15 +46,10 @@ def stereotypes(source: DataSource) -> list[Example]:
 
 
 def read_pairs(folder: Path) -> list[Example]:
-    """Read pairs of sentences and the stereotypes that they express.
+    """Return two examples per pair, male first, in file order; the rationale marks the slots.
 
-    Args:
-        folder: has ``stereotypes.jsonl`` and ``pairs.jsonl``. In a pair's text, words are parted by
-            blanks, and a slot ``[he|she]`` holds the male and the female word.
-
-    Returns:
-        Two examples per pair, male first, in file order. The group is the gender of the words in
-        the slots; the label is 1 where that is the stereotype's target; the rationale marks slots.
+    The group is the gender of the words in the slots; the label is 1 where it is the stereotype's
+    target.
     """
     known = {row["stereotype"]: row for _, row in read_jsonl(folder / "stereotypes.jsonl")}
     examples = []

@@ -51,15 +51,7 @@ class PreparedData:
 
 
 def read_prepared(path: Path, split: str | None = None) -> PreparedData:
-    """Read the data artefact.
-
-    Args:
-        path: the file.
-        split: read the examples of this split only; all if None.
-
-    Raises:
-        InputError: missing or damaged file, or one written by something else.
-    """
+    """Read the data artefact."""
     table, metadata = read_artefact(path, "data")
     if "groups" not in metadata or not table.num_rows:
         raise InputError(f"{path}: names no groups or has no rows; make it with `exparity prepare`")
@@ -93,11 +85,7 @@ def _example(row: dict[str, Any]) -> Example:
 
 
 def refuse_pairs(examples: Sequence[Example], where: str) -> None:
-    """Refuse pairs of texts, of which only one would be looked at.
-
-    Raises:
-        InputError: names ``where`` and the first of them.
-    """
+    """Refuse pairs of texts, of which only one would be looked at."""
     pair = next((example for example in examples if example.words_b is not None), None)
     if pair is not None:
         raise InputError(
@@ -107,19 +95,12 @@ def refuse_pairs(examples: Sequence[Example], where: str) -> None:
 
 
 def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
-    """Take a deterministic sample: whole matched sets, balanced by group.
+    """Take a deterministic sample: whole matched sets, balanced by group, in original order.
 
     Matched sets and examples without a set are drawn in turn, each time one of the group that has
-    the fewest examples yet, so that every group has the same number as far as it and whole sets
-    allow. Among those of the same groups, a hash of the id gives the order.
-
-    Args:
-        examples: what to draw from.
-        size: number of examples wanted; all if None or not less than there are.
-
-    Returns:
-        The sample in its original order. It has ``size`` examples, fewer if the next whole set
-        does not fit. A larger sample holds the smaller ones.
+    the fewest examples yet. Among those of the same groups, a hash of the id gives the order. A
+    larger sample holds the smaller ones; one has fewer than ``size`` if the next whole set does not
+    fit.
     """
     if size is None or size >= len(examples):
         return list(examples)

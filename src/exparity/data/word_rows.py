@@ -10,16 +10,7 @@ from exparity.data._rows import csv_rows
 
 
 def read_word_rows(path: Path, groups: Sequence[str]) -> list[tuple[str, ...]]:
-    """Read the words of each row of a CSV file, in the order of the groups.
-
-    Args:
-        path: a CSV file whose header names the groups; other columns are not read.
-        groups: the groups, each a column.
-
-    Raises:
-        InputError: no such file, a missing column, an empty cell, no row, or no valid CSV; names
-            file and line.
-    """
+    """Read the words of each row of a CSV file, in the order of the groups."""
     if not path.is_file():
         raise InputError(
             f"{path.absolute()}: no such file; paths are relative to the current folder"

@@ -50,18 +50,9 @@ def sources(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
 
 
 def apply(training_set: TrainingSet, calls: Sequence[Mapping[str, Any]]) -> TrainingSet:
-    """Run interventions one after the other.
+    """Run interventions one after the other and return what to train on.
 
-    Args:
-        training_set: what would be trained on without them.
-        calls: ``use`` and ``params`` of each, in order.
-
-    Returns:
-        What to train on. Examples that are not of the data say which intervention made them.
-
-    Raises:
-        InputError: an unknown intervention or option, or no counterfactuals where one needs them.
-        ExparityError: an intervention broke its contract.
+    Examples that are not of the data say which intervention made them.
     """
     known = {_identity(example): example for example in training_set.examples}
     runs: Counter[str] = Counter()

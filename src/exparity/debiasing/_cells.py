@@ -13,12 +13,7 @@ Cell = tuple[int, str]
 
 
 def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[Cell, list[int]]:
-    """Return the positions of each cell that holds some, in the order of the training set.
-
-    Args:
-        training_set: the examples.
-        positions: those to sort into cells.
-    """
+    """Return the positions of each cell that holds some, in the order of the training set."""
     cells: dict[Cell, list[int]] = defaultdict(list)
     for position in positions:
         example = training_set.examples[position]
@@ -27,12 +22,7 @@ def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[Cell, 
 
 
 def empty_cells(training_set: TrainingSet, filled: Mapping[Cell, Collection[int]]) -> str:
-    """Return the cells without an example as one text, empty where there are none.
-
-    Args:
-        training_set: its classes and groups.
-        filled: the cells that hold some.
-    """
+    """Return the cells without an example as one text, empty where there are none."""
     named = enumerate(training_set.labels)
     empty = [
         f"{label}/{group}"
@@ -47,10 +37,6 @@ def shuffled(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
     """Return positions in a random order, which does not depend on the order they are given in.
 
     They are sorted by a hash of the run's seed, the intervention, and what each example is.
-
-    Args:
-        training_set: the examples.
-        positions: those to shuffle.
     """
     copies: Counter[Hashable] = Counter()
 

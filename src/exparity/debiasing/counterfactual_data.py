@@ -97,14 +97,7 @@ def _counterfactuals(training_set: TrainingSet, position: int, mode: str) -> Seq
 def _weights(
     training_set: TrainingSet, added: Sequence[Example], origins: Sequence[int], weights: str
 ) -> FloatArray:
-    """Return the weights of counterfactuals.
-
-    Args:
-        training_set: the originals.
-        added: the counterfactuals.
-        origins: positions of their originals.
-        weights: which weight they get.
-    """
+    """Return the weights of counterfactuals."""
     if weights == "same":
         return training_set.weights[np.asarray(origins, dtype=np.int64)]
     if weights == "one":

@@ -39,16 +39,7 @@ def interventions_of(
     counterfactual_weights: Literal["same", "one", "own"] = "same",
     equal_steps: bool = False,
 ) -> list[Call]:
-    """Return the interventions that the keys of ``debias`` stand for, in their order.
-
-    Args:
-        resample: each class' groups get the size of the smallest (``under``) or largest (``over``).
-        weights: weights of examples, by group and class.
-        counterfactuals: whether counterfactuals are added, or put in the place of half.
-        order: what comes first of resampling and counterfactuals; weights come before the latter.
-        counterfactual_weights: weight of a counterfactual: its original's, 1, or its own group's.
-        equal_steps: whether epochs take as many examples as without debiasing.
-    """
+    """Return the interventions that the keys of ``debias`` stand for, in their order."""
     copying = {"mode": counterfactuals, "weights": counterfactual_weights}
     samples = [{"use": "resampling", "mode": resample}] if resample else []
     weighing = [{"use": "group_class_weights"}] if weights == "group_class" else []
@@ -60,16 +51,7 @@ def interventions_of(
 
 
 def calls_of(written: Any, where: str) -> list[Call]:
-    """Return the interventions that a model's ``debias`` names, in order.
-
-    Args:
-        written: the id of an intervention or the name of a recipe; ``use`` and options; a list of
-            these; or the keys of :func:`interventions_of`.
-        where: how errors name the place.
-
-    Raises:
-        InputError: an unknown name or key, a bad value, or keys that change nothing.
-    """
+    """Return the interventions that a model's ``debias`` names, in order."""
     if isinstance(written, list):
         return [call for one in written for call in calls_of(one, where)]
     if isinstance(written, str):

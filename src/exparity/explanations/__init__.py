@@ -341,10 +341,9 @@ def _marks(of: str, written: Sequence[int] | BoolArray, n_words: int, name: str)
 def shaded_words(explanation: Explanation) -> dict[str, Any]:
     """Return what ``tokens.html.j2`` shades a text by.
 
-    Returns:
-        ``words``, each a pair of its tokens (text, score, whether special, or ``between`` the texts
-        of a pair) and whether it is of the rationale; ``limit``, the score of full colour;
-        ``any_against``, whether one is negative.
+    ``words`` are pairs of a word's tokens (text, score, whether special, or ``between`` the texts
+    of a pair) and whether it is of the rationale; ``limit`` is the score of full colour;
+    ``any_against`` says whether a score is negative.
     """
     special, rationale = ~explanation.content_mask, explanation.rationale
     assert explanation.word_ids is not None

@@ -19,15 +19,9 @@ if TYPE_CHECKING:
 
 
 def of_words(encoding: Encoding, scores: Scores) -> Scores:
-    """Share (w,) scores of words evenly among their tokens; special tokens get 0.
+    """Share (w,) scores of words evenly among their (t,) tokens; special tokens get 0.
 
     Words that were cut off, as the text is too long for the model, take their scores with them.
-
-    Returns:
-        (t,) scores.
-
-    Raises:
-        InputError: there are fewer scores than words, or more than the text has.
     """
     owners = encoding.word_ids
     n_words = int(owners.max()) + 1
@@ -40,20 +34,7 @@ def of_words(encoding: Encoding, scores: Scores) -> Scores:
 
 
 def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scores:
-    """Lay scores of tokens on the model's own, which may have special ones beside them.
-
-    Args:
-        encoding: the text as the model sees it.
-        tokens: as the tokenizer names them, or without its marks (``##``, ``Ġ``, ``▁``); with all
-            special tokens or with none.
-        scores: one for each.
-
-    Returns:
-        (t,) scores; 0 for special tokens that were not given.
-
-    Raises:
-        InputError: the tokens are not those of the text.
-    """
+    """Lay scores of tokens on the model's own (t,) tokens; special ones not given get 0."""
     import numpy as np
 
     of = f"explanation of {encoding.text!r}: "
@@ -79,20 +60,7 @@ def of_tokens(encoding: Encoding, tokens: Sequence[str], scores: Scores) -> Scor
 
 
 def of_ids(encoding: Encoding, token_ids: Ids, scores: Scores, padding: int) -> Scores:
-    """Lay scores of token ids, which padding may surround, on the model's own tokens.
-
-    Args:
-        encoding: the text as the model sees it.
-        token_ids: vocabulary indices, those of special tokens included.
-        scores: one for each.
-        padding: the id of padding.
-
-    Returns:
-        (t,) scores.
-
-    Raises:
-        InputError: the ids are not those of the text.
-    """
+    """Lay scores of token ids, which padding may surround, on the model's own (t,) tokens."""
     import numpy as np
 
     own, more = encoding.token_ids, len(token_ids) - len(encoding)
@@ -115,19 +83,7 @@ def _listed(ids: Ids) -> str:
 
 
 def of_pieces(encoding: Encoding, pieces: Sequence[str], scores: Scores) -> Scores:
-    """Lay scores of the pieces that a text was parted into on the tokens in them.
-
-    Args:
-        encoding: the text as the model sees it.
-        pieces: which joined are the text, empty ones and blanks around it aside.
-        scores: one for each; shared evenly by the tokens that start in a piece.
-
-    Returns:
-        (t,) scores; 0 for special tokens.
-
-    Raises:
-        InputError: the pieces are not of the text, or one with a score has no token.
-    """
+    """Lay scores of the pieces of a text on the tokens in them; return (t,), 0 for special ones."""
     import numpy as np
 
     of = f"explanation of {encoding.text!r}: "
@@ -160,15 +116,7 @@ def laid_on(mask: NDArray[np.bool_], values: NDArray[Any], elsewhere: float | bo
 
 
 def shared(owners: NDArray[np.int64], scores: Scores) -> Scores:
-    """Share scores evenly among the tokens that they belong to.
-
-    Args:
-        owners: (t,) which score each token has a share of; below 0 for none.
-        scores: (m,) the scores.
-
-    Returns:
-        (t,) shares, which sum to the scores that have a token; 0 for tokens without an owner.
-    """
+    """Share scores evenly among their tokens; return (t,) shares, 0 for tokens without an owner."""
     import numpy as np
 
     counts = np.bincount(owners[owners >= 0], minlength=len(scores))

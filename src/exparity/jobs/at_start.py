@@ -27,17 +27,7 @@ _PATIENCE = 90  # seconds; SLURM kills what has not ended 30 after the signal, b
 
 
 def at_start(workflow: Any, name: str, begin: Callable[[], object]) -> None:
-    """Have Snakemake call a module's function before that of the main file.
-
-    Args:
-        workflow: Snakemake's workflow, while it reads the module.
-        name: what the function is for. Snakemake reads a module once for each ``use rule``; the
-            last function of a name is the one that is called.
-        begin: the function.
-
-    Raises:
-        ExparityError: this version of Snakemake does not let it.
-    """
+    """Have Snakemake call a module's function before that of the main file."""
     if not hasattr(workflow, "_onstart"):
         raise ExparityError(
             "this version of Snakemake calls no function of a module when a run starts, so that "
@@ -54,11 +44,6 @@ def before_plan(workflow: Any, name: str, begin: Callable[[Any], object]) -> Non
 
     A Snakemake that waits in vain for its inputs says so and ends with 0, so that SLURM calls its
     submission completed, and the run waits a minute for each of its outputs. Here it ends with 1.
-
-    Args:
-        workflow: Snakemake's workflow, while it reads the file.
-        name: what the function is for; the last one of a name is called.
-        begin: the function. It gets the executor's settings that are common to all.
     """
     if not hasattr(workflow, "exparity_plans"):
         workflow.exparity_plans = {}
@@ -98,9 +83,6 @@ def end_on_term(scheduler: Any) -> None:
 
     Snakemake's own answer takes a lock that the same thread holds while it waits for files, and
     then waits for itself for ever; else it waits for all jobs in the queue, which takes hours.
-
-    Args:
-        scheduler: Snakemake's, which has set its own answer.
     """
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     # This thread sleeps up to three minutes between two looks at the queue, and has no more to say.
@@ -109,11 +91,7 @@ def end_on_term(scheduler: Any) -> None:
 
 
 def cancel_leftovers(folder: Path | None = None) -> None:
-    """Cancel the folder's jobs, and wait until they are gone; call it with the folder's lock held.
-
-    Args:
-        folder: where Snakemake ran; the current folder if None.
-    """
+    """Cancel the folder's jobs, and wait until they are gone; its lock must be held."""
     if shutil.which("squeue") is None:
         return
     left = _jobs_of(folder or Path.cwd())

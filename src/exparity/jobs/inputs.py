@@ -23,11 +23,7 @@ def lineage_of(call: Call) -> Iterator[None]:
 
 
 def inputs_of(call: Call) -> Iterator[Path]:
-    """Yield what a job is told from others by: what its flags name, and what its options do.
-
-    Args:
-        call: the job, with its options.
-    """
+    """Yield what a job is told from others by: what its flags name, and what its options do."""
     yield from call.files()
     options, flags = call.options or {}, call.flags
     name = call.command.name

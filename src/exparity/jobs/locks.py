@@ -29,10 +29,6 @@ def hold(path: Path, what: str) -> None:
 
     The lock is on the file and not on its name, so that links to its folder lead to the same lock.
     A process may take its own lock again: for several studies in one folder, or one in two modules.
-
-    Args:
-        path: the file; its folder is made if need be.
-        what: what it stands for, as the message has it.
     """
     owner = {"pid": os.getpid(), "host": socket.gethostname(), "user": _user()}
     try:
@@ -75,13 +71,10 @@ def _owner(file: IO[str]) -> str:
 
 @contextmanager
 def job_lock(path: Path) -> Iterator[bool]:
-    """Hold ``path`` exclusively; wait for another job of the same cell.
+    """Hold ``path`` exclusively; wait for another job of the same cell, and yield whether one was.
 
     Such a job exists where the workflow was killed and started again: its jobs live on. The holder
     may remove the file; who waited for it then makes a new one.
-
-    Yields:
-        True if another job held it first, and may have finished the work.
     """
     waited = False
     while True:

@@ -46,17 +46,7 @@ def merged(facts: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
 def run(
     job: Job, examples: Sequence[Example], begin: Begin, shard: Shard = WHOLE
 ) -> pa.Table | None:
-    """Compute the rows of a job and write its artefact.
-
-    Args:
-        job: what is made, and what it depends on.
-        examples: all examples of the cell.
-        begin: returns what computes the rows.
-        shard: which of the examples are this job's.
-
-    Returns:
-        The artefact's table; None if another job has written it meanwhile.
-    """
+    """Compute the rows of a job, write its artefact and return the table; None if another did."""
     with open_parts(job, examples, shard) as parts:
         if parts.finished:
             return None

@@ -11,13 +11,7 @@ _LINES = 5  # the message of an error is the last line of a log
 
 
 def name_report(workflow: Any, page: str, trainings: Mapping[str, int]) -> None:
-    """Name the report, if this run was to bring it up to date.
-
-    Args:
-        workflow: Snakemake's workflow, after its last job.
-        page: the report.
-        trainings: how many trainings datasets have, where more can be added.
-    """
+    """Name the report, if this run was to bring it up to date."""
     if any(page in job.output for job in workflow.dag.jobs):
         print(f"exparity: the report is {page}", file=sys.stderr)
         if trainings:
@@ -30,11 +24,7 @@ def name_report(workflow: Any, page: str, trainings: Mapping[str, int]) -> None:
 
 
 def explain_failures(workflow: Any) -> None:
-    """Print the last lines of each failed job's log, where Snakemake was told not to.
-
-    Args:
-        workflow: Snakemake's workflow, after its last job.
-    """
+    """Print the last lines of each failed job's log, where Snakemake was told not to."""
     if "RULES" not in {quiet.name for quiet in workflow.output_settings.quiet or ()}:
         return
     for failed in workflow.scheduler.failed:

@@ -224,13 +224,7 @@ class Parts:
 def chunks_of(
     examples: Sequence[Example], passes: int, shard: Shard
 ) -> dict[int, Sequence[Example]]:
-    """Return a shard's chunks of a cell's examples, by their position among all chunks.
-
-    Args:
-        examples: all examples of the cell.
-        passes: model passes per example, roughly.
-        shard: which of them.
-    """
+    """Return a shard's chunks of a cell's examples, by their position among all chunks."""
     size = chunk_size(passes)
     firsts = list(enumerate(range(0, len(examples), size)))[shard.index - 1 :: shard.of]
     return {position: examples[first : first + size] for position, first in firsts}
@@ -240,13 +234,7 @@ def chunks_of(
 def open_parts(job: Job, examples: Sequence[Example], shard: Shard) -> Iterator[Parts]:
     """Open the parts of a job; they are removed after the block if it ended well.
 
-    Args:
-        job: what is made.
-        examples: all examples of the cell.
-        shard: which of them are this job's.
-
-    Yields:
-        The parts. The block writes the artefact, unless it is ``finished``.
+    The block writes the artefact, unless the parts are ``finished``.
     """
     chunks = chunks_of(examples, job.passes, shard)
     folder = job.output.with_name(f"{job.output.name}.parts")

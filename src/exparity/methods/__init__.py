@@ -295,24 +295,10 @@ def explain_many(
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
 ) -> dict[str, list[Explanation]]:
-    """Explain texts with several methods that share what they can, as :func:`explain` has it done.
+    """Explain texts with several methods, as :func:`explain` does, and share what they can.
 
     One gradient serves ``gradient`` and ``gradient_x_input``, and one path of gradients both forms
-    of integrated gradients. Scores are those of :func:`explain`.
-
-    Args:
-        classifier: from :func:`exparity.load_classifier`.
-        texts: see :func:`explain`.
-        targets: see :func:`explain`.
-        methods: options by registered id.
-        seed: seed of methods that draw random numbers.
-        training: see :func:`explain`.
-
-    Returns:
-        Explanations of every text, in order, by method.
-
-    Raises:
-        InputError: see :func:`explain`.
+    of integrated gradients. Returns explanations of every text, in order, by method.
     """
     from exparity.engine.preflight import check_classifier, check_texts
 
@@ -337,16 +323,7 @@ def explain_many(
 
 
 def targets_of(classifier: Classifier, encodings: Sequence[Encoding], targets: Targets) -> IntArray:
-    """Return the (n,) class index to explain of each text.
-
-    Args:
-        classifier: the model.
-        encodings: the texts.
-        targets: see :func:`explain`.
-
-    Raises:
-        InputError: a name that is no class, or another number of targets than of texts.
-    """
+    """Return the (n,) class index to explain of each text."""
     if asks_for_predicted(targets):
         probabilities = classifier.probabilities([e.token_ids for e in encodings])
         return np.asarray(probabilities.argmax(-1), dtype=np.int64)
@@ -359,11 +336,7 @@ def asks_for_predicted(targets: Targets) -> bool:
 
 
 def class_indices(targets: Targets, names: Sequence[str], n_texts: int) -> IntArray:
-    """Return the (n,) index of each text's class, of one for all texts or one for each.
-
-    Raises:
-        InputError: a name that is no class, or another number of targets than of texts.
-    """
+    """Return the (n,) index of each text's class, of one for all texts or one for each."""
     if isinstance(targets, str | int | np.integer):
         targets = [targets] * n_texts
     if isinstance(targets, list | tuple) and any(isinstance(target, str) for target in targets):
@@ -394,10 +367,6 @@ def explain_encodings(
     """Explain texts that are already encoded; see :func:`explain` and :class:`MethodBatch`.
 
     ``flags`` receives what readers of the scores must know, such as ``rounding_noise``.
-
-    Raises:
-        InputError: see :func:`explain`.
-        ExparityError: the method broke its contract.
     """
     if not encodings:
         complete(method_options(METHODS.get(method)), params, f"method {method}")
@@ -441,27 +410,9 @@ def attribute(
     memo: dict[Any, Any] | None = None,
     training: Training | None = None,
 ) -> list[FloatArray]:
-    """Return the scores that a method gives to texts, or to moved copies of them.
+    """Return the (t,) float64 scores that a method gives to each text, special tokens included.
 
-    What is not said here stands at :class:`MethodBatch`.
-
-    Args:
-        classifier: the model.
-        encodings: the texts, at least one.
-        targets: (n,) class indices.
-        origins: how each is explained; all alike but for their keys.
-        rows: (t, h) embeddings to explain instead of those of the token ids.
-        leaders: (n,) each item leads itself if None.
-        flags: receives what readers of the scores must know.
-        memo: work to share with other methods of the same encodings and rows.
-        training: what the model learnt from.
-
-    Returns:
-        (t,) float64 scores of each text, special tokens included; 0 for those of a prompt.
-
-    Raises:
-        InputError: see :func:`explain`.
-        ExparityError: the method broke its contract.
+    Tokens of a prompt get 0. What is not said here stands at :class:`MethodBatch`.
     """
     from exparity.engine.preflight import check_targets
 

@@ -431,23 +431,10 @@ def evaluate_many(
     *,
     rationales: Rationales = None,
 ) -> dict[tuple[str, str], FloatArray]:
-    """Score explanations of several methods with several metrics, as :func:`evaluate` has it done.
+    """Score explanations of several methods with several metrics, as :func:`evaluate` does.
 
     What the model says of a text, or of a part of it that several methods or thresholds remove or
-    keep, is computed once.
-
-    Args:
-        classifier: see :func:`evaluate`.
-        explanations: by method, or by whatever name.
-        metrics: options by registered id.
-        seed: seed of metrics that draw random numbers.
-        rationales: see :func:`evaluate`; of the explanations of each method.
-
-    Returns:
-        (n,) values by (name of the explanations, metric).
-
-    Raises:
-        InputError: see :func:`evaluate`.
+    keep, is computed once. Returns (n,) values by (name of the explanations, metric).
     """
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")

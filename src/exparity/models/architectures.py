@@ -47,18 +47,7 @@ SETTLED = {
 def check_architecture(
     architecture: str, size: Mapping[str, Any], *, lent: bool = False, auto: str = _CLASSIFIERS
 ) -> None:
-    """Refuse a model from scratch that cannot be built, as far as transformers' source tells.
-
-    Args:
-        architecture: transformers model type, or ``ola``.
-        size: entries of its configuration.
-        lent: whether a checkpoint lends the entries that ``size`` does not have.
-        auto: Auto class of transformers that builds the model.
-
-    Raises:
-        InputError: an unknown architecture, a size entry that it does not know or that the data
-            settle, or heads that do not share the hidden size equally.
-    """
+    """Refuse a model from scratch that cannot be built, as far as transformers' source tells."""
     known = _known(auto)
     if known and architecture not in known:
         raise InputError(

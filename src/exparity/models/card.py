@@ -26,17 +26,7 @@ def write_card(
     seed: int,
     debias: Sequence[Mapping[str, Any]] = (),
 ) -> None:
-    """Write the card of a checkpoint. Equal trainings have equal cards.
-
-    Args:
-        folder: the checkpoint's.
-        data: what it was trained on and tested with.
-        specs: the model, and how it was trained.
-        predictions: ``group``, ``label`` and ``predicted`` of each test text.
-        model_id: name of the model.
-        seed: seed of the training.
-        debias: interventions in the training, in order.
-    """
+    """Write the card of a checkpoint. Equal trainings have equal cards."""
     import jinja2
 
     model, training = specs

@@ -98,19 +98,6 @@ def resolve_model(
       stands for itself, and takes ``init`` alone.
     - A model from scratch with ``tokenizer`` or ``vocab_size`` gets a tokenizer trained on the
       training split and the known shape, so that nothing is downloaded.
-
-    Args:
-        id: the entry's id.
-        settings: its keys.
-        where: how an error names the place, such as ``models.bert``.
-        encoder: the config's ``encoder``, which the schemes start from where they name no
-            checkpoint themselves.
-
-    Returns:
-        The entry without ``use``.
-
-    Raises:
-        InputError: ``use`` names no model.
     """
     own = {key: value for key, value in settings.items() if key != "use"}
     if "use" in settings and settings["use"] not in known_models():
@@ -150,11 +137,7 @@ def known_type(spec: ModelSpec) -> str | None:
 
 
 def known_spec(id: str) -> ModelSpec:
-    """Return where a model of the catalogue comes from.
-
-    Args:
-        id: its id; there must be one.
-    """
+    """Return where a model of the catalogue comes from."""
     entry = resolve_model(id, {}, f"models.{id}")
     return build(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}")
 

@@ -89,12 +89,7 @@ def quiet_transformers() -> Iterator[None]:
 
 
 def check_checkpoint(name: str) -> None:
-    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files.
-
-    Raises:
-        InputError: ``name`` looks like a path that does not exist, or is a folder without a model
-            or with one that is not read.
-    """
+    """Refuse early what cannot be a checkpoint, or one that asks for code or for other files."""
     path = Path(name)
     if path.is_dir():
         if not (path / "config.json").is_file():
@@ -186,11 +181,7 @@ def _require_on_hub(name: str, revision: str | None) -> None:
 
 
 def load_config(name: str, revision: str | None = None) -> Any:
-    """Load a checkpoint's configuration.
-
-    Raises:
-        InputError: missing, damaged, or of a model that is not read.
-    """
+    """Load a checkpoint's configuration."""
     from exparity.models.auto import AutoConfig
 
     _check_at_load(name, revision)
@@ -220,11 +211,7 @@ def _clear_errors(name: str, revision: str | None) -> Iterator[None]:
 
 
 def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenizerFast:
-    """Load a tokenizer that can tell which characters each token covers.
-
-    Raises:
-        InputError: missing, or not backed by the tokenizers library.
-    """
+    """Load a tokenizer that can tell which characters each token covers."""
     from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
     _check_at_load(name, revision)
@@ -252,11 +239,7 @@ def load_tokenizer(name: str, revision: str | None = None) -> PreTrainedTokenize
 def check_vocabulary(
     name: str | None, model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast
 ) -> None:
-    """Refuse a tokenizer with ids that the model has no embeddings for.
-
-    Raises:
-        InputError: the two are not of one checkpoint.
-    """
+    """Refuse a tokenizer with ids that the model has no embeddings for."""
     highest = max(tokenizer.get_vocab().values())
     table: Any = model.get_input_embeddings()
     size = table.weight.shape[0]
@@ -268,16 +251,7 @@ def check_vocabulary(
 
 
 def check_known(tokenizer: PreTrainedTokenizerFast, unknown: int, total: int) -> None:
-    """Refuse a tokenizer to which too much of the data is unknown.
-
-    Args:
-        tokenizer: the tokenizer.
-        unknown: tokens of the data that are its unknown one.
-        total: tokens of the data, without special ones.
-
-    Raises:
-        InputError: more than :data:`MOST_UNKNOWN` of them are.
-    """
+    """Refuse a tokenizer to which too much of the data is unknown."""
     if unknown > MOST_UNKNOWN * total:
         raise InputError(
             f"the tokenizer does not know {unknown} of {total} tokens of the texts "
@@ -295,21 +269,7 @@ def load_model(
     scheme: str | None = None,
     head: Head | None = None,
 ) -> PreTrainedModel:
-    """Load a classifier's weights.
-
-    Args:
-        name: Hub id or folder.
-        revision: commit of the Hub repository.
-        labels: class names; the checkpoint's own if None.
-        dtype: torch dtype of the weights.
-        scheme: how it is going to be trained, so that head and pooler may be new where the scheme
-            trains them; None for a classifier as it is, of which nothing may be new.
-        head: the kind of classifier; a sequence classifier if None.
-
-    Raises:
-        InputError: missing, without safetensors, with weights that would be random, or (``scheme``
-            None) not a classifier of these classes.
-    """
+    """Load a classifier's weights."""
     head = head or new_head(SEQUENCE)
     config = load_config(name, revision)
     with _clear_errors(name, revision):
@@ -358,22 +318,7 @@ def _names(weights: Sequence[str]) -> str:
 def load_weights(
     auto: Any, name: str, revision: str | None, *, config: Any, dtype: str = "float32"
 ) -> tuple[PreTrainedModel, list[str]]:
-    """Load a model, and tell what of it does not come from the checkpoint.
-
-    Args:
-        auto: one of transformers' Auto classes.
-        name: Hub id or folder.
-        revision: commit of the Hub repository.
-        config: the configuration, from :func:`load_config`.
-        dtype: torch dtype of the weights.
-
-    Returns:
-        The model, and the sorted names of weights that are new.
-
-    Raises:
-        InputError: missing, without safetensors, with weights that are not finite, or with layers
-            that the configuration does not have.
-    """
+    """Load a model; return it and the sorted names of weights that the checkpoint does not have."""
     # Or transformers would have a web service convert pickled weights, and load what it returns.
     os.environ["DISABLE_SAFETENSORS_CONVERSION"] = "1"
     options = {"revision": revision, "config": config, "dtype": dtype, "use_safetensors": True}
@@ -455,15 +400,6 @@ def build_model(
     """Return the untrained classifier of a spec and its tokenizer.
 
     New weights (all of them, or a new classification head) come from torch's current generator.
-
-    Args:
-        spec: the model.
-        labels: class names by label index.
-        texts: training texts, or pairs of them, for a tokenizer from scratch.
-        trained: whether it is going to be trained, so that a checkpoint may get a new head.
-
-    Raises:
-        InputError: a checkpoint that cannot be loaded or a spec that cannot be built.
     """
     head, prompted = new_head(spec.head), HEADS.get(spec.head).facts.prompted
     if spec.checkpoint is not None:
@@ -518,11 +454,7 @@ def _ensure_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast) 
 
 
 def check_pairs(tokenizer: PreTrainedTokenizerFast, where: str) -> None:
-    """Refuse a pair of texts where a tokenizer puts nothing between them.
-
-    Raises:
-        InputError: says ``where`` the pair is.
-    """
+    """Refuse a pair of texts where a tokenizer puts nothing between them."""
     alone, both = (tokenizer.num_special_tokens_to_add(pair=pair) for pair in (False, True))
     if both <= alone:
         raise InputError(

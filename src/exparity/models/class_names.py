@@ -11,14 +11,7 @@ _UNNAMED = re.compile(r"LABEL_\d+")
 
 
 def output_names(id2label: Mapping[int, str]) -> tuple[str, ...] | None:
-    """Return the names of a checkpoint's outputs in their order.
-
-    Args:
-        id2label: of its configuration.
-
-    Returns:
-        None if it names none: transformers then numbers them, LABEL_0 and so on.
-    """
+    """Return the names of a checkpoint's outputs in order; None for LABEL_0 and so on."""
     names = tuple(str(name) for _, name in sorted(id2label.items()))
     return None if all(_UNNAMED.fullmatch(name) for name in names) else names
 
@@ -31,21 +24,10 @@ def numbered(count: int) -> tuple[str, ...]:
 def in_order_of_outputs(
     outputs: Sequence[str], classes: Collection[str], where: str
 ) -> tuple[str, ...]:
-    """Return the classes of data in the order of a checkpoint's outputs.
+    """Return the classes of data in the order of a checkpoint's outputs, one name an output.
 
     Names agree whatever their case. Whole numbers from 0 on, one for each output, are positions.
-
-    Args:
-        outputs: names of the outputs.
-        classes: the classes of the data, or some of them.
-        where: how an error names the checkpoint.
-
-    Returns:
-        One name an output, as the data write it; that of the output where the data have no such
-        class.
-
-    Raises:
-        InputError: a class is none of the outputs; names both lists.
+    Where the data have no such class, the output's own name stays.
     """
     if set(classes) == set(numbered(len(outputs))):
         return numbered(len(outputs))

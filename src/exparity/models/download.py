@@ -21,18 +21,7 @@ WEIGHT_FILES = ("model.safetensors", "model.safetensors.index.json", "model-*.sa
 
 
 def fetch_checkpoint(spec: ModelSpec) -> tuple[Path, bool]:
-    """Make sure that the Hub's cache (below ``HF_HOME``) holds what a model needs.
-
-    Args:
-        spec: a model that is ``on_hub``. One from scratch needs no weights.
-
-    Returns:
-        The folder in the cache, and whether anything was missing before.
-
-    Raises:
-        InputError: the Hub cannot be reached or does not have it, or it has no weights in
-            safetensors.
-    """
+    """Return the folder in the Hub's cache with what a model needs, and whether it was missing."""
     from huggingface_hub import snapshot_download
 
     name = spec.checkpoint

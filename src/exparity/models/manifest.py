@@ -68,11 +68,7 @@ def write_manifest(path: Path, facts: Mapping[str, Any]) -> None:
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the facts of a manifest, and the digests as ``files``.
-
-    Raises:
-        DamageError: it is not what was written.
-    """
+    """Return the facts of a manifest, and the digests as ``files``."""
     try:
         contents: dict[str, Any] = json.loads(path.read_bytes())
         digest = contents.pop("digest")
@@ -84,11 +80,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def read_verified(path: Path) -> dict[str, Any]:
-    """Return what :func:`read_manifest` does, if all files of the folder are as they were written.
-
-    Raises:
-        DamageError: one is not.
-    """
+    """Return what :func:`read_manifest` does; refuse a folder with a file not as written."""
     contents = read_manifest(path)
     for name, digest in contents["files"].items():
         try:
@@ -104,11 +96,7 @@ def read_verified(path: Path) -> dict[str, Any]:
 def require_intact(folder: Path) -> dict[str, str]:
     """Refuse a checkpoint of exparity that is not as it was written; hashed once per process.
 
-    Returns:
-        The files' digests by name; none for a checkpoint from elsewhere.
-
-    Raises:
-        InputError: a file is missing, altered or unreadable.
+    Returns the files' digests by name; none for a checkpoint from elsewhere.
     """
     path = (folder / MANIFEST).resolve()
     if not path.is_file():

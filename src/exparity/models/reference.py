@@ -32,14 +32,7 @@ class Reference(NamedTuple):
 
 
 def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int) -> None:
-    """Have a folder refer to the model of a spec.
-
-    Args:
-        folder: the checkpoint.
-        spec: the model.
-        config: its configuration, which knows the commit that was loaded.
-        max_length: longest input in tokens.
-    """
+    """Have a folder refer to the model of a spec."""
     source = str(spec.checkpoint)
     if Path(source).is_dir():
         made = Reference(str(Path(source).resolve()), None, max_length, _digest(Path(source)))
@@ -50,11 +43,7 @@ def write_reference(folder: Path, spec: ModelSpec, config: Any, max_length: int)
 
 
 def read_reference(folder: Path) -> Reference | None:
-    """Return the model that a folder refers to; None if it holds one itself.
-
-    Raises:
-        InputError: the model is no longer where it was, or another.
-    """
+    """Return the model that a folder refers to; None if it holds one itself."""
     path = folder / REFERENCE
     if not path.is_file():
         return None

@@ -39,15 +39,6 @@ def parts_of(model: PreTrainedModel) -> dict[str, Part]:
     - ``attention``: the rest of the encoder: attention, feed-forward layers, norms, and BERT's
       pooler.
     - ``classification``: what the encoder does not have.
-
-    Args:
-        model: a sequence classifier.
-
-    Returns:
-        The part of each parameter, by the parameter's name, in the order of the model.
-
-    Raises:
-        InputError: the model does not tell its encoder from its head.
     """
     encoder = {id(parameter) for parameter in _encoder(model).parameters()}
     embedding = {id(p) for module in _embeddings(model) for p in module.parameters()}
@@ -63,13 +54,9 @@ def parts_of(model: PreTrainedModel) -> dict[str, Part]:
 def apply_scheme(model: PreTrainedModel, scheme: str) -> None:
     """Prepare a classifier for training by a scheme, in place.
 
-    Weights of fixed parts no longer require gradients. ``embedding_reinitialised`` draws the
-    tables of embeddings anew from torch's current generator: normal, with the standard deviation
-    of the model's configuration, and zero for padding, as BERT, RoBERTa and GPT-2 themselves
-    start. Their norm goes on from its pre-trained weights.
-
-    Raises:
-        InputError: the model does not tell its encoder from its head.
+    ``embedding_reinitialised`` draws the tables of embeddings anew from torch's current generator:
+    normal, with the standard deviation of the model's configuration, and zero for padding. Their
+    norm goes on from its pre-trained weights.
     """
     if scheme == "all":
         return

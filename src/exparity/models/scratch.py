@@ -34,16 +34,7 @@ _BERT_TOKENS = {
 def train_tokenizer(
     spec: ModelSpec, texts: Sequence[str | tuple[str, str]]
 ) -> PreTrainedTokenizerFast:
-    """Train a tokenizer on texts: WordPiece, or byte-level BPE for the families that use it.
-
-    Args:
-        spec: names the architecture, the kind of tokenizer and its vocabulary size.
-        texts: training texts; a model of pairs of texts gets a tokenizer that tells their types,
-            where its architecture does.
-
-    Returns:
-        A tokenizer with the special tokens of the architecture. Decoders get a padding token.
-    """
+    """Train a tokenizer on texts: WordPiece, or byte-level BPE for the families that use it."""
     from tokenizers.processors import TemplateProcessing
     from transformers import PreTrainedTokenizerFast
 
@@ -115,16 +106,7 @@ def _byte_level_bpe(specials: list[str], texts: Sequence[str], vocab_size: int) 
 
 
 def random_model(spec: ModelSpec, tokenizer: Any, labels: Sequence[str]) -> PreTrainedModel:
-    """Build a classifier with random weights from torch's current generator.
-
-    Args:
-        spec: names the architecture and its size.
-        tokenizer: sets vocabulary size and special token ids.
-        labels: class names by label index.
-
-    Raises:
-        InputError: unknown architecture, or a size entry that it does not know.
-    """
+    """Build a classifier with random weights from torch's current generator."""
     from exparity.models.auto import CONFIG_MAPPING, AutoConfig
 
     architecture = spec.architecture or ""

@@ -10,12 +10,7 @@ from pathlib import Path
 
 @cache
 def n_weights(checkpoint: str, revision: str | None = None) -> int | None:
-    """Return the number of weights of a checkpoint; None where its files are not here.
-
-    Args:
-        checkpoint: folder, or Hub id, which is looked for in the cache alone.
-        revision: commit of the Hub repository.
-    """
+    """Return the number of weights of a checkpoint; None where its files are not here."""
     folder = Path(checkpoint)
     if not folder.is_dir():
         from huggingface_hub import try_to_load_from_cache

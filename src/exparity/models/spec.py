@@ -173,12 +173,7 @@ def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
-    """Make a spec from a mapping.
-
-    Raises:
-        InputError: an unknown key, a value of the wrong type or out of range, or values that
-            contradict each other; names ``where``.
-    """
+    """Make a spec from a mapping."""
     complete(_options(kind), values, where)
     try:
         return kind(**values)

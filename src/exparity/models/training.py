@@ -67,13 +67,7 @@ class EpochRecord:
 
 
 def linear_schedule(step: int, total: int, warmup: int) -> float:
-    """Return the factor on the peak learning rate: up over the warm-up, then down to 0.
-
-    Args:
-        step: optimiser steps already taken.
-        total: steps in the whole training.
-        warmup: steps of warm-up.
-    """
+    """Return the factor on the peak learning rate: up over the warm-up, then down to 0."""
     if step < warmup:
         return step / max(1, warmup)
     return max(0.0, (total - step) / max(1, total - warmup))
@@ -146,13 +140,7 @@ class TrainingLoop:
     def fit(
         self, items: list[Item], held_out: list[Item], per_epoch: int | None = None
     ) -> list[EpochRecord]:
-        """Train to the last epoch, or until validation stops improving.
-
-        Args:
-            items: what to train on.
-            held_out: what validates.
-            per_epoch: items that an epoch takes; all of them, once, if None.
-        """
+        """Train to the last epoch, or until validation stops improving."""
         from torch.utils.data import DataLoader
 
         order = _EpochOrder(len(items), self.seed, per_epoch)
@@ -390,27 +378,7 @@ def finetune(
     prompt: PromptSpec | None = None,
     templates: Sequence[str] = (),
 ) -> Trained:
-    """Fine-tune a classifier.
-
-    Args:
-        training_set: examples and weights, what validates, and the seed of initialisation, order
-            and dropout.
-        model_spec: where weights and tokenizer come from.
-        training: hyperparameters.
-        state: where unfinished work is kept.
-        device: ``auto``, ``cpu``, ``cuda`` or ``cuda:1``.
-        prompt: how the classifier is asked, of a kind that is.
-        templates: templates of prompts to train it with, one drawn for each matched set or text;
-            its own if empty.
-
-    Returns:
-        The classifier in evaluation mode on the CPU, its tokenizer and the history.
-
-    Raises:
-        InputError: all examples are of one class, or the model cannot be built or does not know
-            the data's words.
-        ExparityError: the training diverges.
-    """
+    """Fine-tune a classifier; return it on the CPU, to evaluate, its tokenizer and history."""
     import torch
 
     examples, seed = training_set.examples, training_set.seed

@@ -14,11 +14,7 @@ def name_of(client: int) -> str:
 
 
 def count_workers(server: int) -> None:
-    """Have the benchmarks that this process takes count each job's worker with the job.
-
-    Args:
-        server: process id of the server.
-    """
+    """Have the benchmarks that this process takes count each job's worker with the job."""
     import psutil
     from snakemake.benchmark import BenchmarkTimer
 

@@ -28,9 +28,6 @@ def hand_over(address: str) -> None:
 
     Returns only where the job has to be done here: there is no server, it cannot do this job, or it
     was killed on the way. No worker is left then.
-
-    Args:
-        address: path of the server's socket.
     """
     request = {"identity": identity(), "settings": settings()}
     with _signals_kept() as forward_to:
@@ -102,11 +99,9 @@ def _kill(process: int) -> None:
 
 @contextmanager
 def _signals_kept() -> Iterator[Callable[[int], None]]:
-    """Keep the signals that arrive, until it is known who they are for.
+    """Keep the signals that arrive, and yield a function that is given the worker they are for.
 
-    Yields:
-        A function that is given the worker they are for. Without one they are this process's own
-        again in the end.
+    Without one they are this process's own again in the end.
     """
     kept: list[int] = []
     workers: list[int] = []

@@ -15,14 +15,9 @@ SOCKET = "warm"
 
 @contextmanager
 def opened(folder: Path) -> Iterator[int]:
-    """Open a folder that this user owns and nobody else may enter.
+    """Open a folder that this user owns and nobody else may enter; return its descriptor.
 
-    Yields:
-        Its descriptor. What lies in it is reached by this one alone, since another user may put
-        another folder at the path, where others may write to the one above.
-
-    Raises:
-        OSError: it is no folder, or a link, or not this user's alone.
+    What lies in it is reached by this one alone: another user may put another folder at the path.
     """
     descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:

@@ -22,11 +22,7 @@ def is_of_this_user(connection: socket.socket) -> bool:
 
 
 def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int] = ()) -> None:
-    """Send a message, with open files.
-
-    Raises:
-        OSError: the other side is gone.
-    """
+    """Send a message, with open files."""
     content = json.dumps(message).encode()
     length = _LENGTH.pack(len(content))
     if files:
@@ -37,17 +33,7 @@ def send(connection: socket.socket, message: dict[str, Any], files: Sequence[int
 
 
 def receive(connection: socket.socket, files: int = 0) -> tuple[dict[str, Any], list[int]]:
-    """Return the next message and the files that came with it.
-
-    Args:
-        connection: from the other side.
-        files: how many there may be.
-
-    Raises:
-        EOFError: the other side is gone.
-        OSError: it takes longer than the connection's timeout.
-        ValueError: this is no message.
-    """
+    """Return the next message and the files that came with it."""
     received: list[int] = []
     length = b""
     while len(length) < _LENGTH.size:

@@ -97,11 +97,7 @@ class Server:
     _identity: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(identity())))
 
     def run(self, ahead: Sequence[str] = ()) -> None:
-        """Serve until the run has ended and the last worker as well.
-
-        Args:
-            ahead: modules to import before the first job.
-        """
+        """Serve until the run has ended and the last worker as well."""
         gc.disable()
         self._watch(self.listener.fileno(), self._accept)
         self._watch(sys.stdin.fileno(), self._close)
@@ -194,11 +190,7 @@ class Server:
             os._exit(code)
 
     def _prepare(self, server: int, connection: socket.socket) -> str:
-        """Take over what the client hands over, until it says to begin.
-
-        Returns:
-            Why this cannot be; empty if all is done.
-        """
+        """Take over what the client hands over; return why this cannot be, empty if all is done."""
         control = ctypes.CDLL(None).prctl
         control(_DIE_WITH_PARENT, signal.SIGKILL)
         if os.getppid() != server:

@@ -39,14 +39,7 @@ def start_server(
     """Start a server for the jobs that this process is going to start; it ends with the process.
 
     Its socket is named to jobs in the environment; ``EXPARITY_WARM=0`` there starts none. Where
-    there can be none, jobs run as they do without.
-
-    Args:
-        job: ``module:function`` that does what the command line of a job says.
-        ahead: modules that it imports before the first job; afterwards, what jobs had to import.
-
-    Returns:
-        The server, or None.
+    there can be none, it returns None, and jobs run as they do without.
     """
     if os.environ.get(SWITCH) == "0":
         return None

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exparity.costs.estimate import LEVELS, Estimator, Line, Point, fit
+from exparity.costs.estimate import Estimator, Line, Point, fit
 from exparity.costs.finished import Job
 from exparity.costs.kinds import Kind
 
-LIME = Kind(("explain", "lime"), "a", model="bert", dataset="pairs")
+LIME = Kind(("explain", "lime"), "of bert on pairs", True)
 
-TEST = Kind(("test",), "s", dataset="pairs")
+TEST = Kind(("test",), "on pairs")
 
 
 def job(kind=LIME, examples=10, seconds=7.0, work=2.0, **facts):
@@ -154,11 +152,7 @@ class TestNearest:
         ("change", "level"),
         [
             ({}, "the same kind"),
-            ({"dataset": "other"}, "another dataset"),
-            ({"model": "other"}, "another model"),
-            ({"model": "other", "dataset": "other"}, "another model"),
-            ({"options": "other"}, "other options"),
-            ({"options": "other", "model": "other", "dataset": "other"}, "other options"),
+            ({"made_of": "of bert on others"}, "the same work"),
             ({"work": ("explain", "shap")}, None),
             ({"work": ("evaluate", "lime")}, None),
         ],
@@ -169,19 +163,19 @@ class TestNearest:
 
     def test_the_nearest_wins(self):
         near = job(seconds=5.0, work=0.0)
-        assert estimate([job(LIME._replace(dataset=""), seconds=900.0), near]).cost.seconds == 5.0
+        assert estimate([job(LIME._replace(made_of=""), seconds=900.0), near]).cost.seconds == 5.0
 
     def test_a_metric_that_explains_again_is_of_its_method(self):
-        of_lime = Kind(("evaluate", "sensitivity", "lime"), "ab", "bert", "pairs")
-        of_shap = Kind(("evaluate", "sensitivity", "shap"), "ac", "bert", "pairs")
-        assert estimate([job(of_lime)], of_lime._replace(model="b")).level == "another model"
-        other = Kind(("evaluate", "sensitivity", "lime"), "zz", "bert", "pairs")
-        assert estimate([job(other)], of_lime).level == "other options"
+        of_lime, of_shap = (
+            Kind(("evaluate", "sensitivity", method), "of bert", True)
+            for method in ("lime", "shap")
+        )
+        assert estimate([job(of_lime)], of_lime._replace(made_of="")).level == "the same work"
         assert estimate([job(of_shap)], of_lime).level is None
 
     def test_gathering_is_like_a_test_until_it_was_seen(self):
         test = job(TEST, seconds=1.0, work=0.0)
-        assert estimate([test], Kind(("gather",))).level == "another stage"
+        assert estimate([test], Kind(("gather",))).level == "the same work"
         gather = job(Kind(("gather",)), seconds=3.0, work=0.0)
         found = estimate([test, gather], Kind(("gather",)))
         assert (found.level, found.cost.seconds) == ("the same kind", 3.0)
@@ -196,9 +190,3 @@ class TestNearest:
         assert estimate(jobs, device="cuda").cost.seconds == 9.0
         assert estimate(jobs[:1], device="cuda").cost is None
         assert estimate(jobs, Kind(("test",)), device="cuda").cost.seconds == 1.0
-
-    def test_levels_leave_ever_more_open(self):
-        views = [view(LIME) for view in LEVELS.values()][:-1]
-        for near, far in pairwise(views):
-            assert far == near[: len(far)]
-        assert len(set(views)) == len(views)

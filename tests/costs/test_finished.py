@@ -31,7 +31,7 @@ class TestJobs:
         assert (job.examples, job.seconds, job.work_seconds) == (28, 2.0, None)
         assert job.device == "cpu"
         assert not job.kind.runs_model
-        assert json.loads(job.kind.dataset) == {"use": "pairs_all", "n_pairs": 14}
+        assert json.loads(job.kind.made_of)["dataset"] == {"use": "pairs_all", "n_pairs": 14}
         path = made.root / job.output
         assert job.bytes == path.stat().st_size
         assert 0 < job.data_bytes < job.bytes
@@ -77,14 +77,12 @@ class TestJobs:
         assert (job.examples, job.seconds, job.work_seconds) == (6, 8.0, 3.0)
         assert (job.cpu_seconds, job.max_rss_mb) == (4.0, 300.0)
         assert job.kind.work == ("explain", "lime")
-        assert '"num_samples":null' in job.kind.options  # filled in
-        assert job.kind.options.endswith("in bf16")
-        assert json.loads(job.kind.model)["architecture"] == "bert"
+        made_of = json.loads(job.kind.made_of)
+        options = json.loads(made_of["options"])
+        assert options["options"]["num_samples"] is None  # filled in
+        assert options["precision"] == "bf16"
+        assert json.loads(made_of["model"])["architecture"] == "bert"
         assert job.ids["method"] == "lime"
-
-    def test_gradients_are_taken_in_fp32_whatever_was_asked_for(self, made):
-        made.explanations("gradient")
-        assert only(made, "explain").kind.options.endswith("in fp32")
 
     def test_what_an_interrupted_job_left_counts(self, made):
         made.explanations(work_seconds=9.0, earlier_seconds=5.0)
@@ -137,7 +135,7 @@ class TestJobs:
         assert only(made, "bias").examples == 9
         control = only(made, "control")
         assert (control.examples, control.seconds, control.work_seconds) == (9, 1.0, None)
-        assert control.kind.options == '{"resamples":20}'
+        assert json.loads(control.kind.made_of)["options"] == '{"resamples":20}'
 
     def test_analyses(self, made):
         made.data(train=20, test=8)
@@ -153,11 +151,11 @@ class TestJobs:
         first, second, third = (
             only(made, name) for name in ("correctness", "dataset_bias", "mlm_score")
         )
-        assert (first.examples, first.seconds, first.kind.model) == (8, 1.0, "")
+        assert (first.examples, first.seconds, first.kind.runs_model) == (8, 1.0, False)
         assert (second.examples, second.seconds) == (28, 3.0)
         assert (third.seconds, third.work_seconds, third.device) == (9.0, 2.0, "cuda:0")
         assert third.kind.runs_model
-        assert '"architecture":"bert"' in third.kind.model
+        assert json.loads(json.loads(third.kind.made_of)["model"])["architecture"] == "bert"
 
     def test_random_explanations_are_counted_one_by_one(self, made):
         """The same as a plan does; the job has a metric, and no method."""

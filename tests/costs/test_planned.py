@@ -278,4 +278,4 @@ def test_trainings_are_told_apart_by_what_they_train_on():
     )
     assert planned == finished
     assert len({plain, planned, other}) == 3
-    assert "debias" not in plain.options
+    assert "debias" not in plain.made_of

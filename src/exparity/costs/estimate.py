@@ -149,16 +149,13 @@ def _near(jobs: Sequence[Job], examples: int | None) -> Sequence[Job]:
     return near or jobs
 
 
-def _stand_in(kind: Kind) -> tuple[str, ...]:
-    """To gather is, as a test is, to start Python, read and write."""
-    return ("test",) if kind.stage in (GATHER, "test") else kind.work
+def _work(kind: Kind) -> tuple[str, ...]:
+    """Return the work; to gather is, as a test is, to start Python, read and write."""
+    return ("test",) if kind.stage == GATHER else kind.work
 
 
-LEVELS: Mapping[str, Callable[[Kind], tuple[Hashable, ...]]] = {
+LEVELS: Mapping[str, Callable[[Kind], Hashable]] = {
     "the same kind": lambda kind: kind,
-    "another dataset": lambda kind: kind[:3],
-    "another model": lambda kind: kind[:2],
-    "other options": lambda kind: kind[:1],
-    "another stage": _stand_in,
+    "the same work": _work,
 }
-"""How alike finished jobs are to a planned one, by what they may differ in; the nearest first."""
+"""How alike finished jobs are to a planned one; the nearest first."""

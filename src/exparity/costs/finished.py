@@ -67,13 +67,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Finished:
-    """The finished jobs of a results folder.
-
-    Attributes:
-        folder: the folder.
-        jobs: in the order of artefacts and paths.
-        odd: files that no sense could be made of, each with the reason.
-    """
+    """The finished jobs of a results folder; ``odd`` are files that make no sense, and why."""
 
     folder: Path
     jobs: list[Job]

@@ -16,28 +16,16 @@ _MIB = 1 << 20  # what Snakemake and exparity call an MB of memory
 _NAMED = 10
 _MEANING = {
     "the same kind": "stage, method, metric, options, model and dataset are the same",
-    "another dataset": "the same on another dataset, per example",
-    "another model": "the same of another model, not scaled to this one",
-    "other options": "the same method or metric with other options, not scaled",
-    "another stage": "gathering shards, as a test takes",
+    "the same work": "the same stage, method and metric, per example, not scaled",
 }
 
 
 @dataclass
 class Total:
-    """The jobs of a stage; sums are over those whose amount is known.
+    """The jobs of a stage, or ``total``; sums are over those whose amount is known.
 
-    Attributes:
-        stage: the stage, or ``total``.
-        jobs: all jobs, finished or not.
-        finished: of these, those that need not run.
-        unknown: of these, those whose time is not known.
-        seconds: of all jobs.
-        seconds_to_go: of the jobs that are not finished.
-        model_seconds: of the jobs that run a model.
-        cpu_seconds: of all jobs; None if nothing tells.
-        max_rss_mb: most memory of a job; None if nothing tells.
-        bytes: size of all outputs.
+    ``unknown`` jobs are those whose time is not known, and ``max_rss_mb`` is the most of one job.
+    CPU time and memory are None if nothing tells.
     """
 
     stage: str
@@ -126,11 +114,9 @@ def gigabytes(bytes: float | None) -> str:
 
 @dataclass
 class Forecast:
-    """What an experiment takes.
+    """What an experiment takes, by stage and in all.
 
     Attributes:
-        stages: the stages that have jobs, in the order of a run.
-        total: all jobs.
         basis: how many jobs are estimated from finished ones of each of
             :data:`~exparity.costs.estimate.LEVELS`.
         undivided: jobs of which it is not known which part of the time grows with the examples.

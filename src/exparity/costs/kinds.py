@@ -32,33 +32,23 @@ _STATISTICS = ("test", "bias", "control")
 
 
 class Kind(NamedTuple):
-    """What the cost of a job depends on; empty where it does not depend on such a thing.
-
-    The fields stand in the order in which estimates hold on to them: a job of another dataset says
-    more of a job than one of another model, and one of other work says nothing.
+    """What the cost of a job depends on.
 
     Attributes:
         work: the stage, the registered id of its method or metric, and that of the method that a
             metric runs again.
-        options: their options, those of the statistics or those of the training, as text.
-        model: what the model is made from; empty for jobs that run none.
-        dataset: what the dataset is made from.
+        made_of: options, model and dataset, as text.
+        runs_model: whether the job runs a model, and so is one for a GPU.
     """
 
     work: tuple[str, ...]
-    options: str = ""
-    model: str = ""
-    dataset: str = ""
+    made_of: str = ""
+    runs_model: bool = False
 
     @property
     def stage(self) -> str:
         """The stage."""
         return self.work[0]
-
-    @property
-    def runs_model(self) -> bool:
-        """Whether the job runs a model, and so is one for a GPU."""
-        return bool(self.model)
 
 
 def ids_of(stage: str) -> Ids:
@@ -69,70 +59,64 @@ def ids_of(stage: str) -> Ids:
 def kind_of(
     stage: str, ids: Ids, parameters: Any, before: Callable[[str, Ids], Any | None]
 ) -> Kind:
-    """Return the kind of a job of an experiment."""
-
-    def known(stage: str, count: int, otherwise: Any) -> str:
-        made = before(stage, ids[:count])
-        return json.dumps(otherwise if made is None else made)
-
-    explained, model = known("explain", 4, {}), known("finetune", 3, "/".join(ids[:3]))
-    data = known("prepare", 1, "/".join(ids[:1]))
-    return _kind(stage, json.dumps(parameters), explained, model, data)
+    """Return the kind of a job of an experiment; ``before`` has the parameters of other jobs."""
+    told = [parameters]
+    for made_by, count in (("explain", 4), ("finetune", 3), ("prepare", 1)):
+        found = before(made_by, ids[:count])
+        told.append("/".join(ids[:count]) if found is None else found)
+    return _kind(stage, json.dumps(told))
 
 
 @cache
-def _kind(stage: str, parameters: str, explained: str, model: str, dataset: str) -> Kind:
-    own, made_of, data = json.loads(parameters), _model(model), canonical(json.loads(dataset))
-    if stage == "prepare":
-        return Kind((stage,), dataset=data)
+def _kind(stage: str, told: str) -> Kind:
+    own, explained, trained, data = json.loads(told)
+    work: tuple[str, ...] = (stage,)
+    options, runs_model = "", stage in ("finetune", "explain")
     if stage == "finetune":
-        return Kind((stage,), _training(own), made_of, data)
-    if stage == "explain":
-        gradient = _known(METHODS, own, "needs_gradient", False)
-        return Kind((stage, own.get("use", "")), _options(METHODS, own, gradient), made_of, data)
-    if stage == "evaluate":
-        return _scored(own, json.loads(explained), made_of, data)
-    if stage in _STATISTICS:
-        return Kind((stage,), canonical(own), dataset=data)
-    if stage not in ANALYSES.ids():
-        return Kind((stage,), dataset=data)
-    facts = ANALYSES.get(stage).facts
-    model = made_of if facts.runs_model else ""
-    if facts.level == "metric":
-        gradient = _known(METRICS, own, "needs_gradient", False)
-        return Kind((stage, own.get("use", "")), _options(METRICS, own, gradient), model, data)
-    return Kind((stage,), model=model, dataset=data)
+        options = _training(own)
+    elif stage == "explain":
+        work, options = (stage, own.get("use", "")), _options(METHODS, own)
+    elif stage == "evaluate":
+        work, options, runs_model = _scored(own, explained if isinstance(explained, dict) else {})
+    elif stage in _STATISTICS:
+        options = canonical(own)
+    elif stage in ANALYSES.ids():
+        facts = ANALYSES.get(stage).facts
+        runs_model = facts.runs_model
+        if facts.level == "metric":
+            work, options = (stage, own.get("use", "")), _options(METRICS, own)
+    model = _model(trained) if runs_model else ""
+    made_of = {"options": options, "model": model, "dataset": data}
+    return Kind(work, canonical(made_of), runs_model)
 
 
-def _scored(own: Mapping[str, Any], explained: Mapping[str, Any], model: str, data: str) -> Kind:
-    """Return the kind of a job that scores; of a metric that nobody knows, that of the dearest."""
-    use = own.get("use", "")
-    gradient = _known(METRICS, own, "needs_gradient", False)
-    if not _known(METRICS, own, "runs_model", True):
-        return Kind(("evaluate", use), _options(METRICS, own, exact=True), dataset=data)
-    if _known(METRICS, own, "needs", "explainer") != "explainer":
-        return Kind(("evaluate", use), _options(METRICS, own, gradient), model, data)
-    exact = gradient or _known(METHODS, explained, "needs_gradient", False)
-    # The method is run in the metric's precision, whatever its own was.
-    both = f"{_options(METRICS, own, exact)}, {_options(METHODS, explained, exact=True)}"
-    return Kind(("evaluate", use, explained.get("use", "")), both, model, data)
+def _scored(
+    own: Mapping[str, Any], explained: Mapping[str, Any]
+) -> tuple[tuple[str, ...], str, bool]:
+    """Return work and options of a job that scores; of an unknown metric, those of the dearest."""
+    work, options = ("evaluate", own.get("use", "")), _options(METRICS, own)
+    needs, runs_model = "explainer", True
+    with suppress(InputError):
+        facts = METRICS.get(work[1]).facts
+        needs, runs_model = facts.needs, facts.runs_model
+    if needs == "explainer" and runs_model:
+        # The method is run in the metric's precision, whatever its own was.
+        again = _options(METHODS, {**explained, "precision": own.get("precision")})
+        return (*work, explained.get("use", "")), f"{options}, {again}", True
+    return (
+        work,
+        options if runs_model else _options(METRICS, {**own, "precision": None}),
+        runs_model,
+    )
 
 
-def _known(registry: Any, own: Mapping[str, Any], fact: str, otherwise: Any) -> Any:
-    """Return a fact of what is used; ``otherwise`` if it is not here, such as that of a plug-in."""
-    try:
-        return getattr(registry.get(own.get("use", "")).facts, fact)
-    except InputError:
-        return otherwise
-
-
-def _options(registry: Any, own: Mapping[str, Any], exact: bool) -> str:
-    """Return the options and the arithmetic, which is fp32 wherever gradients are taken."""
+def _options(registry: Any, own: Mapping[str, Any]) -> str:
+    """Return options, with those that came up since then filled in, and precision."""
     options = own.get("params", {})
     with suppress(InputError):  # of another version, or not here
         entry = registry.get(own.get("use", ""))
         options = complete(registry.options(entry), options, "")
-    return f"{canonical(options)} in {'fp32' if exact else own.get('precision', 'fp32')}"
+    return canonical({"options": options, "precision": own.get("precision")})
 
 
 def _training(own: Mapping[str, Any]) -> str:
@@ -145,12 +129,10 @@ def _training(own: Mapping[str, Any]) -> str:
     return canonical(deciding)
 
 
-@cache
-def _model(parameters: str) -> str:
-    trained = json.loads(parameters)
+def _model(trained: Any) -> str:
     if not isinstance(trained, dict):
-        return canonical(trained)
-    try:
-        return canonical(asdict(build(ModelSpec, trained.get("model", {}), "model")))
-    except InputError:
-        return canonical(trained.get("model", {}))  # of another version
+        return str(trained)  # its ids, where nothing is known of it
+    own = trained.get("model", {})
+    with suppress(InputError):  # of another version
+        return canonical(asdict(build(ModelSpec, own, "model")))
+    return canonical(own)

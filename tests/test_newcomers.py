@@ -1,4 +1,4 @@
-"""What first users met at commit e3c3607, each with the test that fails where it still happens.
+"""What first users met, each with the test that fails where it still happens.
 
 What another file tests is named in ``ELSEWHERE``; the others are tested here.
 """
@@ -6,14 +6,20 @@ What another file tests is named in ``ELSEWHERE``; the others are tested here.
 from __future__ import annotations
 
 import ast
+import re
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import yaml
+from report.synthetic import config, make_study, options_of
+from support import TINY
 
 import exparity
+from exparity.config.experiment import Experiment
+from exparity.report.gather import gather
 from exparity.report.sections.findings import dependence_sentences
+from exparity.report.tables import disparity_tables
 from exparity.stats.dependence import cramers_v
 
 pytestmark = pytest.mark.contract
@@ -48,6 +54,47 @@ ELSEWHERE = {
     "a missing column ends a job": (
         "config/test_config.py::test_columns_of_a_table_are_looked_for_before_any_job"
     ),
+    "M1 the demo has no finding": "test_docs.py::test_the_default_experiment_shows_what_it_planted",
+    "M2 no gap, and not how large one would have been found": (
+        "report/test_findings.py::test_nothing_found_does_not_say_that_there_is_nothing"
+    ),
+    "M3 nine groups drown the first screen": "report/test_page.py::test_the_page_is_short",
+    "M4 samples are not balanced by group": (
+        "data/test_datasets.py::test_m4_sets_within_a_group_are_balanced"
+    ),
+    "M5 impossible numbers at equal confidence": (
+        "stats/test_adjusted.py::test_m5_no_gap_is_larger_than_the_metric_allows"
+    ),
+    "M6 compare dies on a metric of a plug-in": (
+        "tools/test_compare.py::test_d13_a_run_with_plugins_is_compared_without_them"
+    ),
+    "M7 the author of a gradient method is alone": (
+        "methods/test_gradients.py::test_gradients_equal_those_of_float64_in_the_order_of_the_texts"
+    ),
+    "M8 a mistyped path asks the Hub for minutes": (
+        "models/test_checkpoints.py::test_m8_the_hub_is_asked_once_for_what_is_no_folder"
+    ),
+    "M9 show has no verdicts": "tools/test_show.py::test_every_cell_has_its_verdict",
+    "M10 a model that no job can build passes the plan": (
+        "config/test_config.py::test_m10_models_that_no_job_could_build"
+    ),
+    "m3 semicolons": "data/test_own_table.py::test_m3_another_separator",
+    "m3 text and label swapped": "data/test_own_table.py::test_m3_swapped_text_and_label",
+    "m4 a collapsed classifier has no gaps": (
+        "report/test_findings.py::test_where_nothing_can_be_tested_nothing_is_said_of_gaps"
+    ),
+    "m6, m7 columns are cut": (
+        "report/test_page.py::test_no_column_is_cut_and_a_phone_scrolls_tables_alone"
+    ),
+    "m9 commands take paths in two ways": "test_cli.py::test_m9_a_path_may_come_first",
+    "m10 jobs are counted in two ways": "tools/test_plan.py::test_an_experiment_that_never_ran",
+    "m11 classes by hand go by number": "methods/test_gradients.py::test_a_class_goes_by_its_name",
+    "m14 compare prints whole settings": (
+        "tools/test_compare.py::test_m14_of_a_model_the_keys_that_differ_are_named"
+    ),
+    "m17 an audit prints 220 lines": "tools/test_audit.py::test_every_row_is_explained",
+    "m18 34 commands in one list": "test_cli.py::test_of_the_whole_lists_every_command",
+    "p1 flags that say the opposite": "test_cli.py::test_p1_flags_say_what_they_do",
 }
 
 
@@ -104,3 +151,37 @@ def test_a_string_is_one_text(classifiers):
 def test_a_model_without_its_tokenizer_is_refused_by_name(classifiers):
     with pytest.raises(exparity.InputError, match="tokenizer"):
         exparity.load_classifier(classifiers["bert"].model, device="cpu")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"training": {"learning_rate": "5e-4"}}, "found '5e-4'; write 5.0e-4"),
+        ({"methods": {"LIME": {}}}, "did you mean 'lime'"),
+        ({"methods": {"integrated-gradients": {}}}, "did you mean 'integrated_gradients'"),
+        ({"metrics": ["gini", "sparsity"]}, "write {gini: {}, sparsity: {}}"),
+        ({"seeds": 3}, r"write \[3\]"),
+        ({"engine": {"device": "gpu"}}, "use auto, cpu, cuda or cuda:N"),
+    ],
+)
+def test_m1_m2_a_config_is_answered_with_what_to_write(changes, message):
+    with pytest.raises(exparity.InputError, match=message):
+        Experiment.from_mapping({**TINY, **changes})
+
+
+def test_m6_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):
+    settings = config(datasets=1, models=1, seeds=3, methods=1, metrics=1)
+    make_study(tmp_path, settings)
+    study = gather(tmp_path, options_of(settings))
+    study.rows.reverse()
+    (table,) = disparity_tables(study)
+    assert [[row["seed"] for row in rows] for rows in table.tests.values()] == [[0, 1, 2]]
+
+
+def test_m16_commands_of_the_docs_do_not_write_over_the_demo(repository):
+    """Where a config is named, it has results of its own, or they are named."""
+    command = re.compile(r"^snakemake (?!-n)(.*--configfile (config/\S+\.yaml).*)$", re.M)
+    for page in [repository / "README.md", *(repository / "docs").glob("*.md")]:
+        for line, named in command.findall(page.read_text()):
+            own = "results" in yaml.safe_load((repository / named).read_text())
+            assert own or "results=" in line, (page, line)

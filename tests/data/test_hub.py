@@ -34,7 +34,7 @@ def config(**options):
     [
         (
             {"revision": None},
-            "mine: hf://.*t.csv: pin it with `revision`: the 40 digits of a ",
+            "mine: hf://.*t.csv: pin its `revision`: the 40 digits of a ",
         ),
         (
             {"revision": "main"},
@@ -90,7 +90,10 @@ class Hub(BaseHTTPRequestHandler):
             self.send_response(200)
             self.send_header("ETag", '"abc"')
             self.send_header("X-Repo-Commit", COMMIT)
-        body = TABLE.encode() if reason is None else b""
+        table = TABLE
+        if self.path.endswith("sex.csv"):  # with the classes of the tiny checkpoints
+            table = TABLE.replace("good", "female").replace("bad", "male")
+        body = table.encode() if reason is None else b""
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         return body
@@ -144,6 +147,15 @@ def test_fetched_on_one_machine_and_read_without_a_network(hub, tmp_path):
     planned = hub("-m", "exparity", "plan", "my.yaml")
     assert "datasets.mine: " in planned.stderr
     assert "no column 'grp'; did you mean 'group'" in planned.stderr
+
+
+def test_an_audit_fetches_its_table(hub, checkpoints):
+    audit = ["-m", "exparity", "audit", "--checkpoint", checkpoints["bert"], "--dry-run"]
+    unpinned = hub(*audit, "--table", ADDRESS)
+    assert f"exparity: {ADDRESS}: pin its `revision`: the 40 digits" in unpinned.stderr
+    done = hub(*audit, "--table", ADDRESS.replace("t.csv", "sex.csv"), "--table-revision", COMMIT)
+    assert done.returncode == 0, done.stderr
+    assert "results/audit_sex_bert/config.yaml is the config" in done.stdout
 
 
 @pytest.mark.parametrize(

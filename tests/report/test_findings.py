@@ -102,7 +102,10 @@ def test_gaps_that_change_sides_are_named_as_such():
     (finding,) = findings_of(study, tables)
     assert (finding.size, finding.is_consistent, finding.gaps[0].better) == (1.2, False, None)
     text = words(study, tables)
-    assert "which one it favours changes from training to training, with 1 of 1 method" in text
+    assert (
+        "differs, and which group it favours changes from training to training, with 1 of 1 method"
+        in text
+    )
     assert "(R = 0.50 to 3.00); which group it favours changes: 2 of 3 favour women, 1 men" in text
 
 
@@ -117,6 +120,13 @@ def test_nothing_found_does_not_say_that_there_is_nothing():
     text = words(study, tables)
     assert "no gap between groups is larger than what random explanations show. That does" in text
     assert "none: in half of the cells, a gap of |d| = 0.4 would have been found." in text
+
+
+def test_nothing_is_said_of_what_might_be_where_all_cells_are_equivalent():
+    study, tables = study_of({("lime", "comprehensiveness"): judged(0.01, "equivalent")})
+    text = words(study, tables)
+    assert "Every cell that was tested is equivalent: no gap to speak of." in text
+    assert "does not show" not in text
 
 
 def test_where_nothing_can_be_tested_nothing_is_said_of_gaps():

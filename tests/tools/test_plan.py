@@ -243,7 +243,8 @@ class TestCommand:
         assert len(lines) == 3 + 2
         assert "leaves 8 sets of pairs_all, on which 5 trainings decide next to nothing" in lines[4]
         assert lines[4].endswith("or more are found, and never that there is none; take more texts")
-        assert "metrics.few.max_examples: leaves 6 sets of pairs_all, for a p of 0.031" in lines[0]
+        few = "metrics.few.max_examples: too few texts, 6 sets of pairs_all: the smallest possible"
+        assert lines[0] == f"{few} p is 0.031, and Holm over 30 tests needs 0.0017; take more"
 
         out = run("plan", "--configfile", "some.yaml")[1]
         assert "Smallest |d| of the mean over 5 seeds" in out
@@ -304,7 +305,9 @@ class TestCommand:
         code, out, err = run("plan", "--configfile", "small.yaml")
         assert (code, out) == (2, "")
         assert f"{key}" in err
-        assert "leaves 4 sets of pairs_all, for a p of 0.12 or more: above alpha" in err
+        assert (
+            "too few texts, 4 sets of pairs_all: the smallest possible p is 0.12, and alpha" in err
+        )
         assert len(err.splitlines()) == 1
         # A looser level leaves something to find.
         loose = ("--config", "statistics={alpha: 0.2, resamples: 200}")

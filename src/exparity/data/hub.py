@@ -41,7 +41,7 @@ class HubFile:
         if commit is None or not _COMMIT.fullmatch(commit):
             found = "" if commit is None else f", found '{commit}', which may change or is cut"
             raise InputError(
-                f"{address}: pin it with `revision`: the 40 digits of a commit of "
+                f"{address}: pin its `revision`: the 40 digits of a commit of "
                 f"https://huggingface.co/datasets/{repository}/commits/main{found}"
             )
         return cls(address, repository, name, commit)

@@ -101,6 +101,10 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
         return ""
     if not tested:
         return "Nothing could be tested: no classifier that works has scores that differ."
+    untested = len(rows) - len(tested)
+    end = f" {untested:,} of {len(rows):,} cells could not be tested." if untested else ""
+    if all(is_decided(row["verdict"]) for row in tested):
+        return f"Every cell that was tested is equivalent: no gap to speak of.{end}"
     of_excess = rows[0]["quantity"] == "excess"
     than = "larger than what random explanations show" if of_excess else "shown"
     sentence = f"After correction for the number of comparisons, no gap between groups is {than}. "
@@ -109,9 +113,7 @@ def nothing_found(rows: Sequence[Row], *, one_training: bool) -> str:
     if least == least:
         gap = "gap" if one_training else "mean gap"
         sentence += f": in half of the cells, a {gap} of |d| = {least:.2g} would have been found"
-    if untested := len(rows) - len(tested):
-        sentence += f". {untested:,} of {len(rows):,} cells could not be tested"
-    return f"{sentence}."
+    return f"{sentence}.{end}"
 
 
 def needs_texts(row: Row) -> bool:

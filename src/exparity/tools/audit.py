@@ -23,6 +23,7 @@ from exparity.costs.planned import ExampleCounts
 from exparity.data import load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
+from exparity.data.hub import table_of
 from exparity.data.own_table import check_head
 from exparity.models.heads import LABEL_WORDS, new_head
 from exparity.report.gather import gather
@@ -63,7 +64,8 @@ _MADE_BY = "Made by `exparity audit`"
 
 def audit(
     *,
-    table: Path,
+    table: Annotated[str, Flag(metavar="PATH")],
+    table_revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     checkpoint: Annotated[str, Flag(metavar="FOLDER")],
     revision: Annotated[str, Flag(metavar="COMMIT")] | None = None,
     text: Annotated[str, Flag(metavar="COLUMN")] = "text",
@@ -92,9 +94,11 @@ def audit(
     --label stars --group region --quick``
 
     Args:
-        table: CSV, TSV, JSONL or Parquet, with a text, a label and a group in each row.
+        table: CSV, TSV, JSONL or Parquet, with a text, a label and a group in each row; a path, or
+            ``hf://datasets/OWNER/NAME/FILE`` of the Hugging Face Hub.
+        table_revision: commit of a table of the Hub, 40 digits.
         checkpoint: the classifier: a folder, or the id of a repository of the Hugging Face Hub.
-        revision: commit of that repository.
+        revision: commit of the checkpoint's repository.
         text: column of the texts.
         label: column of the true classes.
         group: column of the protected attribute, or several with ``+`` between them for groups at
@@ -128,8 +132,11 @@ def audit(
     named = {"text": text, "label": label, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
     by = [column.split("+") if "+" in column else column for column in group]
-    _check_flags(table, {**options, "group": "+".join(group)})
-    options |= {"path": str(table), "test_share": 1}
+    here = table_of(table, table_revision, download=True)
+    assert here is not None  # it was to be downloaded
+    _check_flags(here, {**options, "group": "+".join(group)})
+    options |= {"path": table, "test_share": 1}
+    options |= {"revision": table_revision} if table_revision else {}
     loaded = [_facts({**options, "group": columns}, labels) for columns in by]
     # Only now: importing transformers takes longer than reading most tables.
     from exparity.engine.shortcuts import FAMILIES
@@ -143,13 +150,13 @@ def audit(
     else:
         in_order = _in_order_of_outputs(loaded[0].labels, checkpoint, pretrained, bool(labels))
         options["labels"] = list(in_order)
-    id = _as_id(table.stem, "table")
+    id = _as_id(Path(table).stem, "table")
     ids = _ids_of_columns(id, group) if len(group) > 1 else [id]
     results = results or Path("results", f"audit_{id}_{model}")
     path = results / "config.yaml"
     _refuse_foreign(path)
     config = {
-        "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {table.name}"[:200],
+        "title": f"Audit of {'/'.join(_name_of(checkpoint))} on {Path(table).name}"[:200],
         "results": str(results),
         "datasets": {
             dataset: {"use": "table", **options, "group": columns}

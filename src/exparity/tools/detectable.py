@@ -59,7 +59,9 @@ class PlannedSample:
     @property
     def words(self) -> str:
         """Its size in words."""
-        return f"{self.n_sets} sets" if self.n_sets else f"{self.n_a} and {self.n_b} examples"
+        if self.n_sets:
+            return f"{self.n_sets} set{'s' if self.n_sets > 1 else ''}"
+        return f"{self.n_a} and {self.n_b} examples"
 
 
 def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
@@ -121,21 +123,15 @@ def check_samples(samples: list[PlannedSample], alpha: float) -> None:
         InputError: the smallest p-value of a sample's rank test is above α.
     """
     for sample in samples:
-        least = (
-            f"leaves {sample.words} of {sample.dataset}, for a p of {sample.smallest_p:.2g} or more"
+        few = (
+            f"{sample.key}: too few texts, {sample.words} of {sample.dataset}: the smallest "
+            f"possible p is {sample.smallest_p:.2g}"
         )
         if sample.smallest_p > alpha:
-            raise InputError(
-                f"{sample.key}: {least}: above alpha, so that no test can be significant; take more"
-            )
+            raise InputError(f"{few}, and alpha is {alpha:g}; take more")
         if sample.smallest_p > alpha / sample.tests:
-            log.warning(
-                "%s: %s: above alpha/%d, so that by Holm's correction it is significant only "
-                "after others are; take more",
-                sample.key,
-                least,
-                sample.tests,
-            )
+            needed = f"{alpha / sample.tests:.2g}"
+            log.warning("%s, and Holm over %d tests needs %s; take more", few, sample.tests, needed)
 
 
 @dataclass(frozen=True)

@@ -149,9 +149,12 @@ sections.disparity = () => {
     block.scrollIntoView();
   }
 
-  const choose = (node) => ("cell" in node.dataset ? open(node) : "pair" in node.dataset ? turnTo(node) : narrow(node));
+  const choose = (node) => ("cell" in node.dataset ? open(node) : narrow(node));
   const grid = grids(section, choose);
-  for (const table of section.querySelectorAll("table.pairs")) grid.operable(table);
+  const overview = document.getElementById("overview");
+  const pairs = grids(overview, turnTo);
+  for (const table of overview.querySelectorAll("table.pairs")) pairs.operable(table);
+  pairs.rove(overview);
   for (const table of document.querySelectorAll(".disparity table")) {
     grid.operable(table);
     table.addEventListener("sorted", filter); // the first row of a model is another one

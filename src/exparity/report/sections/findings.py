@@ -81,6 +81,18 @@ class Finding:
         """Whether all gaps favour the same group."""
         return len(groups := {gap.better for gap in self.gaps}) == 1 and None not in groups
 
+    def sentence(self, study: Study) -> str:
+        """Say in words what is found, after the name of the metric."""
+        largest = self.gaps[0]
+        how = "is better for one group with some methods and for the other with others:"
+        if self.is_consistent:
+            how = f"is better for {largest.better} than for {largest.worse}"
+        elif not any(gap.better for gap in self.gaps):
+            how = "differs, and which group it favours changes from training to training,"
+        methods = f"{len(self.gaps)} of {self.methods} method{'s' if self.methods != 1 else ''}"
+        place = f"; {self.model} on {self.dataset}" if len(study.pairs) > 1 else ""
+        return f"{how} with {methods}, most with {largest.method}{place}: {largest.sentence}"
+
     @property
     def size(self) -> float:
         """Mean size over the methods, 0 where there is no gap; gaps of opposite sides cancel."""
@@ -165,7 +177,7 @@ def collapsed_sentences(study: Study) -> list[str]:
             f"{model} (seed{'s' if len(of) > 1 else ''} {', '.join(map(str, sorted(of)))})"
             for model, of in models.items()
         )
-        + "; their rows say nothing about explanations of a working classifier."
+        + "; their explanations are not counted."
         for dataset, models in seeds.items()
     ]
 
@@ -292,16 +304,7 @@ def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
             f" ({', '.join(f'{n:,} {id}' for id, n in several.items())})."
         )
     for finding in words["findings"]:
-        largest = finding.gaps[0]
-        how = "better for one group with some methods and for the other with others:"
-        if finding.is_consistent:
-            how = f"better for {largest.better} than for {largest.worse}"
-        elif not any(gap.better for gap in finding.gaps):
-            how = "different between groups, which one it favours changes,"
-        yield (
-            f"{finding.metric} is {how} with {len(finding.gaps)} of {finding.methods} methods, "
-            f"most with {largest.method}: {largest.sentence}"
-        )
+        yield f"{finding.metric} {finding.sentence(study)}"
     if words["more_findings"] > 0:
         yield f"{words['more_findings']} more gaps are smaller."
     if words["nothing_found"]:

@@ -15,6 +15,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.gather import Study
 from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
+from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import one_training, words_of
 from exparity.report.tables import MOST_PAIRS, by_dataset, headlines
 from exparity.report.verdicts import (
@@ -149,7 +150,7 @@ def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
     of_tests = headlines(study)
-    panels = panels_of(study, context.tables)
+    panels, view = panels_of(study, context.tables), view_of(study)
     judged = [row for cell in study.verdicts.values() for row in cell.values()]
     flags = Counter(flag for row in study.rows for flag in row["flags"])
     versioned = versions(context.origins)
@@ -169,6 +170,8 @@ def build(context: Context) -> Content:
                 default=None,
             ),
             "panels": panels,
+            "view": view,
+            "matrices": matrices(study, context.tables, view),
             "starred": any(tile.size.endswith("*") for panel in panels for tile in panel.tiles()),
             "measured": measured(study) if study.rows else {},
             "random": RANDOM,

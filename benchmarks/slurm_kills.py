@@ -97,7 +97,8 @@ def grid(seeds: int) -> dict[str, object]:
         "seeds": [*range(seeds)],
         "methods": {f"gradient_{i}": {"use": "gradient"} for i in range(10)},
         "metrics": {f"gini_{i}": {"use": "gini"} for i in range(9)},
-        "controls": {"permutation": {"repeats": 0}, "random": {"draws": 0}},
+        "statistics": {"label_permutations": 0},
+        "controls": {"random": {"draws": 0}},
     }
 
 

@@ -10,7 +10,7 @@ IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
 STAGES = {
     "data": "prepare", "history": "finetune", "predictions": "finetune", "explanations": "explain",
-    "scores": "evaluate", "tests": "test", "bias": "bias", "controls": "control",
+    "scores": "evaluate", "tests": "test", "bias": "bias",
     "across_trainings": "across_trainings",
     "adjusted_gaps": "adjusted_gaps",
     "correctness": "correctness", "dataset_bias": "dataset_bias", "mlm_scores": "mlm_score",

@@ -24,7 +24,7 @@ from exparity.stages import test as stage
 from exparity.stats import compare_groups
 
 COMMANDS = [
-    "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "control", "report",
+    "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "report",
     "show", "cost", "compare", "plan", "list", "data", "assign-groups", "describe",
     "compare-published",
 ]  # fmt: skip
@@ -541,7 +541,6 @@ class TestOtherStages:
                 "metrics": {"gini": "gini"},
                 "datasets": {"pairs_all": "pairs_all"},
                 "statistics": {"alpha": 0.05, "threshold": 0.2, "family": ["dataset"]},
-                "controls": {"permutation": {"repeats": 0}},
                 "report": {"figures": False},
                 "analyses": {"bias": [["pairs_all", "m"]]},
             }
@@ -582,6 +581,7 @@ class TestTest:
             "alpha": 0.01,
             "confidence": 0.95,
             "ddof": 1,
+            "label_permutations": 100,
             "resamples": 300,
             "threshold": 0.2,
         }

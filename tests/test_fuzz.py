@@ -116,7 +116,7 @@ CONFIG = {
     "title": "A title",
     "results": "results",
     "engine": {"device": "cpu", "token_budget": 512},
-    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}},
+    "controls": {"random": {"draws": 2}},
     "analyses": {
         "correctness": {},
         "attribution_difference": {"min_sets": 3},
@@ -513,7 +513,6 @@ PATHS = {
     "SCORES": "results/scores/pairs/tiny/0/gradient/gini.parquet",
     "TESTS": "results/tests/pairs/tiny/0/gradient/gini.parquet",
     "BIAS": "results/bias/pairs/tiny/0.parquet",
-    "CONTROLS": "results/controls/pairs/tiny/0.parquet",
     "BLOCKS": json.dumps({"model": TINY["models"]["bert_tiny"], "training": {"epochs": 1}}),
     "TERMS": json.dumps({"male": [["he"]], "female": [["she"]]}),
 }
@@ -527,7 +526,6 @@ evaluate --data DATA --explanations EXPLAINED --output SCORES --use gini
 gather --output SCORES SCORES SCORES
 test --scores SCORES --output TESTS --param alpha=0.1
 bias --data DATA --predictions PREDICTIONS --output BIAS --param resamples=10
-control --scores SCORES --output CONTROLS --param repeats=2
 correctness --scores SCORES --predictions PREDICTIONS --output out.parquet
 attribution-difference --data DATA --explanations EXPLAINED --output out.parquet
 dataset-bias --data DATA --output out.parquet --terms TERMS

@@ -263,7 +263,7 @@ def study(results):
         seeds=[0, 1, 2, 3, 4], methods={"lime": "lime"}, metrics={"gini": "gini"},
         datasets={"d": "pairs_all"}, statistics=statistics, rows=[],
         bias=ModelBias([], {"d": Declared("gender", GROUPS, ("a", "b"))}), accuracies=[],
-        controls={}, verdicts=verdicts,
+        verdicts=verdicts,
     )  # fmt: skip
 
 

@@ -49,7 +49,7 @@ def study(grid):
         results=grid.folder, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
         methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
         datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, rows=[],
-        bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies, controls={},
+        bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies,
     )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ _TEST = {
     "wilcoxon_p": 0.5, "d_z": -0.1, "n_undefined": 1, "n_examples": 12, "flags": ["a", "b"],
     "n_groups": 3, "omnibus": "kruskal_wallis", "omnibus_statistic": 6.5, "omnibus_p": 0.03,
     "epsilon_squared": 0.25, "n_sets": 4, "friedman_statistic": 4.5, "friedman_p": 0.1,
+    "n_permutations": 20, "permuted_rate": 0.05, "permuted_wilcoxon_rate": 0.1,
     **{name: place for place, name in enumerate(NO_EXCESS, start=-1)},
 }  # fmt: skip
 _DATA = {
@@ -56,10 +57,6 @@ _KEY = {"example_id": "0001", "group": "male", "match_id": "m1"}
 _HISTORY = {
     "epoch": 1, "step": 10, "learning_rate": 0.5, "train_loss": 0.25, "train_accuracy": 1.0,
     "validation_loss": 0.5, "validation_accuracy": 0.75, "seconds": 2.0,
-}  # fmt: skip
-_CONTROL = {
-    "scheme": "within_sets", "test": "mann_whitney", "group_a": "male", "group_b": "female",
-    "n_permutations": 20, "n_significant": 1, "rate": 0.05, "flags": [],
 }  # fmt: skip
 _GAP_TEST = {one.name: i / 8 for i, one in enumerate(fields(GapTest))}
 _ACROSS = {
@@ -153,11 +150,6 @@ ROWS = {
         _TEST,
         {**_TEST, "group_b": "other", "flags": []},
         {**_TEST, "group_a": "zz"},
-    ],
-    "controls": [
-        {**_CONTROL, "scheme": "across_rows", "flags": ["constant"]},
-        {**_CONTROL, "group_a": "", "group_b": "", "test": "friedman"},
-        _CONTROL,
     ],
     "across_trainings": [
         {**_ACROSS, "group_b": "a"}, {**_ACROSS, "quantity": "excess"}, _ACROSS,

@@ -57,7 +57,6 @@ def test_none_unless_named(experiment):
         "across_trainings",
         "adjusted_gaps",
         "bias",
-        "control",
         "counterfactual_predictions",
         "counterfactuals",
         "judge",

@@ -70,7 +70,7 @@ class TestWhatADatasetLacks:
         assert [(dataset, metric) for dataset, _, metric in random] == scored(made)
         assert made.grid["analyses"]["correctness"] == [("pairs_all", "bert_tiny")]
         ids = {"dataset": "people", "model": "bert_tiny", "seed": 0}
-        for name in ("adjusted_gaps", "control"):
+        for name in ("adjusted_gaps",):
             read = made.analyses.inputs(name, ids)["scores"]
             assert {path.rpartition("/")[2] for path in read} == {"gini.parquet"}
 
@@ -96,7 +96,7 @@ class TestWhatADatasetLacks:
         assert made.grid["analyses"]["negative_control"] == [
             ("pairs_all", "bert_tiny", "rationale_iou")
         ]
-        for name in ("control", "adjusted_gaps", "across_trainings", "random_tests"):
+        for name in ("adjusted_gaps", "across_trainings", "random_tests"):
             assert made.grid["analyses"][name] == [("pairs_all", "bert_tiny")]
         assert len(made.grid["analyses"]["bias"]) == 2
         assert list(omissions(made))[-1] == (
@@ -159,7 +159,7 @@ class TestDatasetsOfMethodsAndMetrics:
             for stage in ("evaluate", "test"):
                 assert after.options(stage, cell) == before.options(stage, cell)
                 assert after.reads(stage, cell) == before.reads(stage, cell)
-        for name in ("control", "adjusted_gaps", "across_trainings", "bias", "random_tests"):
+        for name in ("adjusted_gaps", "across_trainings", "bias", "random_tests"):
             for ids in after.analyses.cells(name):
                 assert after.analyses.options(name, ids) == before.analyses.options(name, ids)
                 if ids["dataset"] == "bios":

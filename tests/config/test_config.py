@@ -61,7 +61,7 @@ FULL = {
     "prompts": {"pairs_all": PROMPT},
     "training": {"epochs": 1},
     "statistics": {"alpha": 0.1},
-    "controls": {"permutation": {"repeats": 2}, "random": {"draws": 2}, "weights": {"draws": 1}},
+    "controls": {"random": {"draws": 2}, "weights": {"draws": 1}},
     "report": {"figures": False},
     "overrides": [
         {"match": {"dataset": "pairs_all"}, "training": {"epochs": 2}, "statistics": {"ddof": 0}}
@@ -236,7 +236,8 @@ class TestSchema:
                     if key in settings and parameter.default is not parameter.empty:
                         assert parameter.default == settings[key], f"{module}: {name}: {key}"
                         checked.add((name, key))
-        assert {("compare_groups", key) for key in settings} < checked
+        of_pair = settings.keys() - {"label_permutations"}
+        assert {("compare_groups", key) for key in of_pair} < checked
 
     def test_defaults_are_filled_in(self):
         found = experiment(statistics={"alpha": 0.01}).config
@@ -246,6 +247,7 @@ class TestSchema:
             "ddof": 1,
             "confidence": 0.95,
             "resamples": 2000,
+            "label_permutations": 100,
             "family": ["dataset"],
         }
         assert found["training"]["epochs"] == TrainingSpec().epochs
@@ -254,18 +256,8 @@ class TestSchema:
         assert found["study"] == "default"
 
     def test_defaults_reach_blocks_within_blocks(self):
-        schemes = ["within_sets", "across_rows"]
-        assert experiment().config["controls"]["permutation"] == {
-            "repeats": 100,
-            "schemes": schemes,
-        }
-        given = experiment(controls={"permutation": {"repeats": 3}}).config["controls"]
-        permutation = {"repeats": 3, "schemes": schemes}
-        assert given == {
-            "permutation": permutation,
-            "random": {"draws": 5},
-            "weights": {"draws": 0},
-        }
+        given = experiment(controls={"random": {"draws": 3}}).config["controls"]
+        assert given == {"random": {"draws": 3}, "weights": {"draws": 0}}
 
 
 REFUSED = [
@@ -640,13 +632,8 @@ class TestGrid:
         # With no groups their column is not asked for, and nothing else is let go.
         experiment(datasets={"mine": {**own, "group": "grp", "groups": []}}, metrics={"gini": {}})
 
-    def test_controls_are_part_of_the_grid_unless_switched_off(self):
-        assert experiment().has_controls
-        assert not experiment(controls={"permutation": {"repeats": 0}}).has_controls
-
-    def test_controls_and_bias_take_the_options_of_what_they_run(self):
+    def test_bias_takes_the_options_of_what_it_runs(self):
         from exparity.stats.model_bias import model_bias
-        from exparity.stats.permutation import permutation_control
 
         cell = {"dataset": "pairs_all", "model": "one", "seed": 0}
         found = experiment(
@@ -656,9 +643,6 @@ class TestGrid:
                 {"match": {"model": "one", "metric": "gini"}, "statistics": {"alpha": 0.3}},
             ],
         )
-        control = json.loads(found.analyses.options("control", cell))["settings"]
-        assert set(control) == set(options_of(permutation_control)) - {"seed"}
-        assert control["alpha"] == 0.2
         bias = json.loads(found.analyses.options("bias", cell))["settings"]
         assert set(bias) == set(options_of(model_bias)) - {"seed"}
         assert bias["confidence"] == 0.5
@@ -827,7 +811,7 @@ def all_options(found: Experiment) -> dict[tuple, str]:
         d, m, s, x, y = cell.values()
         jobs["finetune", d, m, s] = found.finetune_options(d, m, s)
         ids = {"dataset": d, "model": m, "seed": s}
-        for name in ("adjusted_gaps", "bias", "control", "random_tests"):
+        for name in ("adjusted_gaps", "bias", "random_tests"):
             jobs[name, d, m, s] = found.analyses.options(name, ids)
         random = found.analyses.options("negative_control", {**ids, "metric": y})
         jobs["negative_control", d, m, s, y] = random
@@ -967,19 +951,16 @@ class TestWhatAChangeTouches:
     @pytest.mark.parametrize(
         ("setting", "touched"),
         [
-            ({"alpha": 0.1}, {"test", "control", "across_trainings", "judge", "report"}),
+            ({"alpha": 0.1}, {"test", "across_trainings", "judge", "report"}),
             ({"ddof": 0}, {"test", "random_tests", "report"}),
             ({"resamples": 9}, {"test", "bias", "report"}),
+            ({"label_permutations": 5}, {"test", "report"}),
             ({"family": ["dataset", "model"]}, {"judge", "report"}),
             ({"confidence": 0.9}, {"test", "bias", "across_trainings", "adjusted_gaps", "report"}),
         ],
     )
     def test_each_setting_of_statistics_touches_what_uses_it(self, setting, touched):
         assert stages(changed(experiment(), experiment(statistics=setting))) == touched
-
-    def test_the_control_touches_itself_and_the_report(self):
-        after = experiment(controls={"permutation": {"repeats": 5}})
-        assert stages(changed(experiment(), after)) == {"control", "report"}
 
     def test_the_negative_control_touches_itself_and_the_report(self):
         """Tests are made again for what they read, which is another file then."""

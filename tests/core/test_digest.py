@@ -304,4 +304,4 @@ class TestReached:
         stages = Path(digest_module.__file__).parents[1] / "stages"
         found = {path.stem for path in reached(stages / "test.py", "stats")}
         assert {"test", "compare", "effect"} <= found
-        assert not {"multiplicity", "model_bias", "control", "seeds"} & found
+        assert not {"multiplicity", "model_bias", "seeds"} & found

@@ -23,7 +23,7 @@ FULL = {
     "engine": {"device": "cuda:0", "token_budget": 9},
     "training": {"learning_rate": 0.5, "warmup_steps": None, "precision": "fp32"},
     "statistics": {"alpha": 0.1, "ddof": 0, "family": []},
-    "controls": {"permutation": {"schemes": ["within_sets"]}},
+    "controls": {"random": {"draws": 2}},
     "counterfactuals": {"two": "gender_words", "three": {"use": "gender_words"}},
     "overrides": [{"match": {"seed": [0], "model": "one"}, "method": {"shards": 3}}],
 }

@@ -120,7 +120,7 @@ class TestJobs:
         assert kind.work == ("evaluate", "somebody_s_own", "lime")
         assert kind.runs_model
 
-    def test_tests_controls_and_bias_know_their_examples(self, made):
+    def test_tests_and_bias_know_their_examples(self, made):
         made.data()
         made.training(n=9)
         made.explanations()
@@ -128,14 +128,12 @@ class TestJobs:
         made.scores("sparsity", n=6)
         given = {"resamples": 20}
         made.artefact("tests/pairs/bert/3/lime/gini", "tests", [], given)
-        made.artefact("controls/pairs/bert/3", "controls", [], given, seconds=0.25)
-        made.artefact("bias/pairs/bert/3", "bias", [], given)
-        made.benchmark("control/pairs/bert/3", "1.00")
+        made.artefact("bias/pairs/bert/3", "bias", [], given, seconds=0.25)
+        made.benchmark("bias/pairs/bert/3", "1.00")
         assert only(made, "test").examples == 4
-        assert only(made, "bias").examples == 9
-        control = only(made, "control")
-        assert (control.examples, control.seconds, control.work_seconds) == (9, 1.0, None)
-        assert json.loads(control.kind.made_of)["options"] == '{"resamples":20}'
+        bias = only(made, "bias")
+        assert (bias.examples, bias.seconds, bias.work_seconds) == (9, 1.0, None)
+        assert json.loads(bias.kind.made_of)["options"] == '{"resamples":20}'
 
     def test_analyses(self, made):
         made.data(train=20, test=8)

@@ -38,14 +38,12 @@ class TestJobs:
     def test_of_every_stage(self, experiment, counts_of):
         assert counts_of(experiment(seeds=[0, 1])) == {
             "prepare": 1, "finetune": 2, "bias": 2, "explain": 2 * N_METHODS,
-            "evaluate": 2 * CELLS, "test": 2 * CELLS, "control": 2, "across_trainings": 1,
+            "evaluate": 2 * CELLS, "test": 2 * CELLS, "across_trainings": 1,
             "judge": 1, "adjusted_gaps": 2,
             "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
         }  # fmt: skip
 
-    def test_controls_can_be_left_out(self, experiment, counts_of):
-        found = counts_of(experiment(controls={"permutation": {"repeats": 0}}))
-        assert "control" not in found
+    def test_random_explanations_can_be_left_out(self, experiment, counts_of):
         found = counts_of(experiment(controls={"random": {"draws": 0}}))
         assert found.keys().isdisjoint({"negative_control", "random_tests"})
 
@@ -63,7 +61,7 @@ class TestJobs:
         found = {job.kind.stage: job.examples for job in jobs_of(experiment())}
         assert found == {
             "prepare": 80, "finetune": 3 * 64, "bias": 16, "explain": 16, "evaluate": 16,
-            "test": 16, "control": 16, "across_trainings": 16,
+            "test": 16, "across_trainings": 16,
             "judge": CELLS, "adjusted_gaps": 16, "report": CELLS,
             "negative_control": 5 * 16, "random_tests": 16,
         }  # fmt: skip
@@ -76,7 +74,6 @@ class TestJobs:
         assert [job.examples for job in jobs_of(made, "explain")] == [10]
         assert [job.examples for job in jobs_of(made, "evaluate")] == [6, 10]  # whole pairs
         assert [job.examples for job in jobs_of(made, "test")] == [6, 10]
-        assert [job.examples for job in jobs_of(made, "control")] == [16]
         assert [job.examples for job in jobs_of(made, "negative_control")] == [5 * 6, 5 * 10]
 
     def test_overrides_count(self, experiment, jobs_of):

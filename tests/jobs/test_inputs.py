@@ -26,7 +26,6 @@ evaluate --data d --checkpoint c --explanations e --output o : {"use": "gini"} :
 test --scores s --random-scores r --output o : {"statistics": {}} : s r
 test --scores s --random-scores --output o : {"statistics": {}} : s
 bias --data d --predictions p --output o : {} : d p
-control --scores s t --output o : {"controls": {}} : s t
 across-trainings --scores s t --random-scores r --predictions p --output o : {} : s t r p
 correctness --scores s t --predictions p --output o : {} : s t p
 attribution-difference --data d --explanations e f --output o : {} : d e f

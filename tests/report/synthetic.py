@@ -13,7 +13,6 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from pathlib import Path
 
 import numpy as np
@@ -37,7 +36,7 @@ GROUPS = ("male", "female")
 HOSTILE = "<script>alert('token')</script>"
 DECLARED = {"attribute": "gender", "groups": list(GROUPS), "labels": ["female", "male"]}
 STAGES = {"data": "prepare", "predictions": "finetune", "bias": "bias", "scores": "evaluate",
-          "explanations": "explain", "tests": "test", "controls": "control",
+          "explanations": "explain", "tests": "test",
           "random_scores": "negative_control", "adjusted_gaps": "adjusted_gaps"}  # fmt: skip
 DRAWS = 2
 VERDICTS = "verdicts.parquet"
@@ -98,7 +97,7 @@ def _over_all(results: Path, dataset: str, model: str) -> None:
     def of_model(artefact: str) -> list[Path]:
         return sorted((results / artefact / dataset / model).rglob("*.parquet"))
 
-    for seed in sorted({path.stem for path in of_model("controls")}):
+    for seed in sorted({path.stem for path in of_model("bias")}):
         place = results / "adjusted_gaps" / dataset / model / f"{seed}.parquet"
         ids = {"dataset": dataset, "model": model, "seed": int(seed)}
         _write(place, "adjusted_gaps", [], ids)
@@ -160,17 +159,6 @@ def _classifier(results: Path, settings: dict, ids: dict, examples: list, rng) -
     )  # fmt: skip
     path = (results / "bias" / cell).with_suffix(".parquet")
     _write(path, "bias", [vars(row) for row in found], ids, groups)
-    controls = [
-        {
-            "method": method, "metric": metric, "scheme": "within_sets", "test": "mann_whitney",
-            "group_a": a, "group_b": b, "n_permutations": 100, "n_significant": 5,
-            "rate": 0.05, "flags": [],
-        }
-        for method in settings["methods"]
-        for metric in settings["metrics"]
-        for a, b in combinations(groups, 2)
-    ]  # fmt: skip
-    _write((results / "controls" / cell).with_suffix(".parquet"), "controls", controls, ids, groups)
     drawn = {}
     for metric in settings["metrics"]:
         drawn[metric] = rng.normal(size=(DRAWS, len(examples)))
@@ -232,6 +220,9 @@ def _tested(results: Path, cell: Path, ids: dict, examples: list, values, over) 
             "flags": list(found.flags),
             "d_ci_low": found.cohens_d - 0.2,
             "d_ci_high": found.cohens_d + 0.2,
+            "n_permutations": 100,
+            "permuted_rate": 0.05,
+            "permuted_wilcoxon_rate": 0.05,
         }
         for found, excess in tests
     ]

@@ -506,32 +506,28 @@ def naive_quantile(ordered, q):
 
 class TestSignificance:
     def test_counts(self, results, study, names):
-        controls = read_results(results, "controls").to_dict("records")
         random_rows = study.random_rows
-        blocks = significance_lines(
-            study.rows, controls, names, alpha=0.05, random_rows=random_rows
-        )
+        blocks = significance_lines(study.rows, names, alpha=0.05, random_rows=random_rows)
         assert [len(block) for block in blocks] == [1, 2, 3]
         ids = ["", *study.metrics, *study.methods]
         for line, id in zip([line for block in blocks for line in block], ids, strict=True):
             rows = [r for r in study.rows if id in ("", r["metric"], r["method"])]
-            share = line.real["mann_whitney"]
+            share = line.real["plain"]
             assert (share.hits, share.n) == (sum(r["significant"] for r in rows), len(rows))
-            share = line.real["wilcoxon"]
+            share = line.real["paired"]
             assert share.hits == sum(r["wilcoxon_p"] <= 0.05 for r in rows)
-            control = line.real["mann_whitney"].control
-            assert control.n_permutations == 100 * len(rows)
-            assert control.rate == 0.05
+            permuted = line.real["plain"].permuted
+            assert (permuted.hits, permuted.n) == (5 * len(rows), 100 * len(rows))
             drawn = [r for r in random_rows if id in ("", r["metric"], *study.methods)]
             drawn = drawn if id not in study.metrics else [r for r in drawn if r["metric"] == id]
-            random = line.real["wilcoxon"].random
+            random = line.real["paired"].random
             assert (random.hits, random.n) == (
                 sum(r["wilcoxon_p"] <= 0.05 for r in drawn), len(drawn),
             )  # fmt: skip
 
     def test_drawn_shares_and_intervals(self, study, names):
         rows = [{**row, "p": math.nan} if i < 6 else row for i, row in enumerate(study.rows)]
-        blocks = significance_lines(rows, [], names, alpha=0.05)
+        blocks = significance_lines(rows, names, alpha=0.05)
         with house_style():
             wide, narrow = (significance_figure(blocks, width, alpha=0.05) for width in (6.9, 3.3))
         assert [a.get_title(loc="left") for a in wide.axes] == ["Mann–Whitney U", "signed rank"]
@@ -543,7 +539,7 @@ class TestSignificance:
         low, high = binomtest(hits, 30).proportion_ci(0.95, method="exact")
         assert any(span == pytest.approx((100 * low, 100 * high)) for span in spans)
         labels = [t.get_text() for t in narrow.legends[0].get_texts()]
-        assert labels == ["explanations", "α = 0.05"]
+        assert labels == ["explanations", "groups permuted within sets", "α = 0.05"]
 
     @given(st.integers(0, 200), st.integers(0, 200), st.floats(0.5, 0.999))
     def test_exact_interval(self, hits, more, confidence):

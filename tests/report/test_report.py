@@ -105,7 +105,8 @@ def across_rows(dataset, model):
     ]  # fmt: skip
 
 
-def test_row(significant, d, number):
+def test_row(significant, d, number, seed):
+    """Of 20 permutations of each test, as many are significant as the seed says."""
     flags = ["constant", "undefined_values"] if math.isnan(d) else []
     flags = ["no_variance"] if math.isinf(d) else flags
     return {
@@ -118,7 +119,8 @@ def test_row(significant, d, number):
         "d_z": 0.5, "n_undefined": 0, "n_examples": 21, "flags": flags, "n_groups": 2,
         "omnibus": "", "omnibus_statistic": math.nan, "omnibus_p": math.nan,
         "epsilon_squared": math.nan, "n_sets": 10, "friedman_statistic": math.nan,
-        "friedman_p": math.nan, **NO_EXCESS,
+        "friedman_p": math.nan, "n_permutations": 20, "permuted_rate": seed / 20,
+        "permuted_wilcoxon_rate": math.nan, **NO_EXCESS,
     }  # fmt: skip
 
 
@@ -156,20 +158,6 @@ def bias_rows(rows):
     return [vars(row) for row in found]
 
 
-def control_rows(seed):
-    """Of 20 permutations of each cell, as many are significant as the seed says."""
-    return [
-        {
-            "method": method, "metric": metric, "scheme": scheme, "test": "mann_whitney",
-            "group_a": "male", "group_b": "female", "n_permutations": 20, "n_significant": seed,
-            "rate": seed / 20, "flags": [],
-        }
-        for method in METHODS
-        for metric in METRICS
-        for scheme in ("across_rows", "within_sets")
-    ]  # fmt: skip
-
-
 def accuracy(rows, group=None):
     chosen = [r for r in rows if group in (None, r["group"])]
     return sum(r["label"] == r["predicted"] for r in chosen) / len(chosen)
@@ -202,8 +190,6 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
             cell = Path(ids["dataset"]) / ids["model"] / str(seed)
             rows = bias_rows(predictions(dataset, model, seed))
             write((folder / "bias" / cell).with_suffix(".parquet"), "bias", rows, call, **ids)
-            path = (folder / "controls" / cell).with_suffix(".parquet")
-            write(path, "controls", control_rows(seed), call, **ids)
             path = (folder / "adjusted_gaps" / cell).with_suffix(".parquet")
             write(path, "adjusted_gaps", [], call, **ids)
             path = folder / "across_trainings" / ids["dataset"] / f"{ids['model']}.parquet"
@@ -214,7 +200,7 @@ def make_study(folder, rename=as_it_is, *, models=MODELS, seeds=SEEDS):
                 for metric in METRICS:
                     outcome = CASES[CASE_OF[dataset, model, method, metric]][0][seed]
                     path = folder / "tests" / cell / method / f"{metric}.parquet"
-                    row = test_row(*outcome, number)
+                    row = test_row(*outcome, number, seed)
                     write(path, "tests", [row], call, **ids, method=method, metric=metric)
                     number += 1
     across = sorted((folder / "across_trainings").rglob("*.parquet"))
@@ -459,16 +445,6 @@ class TestPage:
                 )  # fmt: skip
         assert rows == expected
 
-    def test_controls(self, page):
-        rows = [[text for text, _ in row] for row in page.table("Permutation control")]
-        # 4 classifiers × 9 cells × 20 permutations a seed, with 0, 1 and 2 of 20 significant
-        assert [row[0] for row in rows] == ["across rows", "within sets"]
-        assert rows[0][1:3] == ["Mann–Whitney U", "2,160 of 108 results"]
-        rate, low, high = re.fullmatch(r"(.+) % \((.+) to (.+)\)", rows[0][3]).groups()
-        assert rate == "5.0"
-        assert float(low) < 5.0 < float(high)
-        assert rows[0][4:] == ["5.0 %"] * len(METRICS)
-
     def test_corrected_counts(self, page, study):
         found = read_results(study, "disparity")
         # 56 of 108 tests have p = 0.01: far more than corrections by dataset ask for, or not
@@ -488,9 +464,11 @@ class TestPage:
         assert holm == "0.0 %"
         assert bh == f"{100 * found['significant_bh'].sum() / 81:.1f} %"
 
-    def test_the_controls_stand_beside_the_real_rate(self, page):
-        rows = page.headlines()
-        assert rows["Scores", "Mann–Whitney U"][4:] == ["–", "5.0 %"]
+    def test_permuted_groups_stand_beside_the_real_rate(self, page, study):
+        rows, tests = page.headlines(), read_results(study, "disparity")
+        counted = [not {"collapsed", "constant"} & set(flags) for flags in tests["flags"]]
+        rate = tests["permuted_rate"][counted].mean()
+        assert rows["Scores", "Mann–Whitney U"][4:] == ["–", f"{100 * rate:.1f} %"]
         # no permutation of it was made
         assert rows["Scores", "signed rank on matched sets"][4:] == ["–", "–"]
 
@@ -629,7 +607,7 @@ class TestTables:
         names = sorted(p.name for p in (study / "report" / "tables").iterdir())
         tables = [f"bias-{d}" for d in DATASETS]
         tables += [f"disparity-{d}-male-female" for d in DATASETS]
-        tables += ["accuracy", "controls", "cost", "rates", "rates_by_metric", "verdicts"]
+        tables += ["accuracy", "cost", "rates", "rates_by_metric", "verdicts"]
         assert names == sorted(f"{t}.{kind}" for t in tables for kind in ("csv", "tex", "parquet"))
 
     def test_parquet_holds_what_the_csv_rounds(self, study):
@@ -665,7 +643,7 @@ def test_latex_escape(text, escaped):
 def analyses_of(pairs):
     """The cells of the analyses that a study of these datasets and models has."""
     without_control: dict[str, list] = {"negative_control": [], "random_tests": []}
-    made = ("bias", "control", "across_trainings", "adjusted_gaps")
+    made = ("bias", "across_trainings", "adjusted_gaps")
     return {**without_control, **dict.fromkeys(made, pairs), "judge": [[]]}
 
 
@@ -833,7 +811,6 @@ class TestProblems:
         [
             "tests/first/gpt/1/ig_few/gini.parquet",
             "bias/second/bert/0.parquet",
-            "controls/first/bert/2.parquet",
         ],
     )
     def test_a_missing_artefact_is_named_and_nothing_is_written(self, path, folder, options):

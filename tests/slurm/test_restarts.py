@@ -29,7 +29,7 @@ FINISHED = 2
 def undisturbed(repository, tmp_path_factory) -> Checkout:
     """A finished local run of four methods and a metric."""
     made = copy_checkout(repository, tmp_path_factory.mktemp("undisturbed") / "checkout")
-    none = {"permutation": {"repeats": 0}, "random": {"draws": 0}}
+    none = {"random": {"draws": 0}}
     made.configure(methods=METHODS, metrics={"gini": {}}, controls=none)
     made.snakemake(*SCORES)
     return made

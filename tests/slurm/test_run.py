@@ -34,7 +34,7 @@ def test_the_tables_are_those_of_a_local_run(small):
 def test_jobs_that_run_a_model_get_a_gpu_and_no_others_do(jobs):
     on_gpu = ("finetune", "explanations_explain", "scores_gpu_", "scores_slow_")
     on_gpu += ("random_explanations_",)
-    without = ("prepare", "scores_evaluate", "tests_", "controls_", "report_")
+    without = ("prepare", "scores_evaluate", "tests_", "report_")
     for job in jobs:
         rule = job.comment.removeprefix("rule_")
         assert rule.startswith(on_gpu + without), rule
@@ -99,6 +99,6 @@ def test_short_jobs_of_a_model_are_one_submission(small, short):
     assert short.start().wait(timeout=600) == 0, short.said
     assert tables(short) == tables(small.local)
     names = [job.comment.removeprefix("rule_").partition("_")[0] for job in submissions(short)]
-    assert sorted(names) == ["cell", "controls", "prepare", "report", "tests"]
+    assert sorted(names) == ["cell", "prepare", "report", "tests"]
     (cell,) = (job for job in submissions(short) if "cell" in job.comment)
     assert (cell.partition, cell.gres, cell.cpus, cell.state) == ("gpu", GPU, "1", "COMPLETED")

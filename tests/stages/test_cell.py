@@ -13,7 +13,6 @@ import pytest
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
 from exparity.analyses.bias import bias_cell
-from exparity.analyses.control import control_cells
 from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
@@ -126,8 +125,6 @@ def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, chang
     with refused(path, message):
         test_cell(path, None, output, statistics={"resamples": 0})
     with refused(path, message):
-        control_cells([path], output, repeats=1)
-    with refused(path, message):
         correctness_cell([path], cell / "predictions.parquet", output)
     assert not output.exists()
 
@@ -176,8 +173,6 @@ def test_inputs_of_two_cells(cell, made, tmp_path, name, other, expected):
         explain(cell, output, predictions=strange[0])
     with pytest.raises(InputError, match=message):
         evaluate(cell, strange[1], output, checkpoint=cell / "mine" / "3")
-    with pytest.raises(InputError, match=message):
-        control_cells([made[1], strange[2]], output, repeats=1)
     with pytest.raises(InputError, match=message):
         correctness_cell([strange[2]], predictions, output)
     with pytest.raises(InputError, match=message):

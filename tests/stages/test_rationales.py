@@ -9,7 +9,6 @@ import pytest
 
 import exparity
 from exparity import InputError
-from exparity.analyses.control import control_cells
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
@@ -114,9 +113,6 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
     compare_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
     row = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()[0]
     assert row["n_undefined"] == undefined
-    controls = {"alpha": 0.05, "repeats": 5, "schemes": ["across_rows"]}
-    control_cells([tmp_path / "s.parquet"], tmp_path / "c.parquet", **controls)
-    assert read_artefact(tmp_path / "c.parquet", "controls")[0].num_rows == 1
 
 
 def test_data_without_any_rationale_is_refused(cell, explanations, tmp_path):

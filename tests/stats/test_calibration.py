@@ -15,9 +15,8 @@ from exparity.stats import (
     benjamini_hochberg,
     combine_p,
     compare_groups,
-    control_rates,
     holm,
-    permutation_control,
+    permuted_rates,
 )
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, signed_rank
 
@@ -162,46 +161,19 @@ class TestManyTests:
         assert rate([combine_p(row) for row in p]) == pytest.approx(ALPHA, abs=0.012)
 
 
-class TestControl:
+class TestPermutedGroups:
     """Forty results with a hundred permutations each, with and without a true difference."""
 
-    def rates(self, values, groups, pairs, **options):
-        rows = [
-            vars(result)
-            for seed, row in enumerate(values)
-            for result in permutation_control(
-                row, groups, sorted(set(groups)), pairs, seed=seed, repeats=100, **options
-            )
-        ]
-        return {(r.scheme, r.test): r for r in control_rates(rows)}
-
     @pytest.mark.parametrize("shape", SHAPES)
     @pytest.mark.parametrize("effect", [0.0, 1.0])
-    def test_of_pairs(self, shape, effect):
+    def test_rates(self, shape, effect):
         a, b = map(SHAPES[shape], pairs_of(np.random.default_rng(10), 40, 100, 0.8, effect))
-        sets = [str(i) for i in range(100)] * 2
-        found = self.rates(np.hstack([a, b]), ["a"] * 100 + ["b"] * 100, sets)
-        for key in (("across_rows", "mann_whitney"), ("within_sets", "wilcoxon")):
-            assert found[key].rate == pytest.approx(ALPHA, abs=0.012), key
-            assert found[key].n_permutations == 4000
+        groups, sets = ["a"] * 100 + ["b"] * 100, [str(i) for i in range(100)] * 2
+        found = [
+            permuted_rates(row, groups, ("a", "b"), sets, alpha=ALPHA, permutations=100, seed=seed)
+            for seed, row in enumerate(np.hstack([a, b]))
+        ]
+        mean = {name: np.mean([row[name] for row in found]) for name in found[0]}
+        assert mean["permuted_wilcoxon_rate"] == pytest.approx(ALPHA, abs=0.012)
         if effect == 0:
-            assert found["within_sets", "mann_whitney"].rate < 0.03
-
-    @pytest.mark.parametrize("shape", SHAPES)
-    @pytest.mark.parametrize("effect", [0.0, 1.0])
-    def test_of_unpaired_groups(self, shape, effect):
-        rng = np.random.default_rng(11)
-        values = SHAPES[shape](rng.normal(size=(40, 210)) + effect * (np.arange(210) < 60))
-        found = self.rates(values, ["a"] * 60 + ["b"] * 150, None)
-        assert list(found) == [("across_rows", "mann_whitney")]
-        assert found["across_rows", "mann_whitney"].rate == pytest.approx(ALPHA, abs=0.012)
-
-    def test_of_three_groups(self):
-        rng = np.random.default_rng(12)
-        values = rng.normal(size=(30, 50, 3)) + rng.normal(size=(30, 50, 1)) + np.arange(3) / 2
-        groups, sets = [*"abc"] * 50, [str(i) for i in range(50) for _ in range(3)]
-        found = self.rates(values.reshape(30, -1), groups, sets)
-        for key, result in found.items():
-            if key[0] == "across_rows" or key[1] in ("wilcoxon", "friedman"):
-                assert result.rate == pytest.approx(ALPHA, abs=0.013), key
-        assert len(found) == 6
+            assert mean["permuted_rate"] < 0.03

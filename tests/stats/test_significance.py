@@ -10,7 +10,6 @@ from scipy.stats import binomtest
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.significance import (
     HEADLINE,
-    control_rates,
     count_significant,
     headline_shares,
 )
@@ -46,11 +45,6 @@ ROWS = [
 ]
 
 
-def control(scheme, test, n, significant, flags=()):
-    counts = {"n_permutations": n, "n_significant": significant}
-    return {"scheme": scheme, "test": test, **counts, "flags": list(flags)}
-
-
 def test_counts_by_hand():
     shares = headline_shares(ROWS, alpha=0.05)
     assert {name: (share.hits, share.n) for name, share in shares.items()} == {
@@ -75,18 +69,21 @@ def test_without_corrections_or_sets_they_are_left_out():
     assert headline_shares([], alpha=0.05) == {}
 
 
-def test_each_stands_beside_its_own_control():
-    rates = control_rates(
-        [
-            control("across_rows", "mann_whitney", 100, 5),
-            control("within_sets", "mann_whitney", 100, 9),
-            control("within_sets", "mann_whitney", 100, 100, ["rounding_noise"]),
-            control("within_sets", "wilcoxon", 0, 0),
-        ]
-    )
-    shares = headline_shares(ROWS, alpha=0.05, controls=rates)
-    assert shares["plain"].control.rate == 0.09
-    assert {name for name, share in shares.items() if share.control is not None} == {"plain"}
+def test_each_stands_beside_its_own_permutations():
+    rates = [(0.09, NAN), (0.01, 0.2), (NAN, NAN)]
+    rows = [
+        {**row(0.5, wilcoxon_p=0.5), "permuted_rate": plain, "permuted_wilcoxon_rate": paired,
+         "n_permutations": n}
+        for (plain, paired), n in zip(rates, (100, 200, 0), strict=True)
+    ]  # fmt: skip
+    noise = {**rows[0], "permuted_rate": 1.0, "flags": ["rounding_noise"]}
+    shares = headline_shares([*rows, noise, row(0.3)], alpha=0.05)
+    beside = {name: share.permuted for name, share in shares.items() if share.permuted}
+    assert {name: (share.hits, share.n) for name, share in beside.items()} == {
+        "plain": (9 + 2, 300),
+        "paired": (40, 200),
+    }
+    assert shares["plain"].permuted.share == 11 / 300
 
 
 def test_random_explanations_stand_beside():

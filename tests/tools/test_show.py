@@ -129,7 +129,7 @@ class TestPlainText:
             if name == "Mann–Whitney U":
                 beside = [f"{100 * (random['p'] <= 0.05).mean():.1f} %", "5.0 %"]
             elif name == "Signed rank, matched sets":
-                beside = [f"{100 * (random['wilcoxon_p'] <= 0.05).mean():.1f} %"]
+                beside = [f"{100 * (random['wilcoxon_p'] <= 0.05).mean():.1f} %", "5.0 %"]
             assert values[4:] == beside
 
     @pytest.mark.parametrize("correction", ["holm", "bh"])
@@ -278,7 +278,7 @@ def row(model="m", method="x", metric="k", seed=0, d=0.5, significant=True, **ot
 
 def printed(rows, width, colours=256):
     """What a terminal of some width shows, with its control codes."""
-    shown = Selection("", rows, [], [], "significant", "none", 0.05, 0.2, {}, [])
+    shown = Selection("", rows, [], "significant", "none", 0.05, 0.2, {}, [])
     system = {0: None, 16: "standard", 256: "truecolor"}[colours]
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system=system, highlight=False

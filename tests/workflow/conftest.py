@@ -149,7 +149,7 @@ def add_slow(checkout: Checkout, repository: Path, **changes) -> None:
         "datasets": {"pairs_all": {"n_pairs": 80}},
         "methods": {"slow": {}, "gradient": {}},
         "metrics": {"slow_drop": {}, "gini": {}},
-        "controls": {"permutation": {"repeats": 0}, "random": {"draws": 0}},
+        "controls": {"random": {"draws": 0}},
     }
     checkout.configure(**{**settings, **changes})
 

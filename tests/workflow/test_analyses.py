@@ -21,7 +21,7 @@ def test_named_analyses_are_added_to_a_finished_run(finished):
     finished.configure(metrics=METRICS, analyses=ANALYSES, report=figures)
     plan = finished.plan()
     added = {"evaluate": 2, "test": 2, "correctness": 1, "attribution_difference": 1,
-             "dataset_bias": 1, "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1,
+             "dataset_bias": 1, "across_trainings": 1, "judge": 1, "adjusted_gaps": 1,
              "negative_control": 1,
              "random_tests": 1, "cost": 1, "report": 1}  # fmt: skip
     assert plan == added

@@ -61,7 +61,7 @@ def test_a_plan_holds(checkout, record_property):
         used["stage"].value_counts()
     )
     assert set(used["stage"]) == {
-        "prepare", "finetune", "explain", "evaluate", "test", "bias", "control", "report",
+        "prepare", "finetune", "explain", "evaluate", "test", "bias", "report",
         "across_trainings", "judge", "adjusted_gaps", "negative_control", "random_tests",
     }  # fmt: skip
     assert used["seconds"].notna().all()

@@ -43,7 +43,7 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
         repository,
         methods={"slow": {}, "again": {"use": "slow"}},
         metrics={"slow_drop": {}},
-        controls={"permutation": {"repeats": 0}, "random": {"draws": 1}},
+        controls={"random": {"draws": 1}},
     )
     made.snakemake("--until", "test")
     model_jobs = [

@@ -27,7 +27,7 @@ CELL = "pairs_all/bert_tiny/0"
 SMALL = {
     "target": "predicted",
     "metrics": METRICS,
-    "controls": {"permutation": {"repeats": 0}, "random": {"draws": 1}},
+    "controls": {"random": {"draws": 1}},
 }
 
 

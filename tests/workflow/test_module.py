@@ -93,7 +93,6 @@ def test_an_imported_workflow_plans_runs_locks_and_cleans_up(study, finished):
         "across_trainings",
         "judge",
         "adjusted_gaps",
-        "control",
         "cost",
         "report",
     )

@@ -25,7 +25,6 @@ REMOVED = {
     "scores": f"scores/{CELL}/gradient/gini.parquet",
     "tests": f"tests/{CELL}/gradient/gini.parquet",
     "bias": f"bias/{CELL}.parquet",
-    "controls": f"controls/{CELL}.parquet",
     "random_scores": f"random_scores/{CELL}/gini.parquet",
     "random_tests": f"random_tests/{CELL}.parquet",
     "adjusted_gaps": f"adjusted_gaps/{CELL}.parquet",

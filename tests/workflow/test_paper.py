@@ -51,7 +51,7 @@ def test_the_whole_grid_is_planned_in_seconds_without_data_or_network(checkout):
     trained = (4 * 5 + 2 * 2) * 5
     assert counts["test"] == counts["evaluate"] == trained * 6 * 7 == 5040
     assert counts["explain"] == trained * 6
-    assert counts["finetune"] == counts["bias"] == counts["control"] == trained
+    assert counts["finetune"] == counts["bias"] == trained
     assert counts["negative_control"] == trained * 6  # sensitivity explains again
     assert counts["random_tests"] == trained
     assert counts["prepare"] == 4
@@ -75,7 +75,6 @@ def test_every_leaf_of_the_small_grid_exists(checkout):
     assert (tests["n_pairs"] > 0).mean() > 0.9
     for artefact in (
         "bias",
-        "controls",
         "random_scores",
         "random_tests",
         "across_trainings",

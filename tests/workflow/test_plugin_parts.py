@@ -209,7 +209,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     everything = {
         **trained, "evaluate": scores, "test": scores, "across_trainings": 3, "judge": 1,
         "adjusted_gaps": 3,
-        "control": 3, "counterfactuals": 1, "counterfactual_predictions": 2, "length": 2,
+        "counterfactuals": 1, "counterfactual_predictions": 2, "length": 2,
         "test_count": 1, **random, **at_the_end,
     }  # fmt: skip
     assert finished.plan() == everything
@@ -270,7 +270,7 @@ def test_one_file_and_the_config_are_all_it_takes(finished):
     finished.configure(**{**config, "models": models})
     assert finished.plan() == {
         "finetune": 1, "bias": 1, "explain": 1, "evaluate": 2,
-        "test": 2, "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1,
+        "test": 2, "across_trainings": 1, "judge": 1, "adjusted_gaps": 1,
         "test_count": 1, "negative_control": 2, "random_tests": 1,
         "counterfactual_predictions": 1, **at_the_end,
     }  # fmt: skip

@@ -51,7 +51,7 @@ def test_a_run_fills_every_artefact(baseline):
     assert len(disparity) == cells
     assert (baseline.results / "report" / "index.html").stat().st_size > 2000
     for artefact in (
-        "data", "predictions", "explanations", "scores", "history", "bias", "controls",
+        "data", "predictions", "explanations", "scores", "history", "bias",
         "random_scores", "random_tests", "across_trainings", "verdicts", "adjusted_gaps",
     ):  # fmt: skip
         assert len(exparity.read_results(baseline.results, artefact))
@@ -90,7 +90,7 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     finished.configure(plugins=["mine/peak.py"], metrics=metrics)
     expected = {
         "evaluate": N_METHODS, "test": N_METHODS, "negative_control": 1, "random_tests": 1,
-        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
+        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     assert finished.plan() == expected
     # Jobs are chosen when one has ended, and not otherwise: Snakemake's default limit of jobs a
@@ -119,7 +119,7 @@ def test_changing_a_method_redoes_its_column_only(finished):
     finished.configure(methods=methods)
     expected = {
         "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "across_trainings": 1, "judge": 1,
-        "adjusted_gaps": 1, "control": 1, "cost": 1, "report": 1,
+        "adjusted_gaps": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     assert finished.plan() == expected
 
@@ -135,7 +135,6 @@ def test_editing_a_metric_redoes_that_metric_only(finished):
         "across_trainings": 1,
         "judge": 1,
         "adjusted_gaps": 1,
-        "control": 1,
         "cost": 1,
         "report": 1,
     }
@@ -152,7 +151,6 @@ def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
         "across_trainings": 1,
         "judge": 1,
         "adjusted_gaps": 1,
-        "control": 1,
         "cost": 1,
         "report": 1,
     }
@@ -168,11 +166,8 @@ def test_a_declared_family_redoes_the_report_only(finished):
     assert finished.plan() == {"judge": 1, "cost": 1, "report": 1}
 
 
-def test_controls_are_a_part_that_can_be_left_out(finished):
-    finished.configure(controls={"permutation": {"repeats": 7}})
-    assert finished.plan() == {"control": 1, "cost": 1, "report": 1}
-    off = {"permutation": {"repeats": 0}, "random": {"draws": 0}}
-    finished.configure(controls=off)
+def test_random_explanations_are_a_part_that_can_be_left_out(finished):
+    finished.configure(controls={"random": {"draws": 0}})
     tests = N_METHODS * N_METRICS
     assert finished.plan() == {
         "test": tests,
@@ -189,7 +184,7 @@ def test_a_seed_adds_its_own_runs_only(finished):
     cells = N_METHODS * N_METRICS
     expected = {
         "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
-        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "control": 1,
+        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1,
         "negative_control": N_METRICS, "random_tests": 1, "cost": 1, "report": 1,
     }  # fmt: skip
     # As Snakemake hands it on to a job of a cluster: all that is read from a command line.
@@ -212,7 +207,6 @@ def test_overrides_and_instances_run_their_cells_only(finished):
         "across_trainings": 1,
         "judge": 1,
         "adjusted_gaps": 1,
-        "control": 1,
         "cost": 1,
         "report": 1,
     }

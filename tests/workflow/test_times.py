@@ -18,7 +18,6 @@ AFTER = {
     "across_trainings": 1,
     "judge": 1,
     "adjusted_gaps": 1,
-    "control": 1,
     "cost": 1,
     "report": 1,
 }
@@ -47,7 +46,7 @@ def test_d14_what_a_stopped_run_has_made_anew_makes_the_rest_run(finished):
     finished.configure(methods={**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}})
     finished.snakemake("--until", "explain")
     assert finished.plan() == {"evaluate": N_METRICS, "test": N_METRICS, **AFTER}
-    finished.snakemake("--until", "test", "judge", "adjusted_gaps", "control")
+    finished.snakemake("--until", "test", "judge", "adjusted_gaps")
     assert finished.plan() == {"cost": 1, "report": 1}
     finished.snakemake("--until", "cost")
     assert finished.plan() == {"report": 1}
@@ -78,6 +77,6 @@ def test_d14_shards_of_other_options_are_made_again(sharded):
         **settings,
         methods={**two, "slow": {"shards": 2, "max_examples": 8}},
         metrics={"slow_drop": {}, "gini": {}},
-        controls={"permutation": {"repeats": 0}, "random": {"draws": 0}},
+        controls={"random": {"draws": 0}},
     )
     assert copy.plan()["explain_shard"] == 2

@@ -42,10 +42,6 @@ class ExperimentView(Protocol):
     def pairs(self) -> Sequence[tuple[str, str]]:
         """Every (dataset, model) that is trained."""
 
-    @property
-    def has_controls(self) -> bool:
-        """Whether the permutation control is part of the grid."""
-
     def seeds_of(self, dataset: str) -> Sequence[int]:
         """Return the seeds of the trainings on a dataset."""
 

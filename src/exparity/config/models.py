@@ -185,22 +185,6 @@ class Report:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Permutation:
-    """The groups of the scores are permuted and tested again.
-
-    Attributes:
-        repeats: permutations of each test: more give a steadier rate, 0 leaves the control out.
-        schemes: which labels change places: those within each matched set (where there are sets),
-            or those of all rows.
-    """
-
-    repeats: Annotated[int, Range(at_least=0, at_most=1_000_000)] = 100
-    schemes: Annotated[
-        Sequence[Literal["within_sets", "across_rows"]], Items(at_least=1, distinct=True)
-    ] = ("within_sets", "across_rows")
-
-
-@dataclass(frozen=True, kw_only=True)
 class Random:
     """Every metric also scores random explanations.
 
@@ -229,8 +213,6 @@ class Controls:
     """Checks of the pipeline itself.
 
     Attributes:
-        permutation: the groups of the scores are permuted and tested again. A pipeline that finds
-            more than a share of alpha significant then finds differences where none are.
         random: every metric also scores random explanations, drawn without a look at the model.
             What groups differ by then is none of an explanation; tests tell what a method's scores
             have over it, the excess.
@@ -239,7 +221,6 @@ class Controls:
             the text and the architecture, and not what was learnt.
     """
 
-    permutation: Permutation = field(default_factory=Permutation)
     random: Random = field(default_factory=Random)
     weights: Weights = field(default_factory=Weights)
 

@@ -134,11 +134,6 @@ class Settled:
         """Return whether a metric runs the model, and so needs its checkpoint and a GPU."""
         return bool(self.metrics[metric].entry.facts.runs_model)
 
-    @property
-    def has_controls(self) -> bool:
-        """Whether the permutation control is part of the grid."""
-        return int(self.config["controls"]["permutation"]["repeats"]) > 0
-
     def resolved(self) -> dict[str, Any]:
         """Return the whole config with nothing left to presets, the catalogue or defaults.
 

@@ -28,7 +28,7 @@ GATHER = "gather"
 # What of a training decides on the time that it takes for one example.
 _TRAINING = ("batch_size", "max_length", "precision", "processes", "validation_share")
 # Stages whose options decide on their time.
-_STATISTICS = ("test", "bias", "control")
+_STATISTICS = ("test", "bias")
 
 
 class Kind(NamedTuple):

@@ -23,7 +23,6 @@ from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
 from exparity.report.tables import Table, headline_rates, rates_by_metric
 from exparity.report.templating import asset
-from exparity.stats.significance import ControlRate
 
 _DIGITS = 6
 _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
@@ -56,14 +55,6 @@ def table_exports(
             [vars(cost) for cost in costs],
         ),
     ]
-    if study.controls:
-        rows = [
-            {**vars(rate), "metric": metric}
-            for metric, rates_of_metric in study.controls.items()
-            for rate in rates_of_metric
-        ]
-        schema = pa.schema({"metric": pa.string(), **record_columns(ControlRate)}.items())
-        exports.append(Export("controls", "The permutation control", schema, rows))
     return exports + (comparison_tables(published) if published is not None else [])
 
 

@@ -23,7 +23,6 @@ from exparity.report.verdicts import is_random
 from exparity.stats.dependence import Dependence
 from exparity.stats.informative import flagged
 from exparity.stats.multiplicity import CELL_IDS, adjust
-from exparity.stats.significance import ControlRate, control_rates
 
 Ids = tuple[str | int, ...]
 """Ids of a file, in the order of its path: dataset, model, seed, method, metric."""
@@ -66,9 +65,6 @@ class Study:
         rows: the disparity artefact: one mapping per test.
         bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
-        controls: how often permuted groups differ, overall ("") and by metric; empty if no control
-            was run.
-        control_rows: rows of the permutation control.
         verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
             model, method, metric and the two groups, and then by quantity.
         random_verdicts: those rows that are of random explanations themselves.
@@ -89,8 +85,6 @@ class Study:
     rows: Sequence[Mapping[str, Any]]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
-    controls: Mapping[str, Sequence[ControlRate]]
-    control_rows: Sequence[Mapping[str, Any]] = ()
     verdicts: Verdicts = field(default_factory=dict)
     random_verdicts: Sequence[Mapping[str, Any]] = ()
     random_rows: Sequence[Mapping[str, Any]] = ()
@@ -156,11 +150,9 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         raise InputError("the report needs at least one test where something is explained")
     tests = read_tables(paths, "tests").to_pylist()
     _complete(tests, results, metrics, accuracies)
-    controls = layout.paths_of(results, options, "controls")
-    control_rows = read_tables(controls, "controls").to_pylist()
     statistics = options["statistics"]
     random_rows = _random_rows(results, options, bias)
-    _complete_from_controls(tests, random_rows, statistics["alpha"])
+    _complete_from_random(tests, random_rows, statistics["alpha"])
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     judged = read_analysis(results, options, "judge")
     of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
@@ -177,8 +169,6 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         rows=adjust(tests, statistics["family"], alpha=statistics["alpha"]),
         bias=bias,
         accuracies=accuracies,
-        controls=_controls(control_rows, metrics),
-        control_rows=control_rows,
         verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),
         random_verdicts=[row for row in judged if is_random(row)],
         random_rows=random_rows,
@@ -206,7 +196,7 @@ def by_cell_and_quantity(rows: Iterable[Mapping[str, Any]]) -> Verdicts:
     return dict(verdicts)
 
 
-def _complete_from_controls(
+def _complete_from_random(
     tests: Sequence[dict[str, Any]],
     random_rows: Iterable[Mapping[str, Any]],
     alpha: float,
@@ -281,14 +271,3 @@ def _accuracies(
         for dataset, model in pairs
         for seed in seeds
     ]
-
-
-def _controls(
-    rows: Sequence[Mapping[str, Any]], metrics: Iterable[str]
-) -> dict[str, list[ControlRate]]:
-    if not rows:
-        return {}
-    rates = {"": control_rates(rows)}
-    for metric in metrics:
-        rates[metric] = control_rates([row for row in rows if row["metric"] == metric])
-    return rates

@@ -217,7 +217,6 @@ def _shares(study: Study) -> dict[str, SignificantShare]:
     return headline_shares(
         study.rows,
         alpha=study.statistics["alpha"],
-        controls=study.controls.get("", ()),
         random_rows=study.random_rows,
     )
 
@@ -233,10 +232,7 @@ def rates_by_metric(study: Study) -> list[dict[str, Any]]:
     for metric in study.metrics:
         rows = [row for row in study.rows if row["metric"] == metric]
         random_rows = [row for row in study.random_rows if row["metric"] == metric]
-        controls = study.controls.get(metric, ())
-        share = count_significant(
-            rows, alpha=alpha, counted=counted, controls=controls, random_rows=random_rows
-        )
+        share = count_significant(rows, alpha=alpha, counted=counted, random_rows=random_rows)
         if share.n:
             kind = study.metric_facts(metric).kind
             about = {"metric": study.display("metric", metric), "kind": kind, "test": counted}
@@ -246,19 +242,10 @@ def rates_by_metric(study: Study) -> list[dict[str, Any]]:
 
 def share_columns(share: SignificantShare) -> dict[str, Any]:
     """Return a share as the columns of a table: counts, interval and those of the controls."""
-    low, high = share.interval()
-    control, random = share.control, share.random
-    random_low, random_high = random.interval() if random else (None, None)
-    return {
-        "hits": share.hits,
-        "n": share.n,
-        "rate": share.share,
-        "low": low,
-        "high": high,
-        "control": control.rate if control else None,
-        "control_low": control.low if control else None,
-        "control_high": control.high if control else None,
-        "random": random.share if random else None,
-        "random_low": random_low,
-        "random_high": random_high,
-    }
+    columns: dict[str, Any] = {"hits": share.hits, "n": share.n, "rate": share.share}
+    columns["low"], columns["high"] = share.interval()
+    for name, beside in (("permuted", share.permuted), ("random", share.random)):
+        columns[name] = beside.share if beside else None
+        ends = beside.interval() if beside else (None, None)
+        columns[f"{name}_low"], columns[f"{name}_high"] = ends
+    return columns

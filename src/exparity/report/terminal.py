@@ -32,7 +32,7 @@ from exparity.report.verdicts import (
 from exparity.stats.crossed import PROMPT
 from exparity.stats.dependence import Dependence
 from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect
-from exparity.stats.significance import control_rates, headline_shares
+from exparity.stats.significance import headline_shares
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -68,7 +68,6 @@ class Selection:
     Attributes:
         title: the study's title, if known.
         rows: tests.
-        controls: rows of the permutation control that belong to them.
         random_rows: tests of random explanations that belong to them, with flags.
         counted: column that says which tests count as significant.
         correction: its correction: ``none``, ``holm`` or ``bh``; None where tables show verdicts,
@@ -84,7 +83,6 @@ class Selection:
 
     title: str
     rows: Sequence[Mapping[str, Any]]
-    controls: Sequence[Mapping[str, Any]]
     random_rows: Sequence[Mapping[str, Any]]
     counted: str
     correction: str | None
@@ -252,7 +250,7 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
 
 
 def _headline(selection: Selection, width: int | None) -> Table:
-    """Return shares of significant tests, with intervals, beside those of both controls."""
+    """Return shares of significant tests, with intervals, beside those by chance."""
     table = _empty_table()
     table.add_column(f"significant at p ≤ {selection.alpha:g}")
     heads = ["", "share", "95 % interval", "random", "permuted"]
@@ -261,12 +259,8 @@ def _headline(selection: Selection, width: int | None) -> Table:
     for head, keep in zip(heads, kept, strict=True):
         if keep:
             table.add_column(head, justify="right", no_wrap=True)
-    controls = control_rates(selection.controls)
     shares = headline_shares(
-        selection.rows,
-        alpha=selection.alpha,
-        controls=controls,
-        random_rows=selection.random_rows,
+        selection.rows, alpha=selection.alpha, random_rows=selection.random_rows
     )
     for counted, share in shares.items():
         low, high = share.interval()
@@ -275,7 +269,7 @@ def _headline(selection: Selection, width: int | None) -> Table:
             _text(percent(share.share), "bold"),
             f"{100 * low:.1f} to {percent(high)}",
             "" if share.random is None else percent(share.random.share),
-            "" if share.control is None else percent(share.control.rate),
+            "" if share.permuted is None else percent(share.permuted.share),
         ]
         name = _COUNTED[counted].format(threshold=selection.threshold)
         table.add_row(name, *(v for v, keep in zip(values, kept, strict=True) if keep))

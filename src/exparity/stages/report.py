@@ -41,16 +41,6 @@ class _Statistics(Open):
 
 
 @dataclass(frozen=True)
-class _Permutation(Open):
-    repeats: int
-
-
-@dataclass(frozen=True)
-class _Controls(Open):
-    permutation: _Permutation
-
-
-@dataclass(frozen=True)
 class _Report(Open):
     figures: bool
 
@@ -69,7 +59,6 @@ class _Options(Open):
     seeds_of: Mapping[str, Sequence[int]] = field(default_factory=dict)
     looks: Sequence[int] = ()
     statistics: _Statistics
-    controls: _Controls
     report: _Report
     analyses: Mapping[str, Any]
 

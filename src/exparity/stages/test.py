@@ -14,10 +14,11 @@ from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
+from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
-from exparity.stats import GroupComparison, compare_all
+from exparity.stats import GroupComparison, compare_all, permuted_rates
 from exparity.types import FloatArray
 
 _NUMBERS = (
@@ -44,7 +45,7 @@ def test_cell(
             them.
         output: the tests artefact to write.
         statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
-            ``confidence`` or ``resamples``.
+            ``confidence``, ``resamples`` or ``label_permutations``.
 
     Raises:
         InputError: a file does not hold the scores that were written, they do not belong together,
@@ -57,10 +58,23 @@ def test_cell(
     groups, sets = (table.column(name).to_pylist() for name in ("group", "match_id"))
     order, ids = metadata["groups"], metadata["wildcards"]
 
-    def compare(values: FloatArray) -> list[GroupComparison]:
-        return compare_all(values, groups, order, sets, **statistics)
+    settings = {name: value for name, value in statistics.items() if name != "label_permutations"}
 
-    rows = [asdict(pair) for pair in compare(table.column("score").to_numpy())]
+    def compare(values: FloatArray) -> list[GroupComparison]:
+        return compare_all(values, groups, order, sets, **settings)
+
+    values = table.column("score").to_numpy()
+    rows: list[dict[str, Any]] = []
+    names = (str(ids[name]) for name in ("dataset", "model", "method", "metric"))
+    permuted = {
+        "alpha": statistics["alpha"],
+        "permutations": statistics["label_permutations"],
+        "seed": derive_seed(ids["seed"], "control", *names),
+    }
+    for pair in compare(values):
+        of_pair = (pair.group_a, pair.group_b)
+        rates = permuted_rates(values, groups, of_pair, sets, **permuted)
+        rows.append({**asdict(pair), **rates})
     over: Sequence[Mapping[str, Any]] = [NO_EXCESS] * len(rows)
     if random_scores is not None:
         pairs = compare(_excess(table, metadata, scores, random_scores))

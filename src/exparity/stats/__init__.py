@@ -3,19 +3,16 @@
 from exparity.stats.compare import GroupComparison, compare_all, compare_groups
 from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
-from exparity.stats.permutation import PermutedTest, permutation_control
+from exparity.stats.permutation import permuted_rates
 from exparity.stats.power import minimal_detectable_effect, smallest_p
 from exparity.stats.seeds import SeedSummary, combine_p, summarise_seeds
-from exparity.stats.significance import ControlRate, control_rates
 from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.stats.verdicts import VERDICTS, judge
 
 __all__ = [
     "VERDICTS",
-    "ControlRate",
     "CrossedTest",
     "GroupComparison",
-    "PermutedTest",
     "SeedSummary",
     "TypicalGap",
     "adjust",
@@ -23,12 +20,11 @@ __all__ = [
     "combine_p",
     "compare_all",
     "compare_groups",
-    "control_rates",
     "crossed_tests",
     "holm",
     "judge",
     "minimal_detectable_effect",
-    "permutation_control",
+    "permuted_rates",
     "smallest_p",
     "summarise_seeds",
     "typical_gap",

@@ -19,7 +19,7 @@ def is_informative(row: Mapping[str, Any]) -> bool:
 
 
 def informative(rows: Iterable[Row]) -> list[Row]:
-    """Return the tests that count: in headlines, families, controls and over seeds."""
+    """Return the tests that count: in headlines, families and over seeds."""
     return [row for row in rows if is_informative(row)]
 
 

@@ -1,8 +1,8 @@
 """Rank tests, along the last axis, so that one call tests many samples.
 
 The p-values are those of ``scipy.stats``. Its large-sample formulas are written out here, because
-loading it takes longer than all the rest of a test job, and because the permutation control asks
-for thousands of tests.
+loading it takes longer than all the rest of a test job, and because permuted groups are
+tested a hundred times.
 """
 
 from __future__ import annotations

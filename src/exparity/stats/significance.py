@@ -6,7 +6,6 @@ its error rate what it says?
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -32,9 +31,8 @@ HEADLINE = {
     "excess_paired_bh": ("excess_wilcoxon_p_bh", ""),
 }
 """What a headline counts, in its order: a column of p-values, and one that must hold too."""
-_PERMUTED = {"plain": "mann_whitney", "paired": "wilcoxon"}
-"""The test whose permutations within matched sets a count stands beside. Over all rows they are no
-control: there any test of any scores finds α."""
+_PERMUTED = {"plain": "permuted_rate", "paired": "permuted_wilcoxon_rate"}
+"""How often the test that is counted finds a difference between permuted groups."""
 
 
 def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
@@ -62,76 +60,19 @@ def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, 
 
 
 @dataclass(frozen=True)
-class ControlRate:
-    """How often one test found a difference between permuted groups, over many results.
-
-    Attributes:
-        scheme: how labels were permuted.
-        test: the test.
-        n_results: results (files and pairs of groups) whose permutations were tested.
-        n_degenerate: results where nothing could be tested; they are in no other count.
-        n_permutations: permutations tested.
-        n_significant: of these, the significant ones.
-        rate: their share, to be compared with α; NaN without permutations.
-        low, high: ends of its interval.
-    """
-
-    scheme: str
-    test: str
-    n_results: int
-    n_degenerate: int
-    n_permutations: int
-    n_significant: int
-    rate: float
-    low: float
-    high: float
-
-
-def control_rates(rows: Rows, *, confidence: float = 0.95) -> list[ControlRate]:
-    """Sum up rows of the controls artefact by scheme and test.
-
-    Permutations are drawn independently of each other, also those of different results, so that
-    their number of significant ones is a sum of independent draws. The interval is that of Clopper
-    and Pearson (1934). It is wider than needed where results differ in their rates, never narrower.
-
-    Args:
-        rows: rows of the controls artefact, all or some of them. Those that are not
-            :func:`~exparity.stats.informative.is_informative` are left out.
-        confidence: coverage of the interval, in (0, 1).
-
-    Returns:
-        One rate per scheme and test, sorted by both.
-    """
-    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        grouped[row["scheme"], row["test"]].append(row)
-    rates = []
-    for scheme, test in sorted(grouped):
-        tested = [row for row in informative(grouped[scheme, test]) if row["n_permutations"]]
-        degenerate = sum(not row["n_permutations"] for row in grouped[scheme, test])
-        n = sum(row["n_permutations"] for row in tested)
-        hits = sum(row["n_significant"] for row in tested)
-        ends = exact_interval(hits, n, confidence)
-        rate = hits / n if n else NAN
-        rates.append(ControlRate(scheme, test, len(tested), degenerate, n, hits, rate, *ends))
-    return rates
-
-
-@dataclass(frozen=True)
 class SignificantShare:
     """A share of tests that are significant.
 
     Attributes:
         hits: significant tests.
         n: tests with a p-value.
-        control: the same share with groups dealt at random within matched sets; None if that was
-            not done.
+        permuted: the same share of groups permuted within matched sets; None if that was not done.
         random: the same share of the scores of random explanations; None if there are none.
     """
 
     hits: int
     n: int
-    control: ControlRate | None = None
+    permuted: SignificantShare | None = None
     random: SignificantShare | None = None
 
     @property
@@ -145,12 +86,7 @@ class SignificantShare:
 
 
 def count_significant(
-    rows: Rows,
-    *,
-    alpha: float,
-    counted: str = "plain",
-    controls: Sequence[ControlRate] = (),
-    random_rows: Rows = (),
+    rows: Rows, *, alpha: float, counted: str = "plain", random_rows: Rows = ()
 ) -> SignificantShare:
     """Count the significant ones among tests.
 
@@ -161,34 +97,39 @@ def count_significant(
         rows: rows of the tests or disparity artefact.
         alpha: largest p-value that is significant.
         counted: what counts, of :data:`HEADLINE`.
-        controls: rates of the permutation control of these tests.
         random_rows: rows of the random_tests artefact: of the same metrics and classifiers.
     """
     p, column = HEADLINE[counted]
     tested = [row for row in informative(rows) if row[p] == row[p]]
     hits = sum(bool(row[p] <= alpha and (not column or row[column])) for row in tested)
-    key = _PERMUTED.get(counted), "within_sets"
-    control = next((c for c in controls if (c.test, c.scheme) == key and c.n_permutations), None)
-    random = None
-    if counted in _PERMUTED and random_rows:
-        random = count_significant(random_rows, alpha=alpha, counted=counted)
-    return SignificantShare(hits, len(tested), control, random)
+    permuted = random = None
+    if counted in _PERMUTED:
+        permuted = _permuted(tested, _PERMUTED[counted])
+        if random_rows:
+            random = count_significant(random_rows, alpha=alpha, counted=counted)
+    return SignificantShare(hits, len(tested), permuted, random)
+
+
+def _permuted(rows: Rows, column: str) -> SignificantShare | None:
+    """Count the significant tests of permuted groups; None without any."""
+    rates = [(row.get(column, NAN), row.get("n_permutations", 0)) for row in rows]
+    drawn = [(round(rate * n), n) for rate, n in rates if rate == rate]
+    hits, n = (sum(counts) for counts in zip(*drawn, strict=True)) if drawn else (0, 0)
+    return SignificantShare(hits, n) if n else None
 
 
 def headline_shares(
-    rows: Rows, *, alpha: float, controls: Sequence[ControlRate] = (), random_rows: Rows = ()
+    rows: Rows, *, alpha: float, random_rows: Rows = ()
 ) -> dict[str, SignificantShare]:
     """Count the significant tests by each way of :data:`HEADLINE` that applies to them.
 
     Args:
         rows: rows of the tests or disparity artefact; without corrections these are left out.
         alpha: largest p-value that is significant.
-        controls: rates of the permutation control of these tests.
         random_rows: see :func:`count_significant`.
     """
-    beside: Mapping[str, Any] = {"controls": controls, "random_rows": random_rows}
     shares = {
-        counted: count_significant(rows, alpha=alpha, counted=counted, **beside)
+        counted: count_significant(rows, alpha=alpha, counted=counted, random_rows=random_rows)
         for counted, (p, _) in HEADLINE.items()
         if rows and p in rows[0]
     }

@@ -31,7 +31,8 @@ _File = tuple[dict[str, Any], Path]
 """A scores artefact with its ids."""
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "direction", "flags")
-_COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED)
+_PERMUTED = ("n_permutations", "permuted_rate", "permuted_wilcoxon_rate")
+_COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED, *_PERMUTED)
 _OF_REPORT = (
     *("metric_direction", "significant_holm", "significant_bh"),
     *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh", "excess_p", "excess_wilcoxon_p"),
@@ -40,7 +41,6 @@ _OF_REPORT = (
 _IDS_OF_RANDOM = ("dataset", "model", "seed", "metric")
 _DRAWN = tuple(id for id in CELL_IDS if id != "method")
 _OF_RANDOM = ("p", "wilcoxon_p", "flags")
-_OF_CONTROLS = ("scheme", "test", "n_permutations", "n_significant", "flags")
 
 
 def show(
@@ -102,7 +102,6 @@ def show(
     selection = Selection(
         title=facts.get("title", ""),
         rows=rows,
-        controls=_rows_of("controls", (*IDS, *_OF_CONTROLS), results, wanted),
         random_rows=flagged(
             _rows_of("random_tests", (*_IDS_OF_RANDOM, *_OF_RANDOM), results, of_random), collapsed
         ),

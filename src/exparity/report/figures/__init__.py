@@ -135,7 +135,6 @@ def _significance(study: Study) -> tuple[Drawn, Draw]:
     alpha = study.statistics["alpha"]
     lines = significance_lines(
         study.rows,
-        study.control_rows,
         names_of(study),
         alpha=alpha,
         random_rows=study.random_rows,

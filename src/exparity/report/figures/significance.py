@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING, Any
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import Names
 from exparity.report.figures.style import BLUE, GREY, PALE, VERMILION, WIDTHS, mark, without_line
-from exparity.stats.significance import (
-    Rows,
-    SignificantShare,
-    control_rates,
-    count_significant,
-)
+from exparity.stats.significance import Rows, SignificantShare, count_significant
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-TESTS = {"mann_whitney": ("plain", "Mann–Whitney U"), "wilcoxon": ("paired", "signed rank")}
-"""Test of the control to what counts of the same test, and its name."""
+TESTS = {"plain": "Mann–Whitney U", "paired": "signed rank"}
+"""What is counted, and the name of its test."""
 CONTROLS = {"random": "random explanations", "permuted": "groups permuted within sets"}
 _MARKS = {"random": ("s", VERMILION), "permuted": ("D", GREY)}
 
@@ -43,7 +38,6 @@ class Line:
 
 def significance_lines(
     rows: Sequence[Mapping[str, Any]],
-    controls: Sequence[Mapping[str, Any]],
     names: Names,
     *,
     alpha: float,
@@ -51,27 +45,22 @@ def significance_lines(
 ) -> list[list[Line]]:
     """Count tests in all, by metric and by method."""
 
-    def line(label: str, part: Rows, permuted: Rows, random: Rows) -> Line:
-        beside: Mapping[str, Any] = {"controls": control_rates(permuted), "random_rows": random}
-        real = {
-            test: count_significant(part, alpha=alpha, counted=counted, **beside)
-            for test, (counted, _) in TESTS.items()
-        }
-        return Line(label, real)
+    def line(label: str, part: Rows, random: Rows) -> Line:
+        return Line(
+            label,
+            {
+                test: count_significant(part, alpha=alpha, counted=test, random_rows=random)
+                for test in TESTS
+            },
+        )
 
-    blocks = [[line("all tests", rows, controls, random_rows)]]
+    blocks = [[line("all tests", rows, random_rows)]]
+    random = _by("metric", random_rows)
     for kind in ("metric", "method"):
-        tests, permuted = _by(kind, rows), _by(kind, controls)
-        random = _by("metric", random_rows)
         blocks.append(
             [
-                line(
-                    names(kind, id),
-                    tests[id],
-                    permuted[id],
-                    random[id] if kind == "metric" else random_rows,
-                )
-                for id in list(tests)
+                line(names(kind, id), tests, random[id] if kind == "metric" else random_rows)
+                for id, tests in _by(kind, rows).items()
             ]
         )
     return blocks
@@ -108,7 +97,7 @@ def significance_figure(
                 y += 1
             y += 0.6
         axes.set_yticks(ticks, [line.label for line in lines])
-        axes.set_title(TESTS[test][1])
+        axes.set_title(TESTS[test])
         axes.set_xlabel("significant tests, %")
         axes.grid(axis="x")
         without_line(axes, "y")
@@ -126,18 +115,14 @@ def _draw(axes: Axes, y: float, share: SignificantShare, confidence: float) -> I
         axes.barh(y, 100 * share.share, height=0.62, color=PALE, zorder=1)
         axes.plot([100 * low, 100 * high], [y - 0.08] * 2, color=BLUE, lw=1, zorder=3)
         axes.plot(100 * share.share, y - 0.08, "o", color=BLUE, ms=3.2, zorder=4)
-    rates = {}
-    if share.random is not None and share.random.n:
-        rates["random"] = share.random.share, *share.random.interval(confidence)
-    if share.control is not None:
-        rates["permuted"] = share.control.rate, share.control.low, share.control.high
     for i, (control, (marker, colour)) in enumerate(_MARKS.items()):
-        if control in rates:
-            rate, low, high = rates[control]
+        beside: SignificantShare | None = getattr(share, control)
+        if beside and beside.n:
+            low, high = beside.interval(confidence)
             at = y + 0.12 + 0.16 * i
             axes.plot([100 * low, 100 * high], [at, at], color=colour, lw=0.8, zorder=3)
             style: dict[str, Any] = {"mfc": "white", "mew": 0.6, "ms": 2.6, "zorder": 4}
-            axes.plot(100 * rate, at, marker, color=colour, **style)
+            axes.plot(100 * beside.share, at, marker, color=colour, **style)
             yield control
 
 

@@ -12,6 +12,8 @@ from transformers import pipeline
 
 import exparity
 from exparity import Explanation, InputError, compare_groups, evaluate, explain
+from exparity.methods import explain_many
+from exparity.metrics import evaluate_many
 
 TEXTS = ["a man walks", "a woman walks"]
 
@@ -34,13 +36,7 @@ def bert(classifiers):
         ({"targets": 1.5}, "targets must be a list of integers, not 1.5"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
         ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
-        ({"method": [1]}, r"method must be ids, options by id, not \[1\]"),
-        ({"method": 5}, "method must be a list of ids, not 5"),
-        ({"method": ["gradient", "lim"]}, "unknown method 'lim'; did you mean 'lime'"),
-        (
-            {"method": ["lime"], "num_samples": 9},
-            r"num_samples: options of several go by id, method=\{id: \{'num_samples': 9\}\}",
-        ),
+        ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
         ({"targets": "lime"}, "target 'lime'; known: .*; a method goes as method='lime'"),
         ({"seed": "0"}, "seed must be an integer, not '0'"),
         ({"classifier": None}, "classifier must come from exparity.load_classifier, not None"),
@@ -95,32 +91,35 @@ def test_d18_training_labels_that_are_no_class_are_refused(bert, label):
 
 
 def test_several_methods_and_metrics(bert):
-    """By id in lists, with options in mappings; what there is several of names the values."""
+    """By id in lists, with options in mappings; values are those of one by one."""
     ids = ["uniform_random", "gradient"]
-    made = explain(bert, TEXTS, 1, method=ids, seed=3)
+    made = explain_many(bert, TEXTS, 1, ids, seed=3)
     assert [*made] == ids
     for id in ids:
         for one, other in zip(made[id], explain(bert, TEXTS, 1, id, 3), strict=True):
             assert np.array_equal(one.scores, other.scores)
     options = {"integrated_gradients": {"n_steps": 4}}
-    (explanation, _) = explain(bert, TEXTS, 1, method=options)["integrated_gradients"]
+    (explanation, _) = explain_many(bert, TEXTS, 1, options)["integrated_gradients"]
     assert explanation.origin.params == {"n_steps": 4}
-    both = evaluate(bert, made, ["gini", "comprehensiveness"])
-    assert [*both] == [
-        (method, metric) for method in ids for metric in ("gini", "comprehensiveness")
-    ]
-    for (method, metric), values in both.items():
-        assert np.array_equal(values, evaluate(bert, made[method], metric))
-        assert np.array_equal(values, evaluate(bert, made, metric)[method])
-        assert np.array_equal(values, evaluate(bert, made[method], ("gini", metric))[metric])
-    strict = evaluate(None, made, {"sparsity": {"tau": 0.5}, "gini": {}})
-    assert np.array_equal(
-        strict["gradient", "sparsity"], evaluate(None, made["gradient"], "sparsity", tau=0.5)
-    )
-    with pytest.raises(InputError, match="tau: options of several go by id, metric="):
-        evaluate(None, made, ["sparsity", "gini"], tau=0.5)
-    with pytest.raises(InputError, match="unknown metric 'gina'; did you mean 'gini'"):
-        evaluate(None, made, ["sparsity", "gina"])
+    both = evaluate_many(bert, made, {"sparsity": {"tau": 0.5}, "comprehensiveness": {}})
+    assert [*both] == [(of, metric) for of in ids for metric in ("sparsity", "comprehensiveness")]
+    for (of, metric), values in both.items():
+        own = {"tau": 0.5} if metric == "sparsity" else {}
+        assert np.array_equal(values, evaluate(bert, made[of], metric, **own))
+
+
+@pytest.mark.parametrize(
+    ("metrics", "message"),
+    [
+        (["sparsity", "gina"], "unknown metric 'gina'; did you mean 'gini'"),
+        ([1], r"metrics must be ids, options by id, not \[1\]"),
+        (5, "metrics must be a list of ids, not 5"),
+        ({"gini": 5}, "metrics must map ids to mappings of options, not {'gini': 5}"),
+    ],
+)
+def test_what_is_no_list_of_metrics_is_refused(metrics, message):
+    with pytest.raises(InputError, match=message):
+        evaluate_many(None, {}, metrics)
 
 
 def test_objects_of_transformers_are_loaded(bert):

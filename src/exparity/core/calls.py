@@ -107,18 +107,12 @@ def array_of(kind: type, value: Any, name: str) -> NDArray[Any]:
     return converted
 
 
-def options_by_id(value: Any, name: str) -> Options:
-    """Return options by registered id."""
-    items: Any = value.items() if isinstance(value, Mapping) else [(None, value)]
-    if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in items):
-        raise InputError(f"{name} must map ids to mappings of options, not {shown(value)}")
-    return {id: dict(options) for id, options in items}
-
-
 def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> Options:
     """Return options by registered id of what a caller asks for."""
     if isinstance(ids, Mapping):
-        return options_by_id(ids, name)
+        if any(not (isinstance(k, str) and isinstance(v, Mapping)) for k, v in ids.items()):
+            raise InputError(f"{name} must map ids to mappings of options, not {shown(ids)}")
+        return {id: dict(options) for id, options in ids.items()}
     if isinstance(ids, str):
         ids = every if ids == "all" and every is not None else [ids]
     wanted = listed(ids, name, "ids")
@@ -126,14 +120,6 @@ def options_of_ids(ids: Any, name: str, every: Sequence[str] | None = None) -> O
         all_of_them = "" if every is None else ", or 'all'"
         raise InputError(f"{name} must be ids, options by id{all_of_them}, not {shown(wanted)}")
     return {id: {} for id in wanted}
-
-
-def refuse_shared_options(params: Mapping[str, Any], name: str) -> None:
-    """Refuse options beside several methods or metrics: whose they are is not said."""
-    for option, value in params.items():
-        raise InputError(
-            f"{option}: options of several go by id, {name}={{id: {{'{option}': {shown(value)}}}}}"
-        )
 
 
 def shown(value: Any) -> str:

@@ -25,7 +25,7 @@ from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.engine.batching import in_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
-from exparity.engine.objectives import Objective, target_logit
+from exparity.engine.objectives import Objective, objective_of, target_logit
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
 from exparity.models.checkpoints import (
@@ -153,6 +153,14 @@ class Classifier:
                 f"target {index}: the model has {self.n_classes} classes, 0 to {self.n_classes - 1}"
             )
         return index
+
+    def objective(self, explains: str | Mapping[Any, str]) -> Objective:
+        """Return the function of logits and targets that ``explains`` stands for.
+
+        Raises:
+            InputError: the class to explain against is none of the model's.
+        """
+        return objective_of(explains, self.class_names, in_words=self.head.answers_freely)
 
     @property
     def pad_id(self) -> int:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Annotated, Any, Literal, overload
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
@@ -20,9 +20,7 @@ from exparity.core.calls import (
     array_of,
     checked,
     listed,
-    options_by_id,
     options_of_ids,
-    refuse_shared_options,
 )
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.flags import Items
@@ -124,10 +122,7 @@ class MethodBatch:
     @cached_property
     def objective(self) -> Objective:
         """The function of logits and targets that is explained, by ``explains``."""
-        from exparity.engine.objectives import objective_of
-
-        names, in_words = self.classifier.class_names, self.classifier.head.answers_freely
-        return objective_of(self.explains, names, in_words=in_words)
+        return self.classifier.objective(self.explains)
 
     @property
     def token_ids(self) -> tuple[IntArray, ...]:
@@ -220,7 +215,7 @@ def _runs(owners: IntArray) -> list[tuple[int, slice]]:
     return [(int(owners[first]), slice(first, last)) for first, last in pairwise(bounds)]
 
 
-@overload
+@checked
 def explain(
     classifier: Classifier,
     texts: str | Sequence[Text],
@@ -230,28 +225,7 @@ def explain(
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
     **params: Any,
-) -> list[Explanation]: ...
-@overload
-def explain(
-    classifier: Classifier,
-    texts: str | Sequence[Text],
-    targets: Targets = None,
-    *,
-    method: Several,
-    seed: int = 0,
-    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
-) -> dict[str, list[Explanation]]: ...
-@checked
-def explain(
-    classifier: Classifier,
-    texts: str | Sequence[Text],
-    targets: Targets = None,
-    method: str | Several = "gradient",
-    seed: int = 0,
-    *,
-    training: tuple[Texts, Sequence[int] | IntArray] | None = None,
-    **params: Any,
-) -> list[Explanation] | dict[str, list[Explanation]]:
+) -> list[Explanation]:
     """Explain a classifier's output for texts.
 
     Args:
@@ -260,29 +234,22 @@ def explain(
             pair, such as premise and hypothesis; a list of two strings is two texts.
         targets: index or name of a class for each text, or of one for all; the predicted class if
             None or ``predicted``.
-        method: registered id, such as ``integrated_gradients``; or several, as ids or as options by
-            id, which share what model passes they can.
+        method: registered id, such as ``integrated_gradients``; :func:`explain_many` takes several.
         seed: seed of methods that draw random numbers.
         training: texts that the classifier was trained on and their class indices, for methods that
             work with them (``pattern_variant``); others leave it alone.
-        **params: the options of one method; ``exparity list methods`` shows them.
+        **params: the method's options; ``exparity list methods`` shows them.
 
     Returns:
-        One explanation per text, in order; raw, signed float64 scores, special tokens included. Of
-        several methods, such a list by id.
+        One explanation per text, in order; raw, signed float64 scores, special tokens included.
 
     Raises:
         InputError: unknown method or option, an empty text, a target that is not a class, no
             training texts for a method that needs them or classes of theirs that the model lacks,
             or texts of words that the tokenizer does not know.
     """
-    if isinstance(method, str):
-        methods: Mapping[str, Mapping[str, Any]] = {method: params}
-    else:
-        methods = options_of_ids(method, "method")
-        refuse_shared_options(params, "method")
-    explanations = explain_many(classifier, texts, targets, methods, seed, training=training)
-    return explanations[method] if isinstance(method, str) else explanations
+    methods = {method: params}
+    return explain_many(classifier, texts, targets, methods, seed, training=training)[method]
 
 
 @checked
@@ -290,15 +257,16 @@ def explain_many(
     classifier: Classifier,
     texts: str | Sequence[Text],
     targets: Targets,
-    methods: Mapping[str, Mapping[str, Any]],
+    methods: Several,
     seed: int = 0,
     *,
     training: tuple[Texts, Sequence[int] | IntArray] | None = None,
 ) -> dict[str, list[Explanation]]:
     """Explain texts with several methods, as :func:`explain` does, and share what they can.
 
-    One gradient serves ``gradient`` and ``gradient_x_input``, and one path of gradients both forms
-    of integrated gradients. Returns explanations of every text, in order, by method.
+    Methods are ids, or options by id. One gradient serves ``gradient`` and ``gradient_x_input``,
+    and one path of gradients both forms of integrated gradients. Returns explanations of every
+    text, in order, by method.
     """
     from exparity.engine.preflight import check_classifier, check_texts
 
@@ -318,7 +286,7 @@ def explain_many(
         id: explain_encodings(
             classifier, encodings, settled, keys, id, seed, params, memo=memo, training=learnt
         )
-        for id, params in options_by_id(methods, "methods").items()
+        for id, params in options_of_ids(methods, "methods").items()
     }
 
 

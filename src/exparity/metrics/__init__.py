@@ -16,7 +16,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,9 +25,7 @@ from exparity.core.calls import (
     Several,
     checked,
     listed,
-    options_by_id,
     options_of_ids,
-    refuse_shared_options,
     shown,
 )
 from exparity.core.errors import ExparityError, InputError
@@ -264,11 +262,7 @@ class MetricBatch:
     @cached_property
     def objective(self) -> Objective:
         """The function of the logits that the explanations are of, by methods of logits."""
-        from exparity.engine.objectives import objective_of
-
-        explains = self._origins[0].params.get("explains", "auto")
-        names, in_words = self.classifier.class_names, self.classifier.head.answers_freely
-        return objective_of(explains, names, in_words=in_words)
+        return self.classifier.objective(self._origins[0].params.get("explains", "auto"))
 
     @cached_property
     def _encodings(self) -> list[Encoding]:
@@ -332,113 +326,60 @@ def metric_options(entry: Entry[MetricFacts]) -> dict[str, Option]:
     return {shared.name: replace(shared, default=default), **entry.options}
 
 
-@overload
-def evaluate(
-    classifier: Classifier | None,
-    explanations: Sequence[Explanation],
-    metric: str,
-    seed: int = 0,
-    *,
-    rationales: Rationales = None,
-    **params: Any,
-) -> FloatArray: ...
-@overload
-def evaluate(
-    classifier: Classifier | None,
-    explanations: Sequence[Explanation],
-    metric: Several,
-    seed: int = 0,
-    *,
-    rationales: Rationales = None,
-) -> dict[str, FloatArray]: ...
-@overload
-def evaluate(
-    classifier: Classifier | None,
-    explanations: Mapping[str, Sequence[Explanation]],
-    metric: str,
-    seed: int = 0,
-    *,
-    rationales: Rationales = None,
-    **params: Any,
-) -> dict[str, FloatArray]: ...
-@overload
-def evaluate(
-    classifier: Classifier | None,
-    explanations: Mapping[str, Sequence[Explanation]],
-    metric: Several,
-    seed: int = 0,
-    *,
-    rationales: Rationales = None,
-) -> dict[tuple[str, str], FloatArray]: ...
 @checked
 def evaluate(
     classifier: Classifier | None,
-    explanations: Sequence[Explanation] | Mapping[str, Sequence[Explanation]],
-    metric: str | Several,
+    explanations: Sequence[Explanation],
+    metric: str,
     seed: int = 0,
     *,
     rationales: Rationales = None,
     **params: Any,
-) -> FloatArray | dict[str, FloatArray] | dict[tuple[str, str], FloatArray]:
-    """Score explanations with a metric, or with several.
+) -> FloatArray:
+    """Score explanations with a metric.
 
     Args:
         classifier: the explained model; None for metrics that do not run it.
-        explanations: from :func:`exparity.explain` or built by hand; or such lists by method.
-        metric: registered id, such as ``comprehensiveness``; or several, as ids or as options by
-            id, which share what model passes they can.
+        explanations: from :func:`exparity.explain` or built by hand.
+        metric: registered id, such as ``comprehensiveness``; :func:`evaluate_many` takes several.
         seed: seed of metrics that draw random numbers.
         rationales: for each explanation a 0 or 1 per word of its text, or None where unknown, for
             metrics that compare with them; those of the explanations if None.
-        **params: the options of one metric and those of its kind. ``normalise_over``: ``sequence``
+        **params: the options of the metric and those of its kind. ``normalise_over``: ``sequence``
             divides by the L1 norm over all tokens, ``content`` leaves special tokens out, as
-            ``sparsity`` does by default. With a
-            rationale, ``attribution``: ``absolute`` values of tokens count, or their ``positive``
-            part.
+            ``sparsity`` does by default. With a rationale, ``attribution``: ``absolute`` values of
+            tokens count, or their ``positive`` part.
 
     Returns:
-        (n,) float64, one value per explanation; NaN where the metric is undefined. Of several
-        metrics by id, of explanations by method by method, and of both by (method, metric).
+        (n,) float64, one value per explanation; NaN where the metric is undefined.
 
     Raises:
         InputError: unknown metric or option, or an explanation, rationale or classifier that the
             metric cannot work with.
     """
-    by_method, several = isinstance(explanations, Mapping), not isinstance(metric, str)
-    if several:
-        refuse_shared_options(params, "metric")
-    values = evaluate_many(
-        classifier,
-        explanations if isinstance(explanations, Mapping) else {"": explanations},
-        {metric: params} if isinstance(metric, str) else options_of_ids(metric, "metric"),
-        seed,
-        rationales=rationales,
-    )
-    if by_method and several:
-        return values
-    if by_method or several:
-        return {method if by_method else id: scored for (method, id), scored in values.items()}
-    (scored,) = values.values()
-    return scored
+    metrics = {metric: params}
+    values = evaluate_many(classifier, {"": explanations}, metrics, seed, rationales=rationales)
+    return values["", metric]
 
 
 @checked
 def evaluate_many(
     classifier: Classifier | None,
     explanations: Mapping[str, Sequence[Explanation]],
-    metrics: Mapping[str, Mapping[str, Any]],
+    metrics: Several,
     seed: int = 0,
     *,
     rationales: Rationales = None,
 ) -> dict[tuple[str, str], FloatArray]:
     """Score explanations of several methods with several metrics, as :func:`evaluate` does.
 
-    What the model says of a text, or of a part of it that several methods or thresholds remove or
-    keep, is computed once. Returns (n,) values by (name of the explanations, metric).
+    Metrics are ids, or options by id. What the model says of a text, or of a part of it that
+    several methods or thresholds remove or keep, is computed once. Returns (n,) values by (name of
+    the explanations, metric).
     """
     if not isinstance(explanations, Mapping):
         raise InputError(f"explanations must be lists by name, not {shown(explanations)}")
-    options = options_by_id(metrics, "metrics")
+    options = options_of_ids(metrics, "metrics")
     for id in options:
         METRICS.get(id)  # a misspelt one before others have taken their time
     if classifier is not None:

@@ -25,7 +25,7 @@ from exparity.stats import compare_groups
 
 COMMANDS = [
     "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "report",
-    "show", "cost", "compare", "plan", "list", "data", "assign-groups", "describe",
+    "show", "cost", "compare", "plan", "list", "data", "assign-groups",
     "compare-published",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
@@ -112,7 +112,6 @@ class TestHelp:
         assert re.findall(r"^([a-z].*?)[:,]", listed, re.M) == [
             "start here", "after a run", "stages", "parts of the analysis",
         ]  # fmt: skip
-        assert "RO-Crate" in out
         assert "``" not in out
 
     @pytest.mark.parametrize(

@@ -43,7 +43,6 @@ _GROUPS = {
         Command("compare", "tools.compare:compare"),
         Command("compare-published", "stages.compare_published:compare_published"),
         Command("cost", "tools.cost:cost", takes_plugins=True),
-        Command("describe", "tools.describe:describe", takes_plugins=True),
     ),
     "stages, run by the workflow": (
         _job("prepare", "stages.prepare:prepare", takes_plugins=True),

@@ -1,0 +1,143 @@
+#!/usr/bin/env python
+"""How seconds and memory of a run grow with texts, their length, seeds and models.
+
+Every point is a real run of the workflow with one core, on made-up texts, of a small classifier
+that it trains. Seconds are the processor's, of all jobs; Snakemake's own are not among them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from peer_workflow import run
+
+from exparity.artefacts.files import read_tables
+
+BASE = {"texts": 64, "words": 16, "seeds": 1, "models": 1}
+POINTS = {
+    "texts": (64, 128, 256),
+    "words": (16, 32, 64),
+    "seeds": (1, 2, 4),
+    "models": (1, 2, 4),
+}
+STAGES = ("finetune", "explain", "evaluate", "test")
+WORDS = [
+    "the",
+    "a",
+    "she",
+    "he",
+    "waiter",
+    "nurse",
+    "sings",
+    "walks",
+    "near",
+    "harbour",
+    "old",
+    "kind",
+    "tired",
+    "one",
+    "day",
+    "home",
+]
+
+
+class Cost(NamedTuple):
+    """What one run took.
+
+    Attributes:
+        jobs: how many it ran.
+        seconds: the processor's, by stage, and of all jobs as ``all``.
+        max_rss_mb: most memory of a job.
+    """
+
+    jobs: int
+    seconds: dict[str, float]
+    max_rss_mb: float
+
+
+def cost_of(size: dict[str, int]) -> Cost:
+    """Run the workflow once for a size, in a folder of its own."""
+    with tempfile.TemporaryDirectory() as folder:
+        root = Path(folder)
+        write_texts(root / "texts.jsonl", size["texts"], size["words"])
+        (root / "config.json").write_text(json.dumps(configuration(size)), encoding="utf-8")
+        run(root, 1)
+        jobs = read_tables([root / "results" / "cost.parquet"], "cost").to_pylist()
+    seconds = {
+        stage: sum((job["cpu_seconds"] or 0) for job in jobs if job["stage"] == stage)
+        for stage in STAGES
+    }
+    seconds["all"] = sum((job["cpu_seconds"] or 0) for job in jobs)
+    return Cost(len(jobs), seconds, max(job["max_rss_mb"] or 0 for job in jobs))
+
+
+def write_texts(path: Path, texts: int, words: int) -> None:
+    """Write as many texts to test, and twice as many to train on; the first word is the label."""
+    import random
+
+    draw = random.Random(0)
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(3 * texts):
+            label = number % 2
+            text = [("good", "bad")[label], *draw.choices(WORDS, k=words - 1)]
+            row = {
+                "text": " ".join(text),
+                "label": str(label),
+                "group": ("first", "second")[number // 2 % 2],
+                "split": "test" if number < texts else "train",
+            }
+            file.write(json.dumps(row) + "\n")
+
+
+def configuration(size: dict[str, int]) -> dict[str, Any]:
+    """Return the config of a run."""
+    model = {
+        "init": "scratch",
+        "architecture": "bert",
+        "size": {
+            "hidden_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "intermediate_size": 128,
+        },
+    }
+    return {
+        "seeds": list(range(size["seeds"])),
+        "datasets": {"texts": {"use": "table", "path": "texts.jsonl", "split": "split"}},
+        "models": {f"model_{number}": model for number in range(size["models"])},
+        "training": {"epochs": 3, "learning_rate": 0.003, "batch_size": 16},
+        "methods": {"gradient": {}, "integrated_gradients_x_input": {}, "lime": {}, "shap": {}},
+        "metrics": {"comprehensiveness": {}, "gini": {}},
+        "report": {"figures": False},
+    }
+
+
+def main() -> None:
+    """Run every point and print a table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--axes", nargs="+", choices=POINTS, default=list(POINTS))
+    axes = parser.parse_args().axes
+    known: dict[tuple[int, ...], Cost] = {}
+    print("| Grows | to | Jobs | CPU seconds | " + " | ".join(STAGES) + " | Largest job, MB |")
+    print("|---|" + "---:|" * (len(STAGES) + 4))
+    for axis in axes:
+        for value in POINTS[axis]:
+            size = {**BASE, axis: value}
+            key = tuple(size.values())
+            if key not in known:
+                known[key] = cost_of(size)
+            cost = known[key]
+            by_stage = " | ".join(f"{cost.seconds[stage]:.1f}" for stage in STAGES)
+            seconds, memory = cost.seconds["all"], cost.max_rss_mb
+            print(
+                f"| {axis} | {value} | {cost.jobs} | {seconds:.1f} | {by_stage} | {memory:,.0f} |",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()

@@ -161,9 +161,9 @@ def test_an_audit_fetches_its_table(hub, checkpoints):
 @pytest.mark.parametrize(
     ("file", "commit", "message"),
     [
-        ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct it"),
+        ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct"),
         ("them/theirs/no.csv", COMMIT, f"them/theirs has no file 'no.csv' at {COMMIT}"),
-        ("them/theirs/t.csv", "0" * 40, f"them/theirs has no commit {'0' * 40}"),
+        ("them/theirs/t.csv", "0" * 40, f"the Hub has no revision {'0' * 40}"),
         ("them/theirs/broken.csv", COMMIT, "the Hub could not be reached (HfHubHTTPError: "),
     ],
 )

@@ -102,7 +102,7 @@ def test_files_are_told_compared_and_counted(tmp_path):
     digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
     with pytest.raises(InputError, match=f"'train_sha256: {digests['train_sha256']}'"):
         load(source, verify=True)
-    with pytest.raises(InputError, match="has 1 reviews, and the published file 1600; get it ag"):
+    with pytest.raises(InputError, match="has 1 rows, and the published file 1600; remove it"):
         load(source, verify=True, **digests)
     (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
     with pytest.raises(InputError, match=r"b.txt: cannot be read as text \(FileNotFoundError\)"):

@@ -13,7 +13,7 @@ from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, with_digest
+from exparity.data.files import DataSource, parts_of, require_size
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
@@ -95,17 +95,10 @@ def bias_in_bios(
             raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
     digests = {"train_sha256": train_sha256, "dev_sha256": dev_sha256, "test_sha256": test_sha256}
     biographies: dict[str, list[Example]] = {"train": [], "test": []}
-    for part, file in FILES.items():
-        if part == "dev" and not dev:
-            continue
-        path = source.find(with_digest(file, digests), verify=verify)
+    for part, split, path in parts_of(source, FILES, digests, verify=verify, held_out=dev):
         rows = list(read_rows(path, ("hard_text", "profession", "gender")))
-        if verify and len(rows) != SIZES[part]:
-            raise InputError(
-                f"{path}: has {len(rows)} rows, and the published file {SIZES[part]}; remove it "
-                "and fetch it again, or set 'verify: false' for a copy of your own"
-            )
-        split: Literal["train", "test"] = "test" if part == "test" else "train"
+        if verify:
+            require_size(path, len(rows), SIZES[part])
         biographies[split] += _examples(part, split, rows, classes)
     chosen = [
         example

@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
@@ -70,6 +70,33 @@ def with_digest(file: RemoteFile, options: Mapping[str, Any]) -> RemoteFile:
     """Return a file with the digest that a dataset's options bring, where none is known."""
     pinned = options.get(file.digest_option or "")
     return file if pinned is None else replace(file, sha256=str(pinned).lower())
+
+
+def parts_of(
+    source: DataSource,
+    files: Mapping[str, RemoteFile],
+    options: Mapping[str, Any],
+    *,
+    verify: bool,
+    held_out: bool = True,
+) -> Iterator[tuple[str, Literal["train", "test"], Path]]:
+    """Yield each published part, its split and its verified file.
+
+    The part that its publisher validates on (``dev``, ``val``) is trained on, or left out.
+    """
+    for part, file in files.items():
+        if held_out or part not in ("dev", "val"):
+            path = source.find(with_digest(file, options), verify=verify)
+            yield part, "test" if part.startswith("test") else "train", path
+
+
+def require_size(path: Path, size: int, published: int) -> None:
+    """Refuse a file with another number of rows than its publisher's."""
+    if size != published:
+        raise InputError(
+            f"{path}: has {size} rows, and the published file {published}; remove it and fetch it "
+            "again, or set 'verify: false' for a copy of your own"
+        )
 
 
 def unverified(path: Path, file: RemoteFile, digest: str) -> str:

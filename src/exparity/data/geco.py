@@ -12,7 +12,7 @@ from typing import Any, Literal
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, read_jsonl, with_digest
+from exparity.data.files import DataSource, parts_of, read_jsonl, require_size
 from exparity.data.genders import GROUPS, LABELS, facts_of
 from exparity.types import Example
 
@@ -56,17 +56,17 @@ class _Variant:
         """Whether its matched sets are pairs, and not of three."""
         return len(self.groups) == 2
 
-    def files(self) -> tuple[RemoteFile, ...]:
+    def files(self) -> dict[str, RemoteFile]:
         """Return its training and its test file."""
-        return tuple(
-            RemoteFile(
+        return {
+            split: RemoteFile(
                 path=f"geco/{self.folder}/{split}.jsonl",
                 url=f"{_URL}/{self.folder}/{split}.jsonl",
                 sha256=self.digests[split],
                 digest_option=None if self.in_pairs else f"{split}_sha256",
             )
             for split in _SPLITS
-        )
+        }
 
 
 _VARIANTS = {
@@ -148,14 +148,10 @@ def _loader(id: str) -> Callable[..., list[Example]]:
         variant = _VARIANTS[id]
         digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
         examples: list[Example] = []
-        for split, file in zip(_SPLITS, variant.files(), strict=True):
-            path = source.find(with_digest(file, digests), verify=verify)
+        for _, split, path in parts_of(source, variant.files(), digests, verify=verify):
             part = read_geco(path, split)
-            if verify and len(part) != variant.sizes[split]:
-                raise InputError(
-                    f"{path}: has {len(part)} rows, and the published file {variant.sizes[split]}; "
-                    "remove it and fetch it again, or set 'verify: false' for a copy of your own"
-                )
+            if verify:
+                require_size(path, len(part), variant.sizes[split])
             examples += part
         report_oddities(id, examples)
         return examples
@@ -246,7 +242,7 @@ for _id, _variant in _VARIANTS.items():
         labels=_variant.labels,
         licence="BSD 3-Clause",
         reference="Wilming et al. 2024, GECOBench",
-        files=_variant.files(),
+        files=tuple(_variant.files().values()),
         display=_variant.display,
         **facts_of(_variant.groups),
         sizes=tuple(_variant.sizes.values()),

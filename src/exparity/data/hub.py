@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
+from exparity.core.hub import hub_problem
 from exparity.core.registry import is_on_hub
 from exparity.data.files import FETCH
 
@@ -68,19 +69,10 @@ class HubFile:
             # A download by itself asks a Hub that does not answer for minutes.
             get_hf_file_metadata(hf_hub_url(self.repository, self.name, **place))
             return Path(str(hf_hub_download(self.repository, self.name, **place)))
-        except errors.GatedRepoError:
-            problem = "its owner asks for consent; give it on the dataset's page, and set HF_TOKEN"
         except errors.EntryNotFoundError:
             problem = f"{self.repository} has no file '{self.name}' at {self.commit}"
-        except errors.RevisionNotFoundError:
-            problem = f"{self.repository} has no commit {self.commit}"
-        except errors.RepositoryNotFoundError:
-            problem = "the Hub has no such dataset, or a private one; correct it, or set HF_TOKEN"
-        except Exception as error:  # those of its HTTP client, which changes
-            reason = f"{type(error).__name__}: {error}".splitlines()[0]
-            if isinstance(error, errors.OfflineModeIsEnabled):
-                reason = "HF_HUB_OFFLINE is set"
-            problem = f"the Hub could not be reached ({reason}){FETCH}"
+        except Exception as error:  # those of its HTTP client, too
+            problem = hub_problem(error, "dataset", self.commit, FETCH.removeprefix("; "))
         raise InputError(f"{self.address}: {problem}")
 
 

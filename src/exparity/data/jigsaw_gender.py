@@ -11,7 +11,7 @@ from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._rows import csv_rows
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, with_digest
+from exparity.data.files import DataSource, parts_of
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
@@ -83,13 +83,12 @@ def jigsaw_gender(
         "test_private_sha256": test_private_sha256,
     }
     examples: list[Example] = []
-    for name, file in FILES.items():
-        path = source.find(with_digest(file, digests), verify=verify)
-        examples += _comments(path, "train" if name == "train" else "test", half_is_toxic)
-    for split, size in SIZES.items():
-        n = sum(example.split == split for example in examples)
+    for _, split, path in parts_of(source, FILES, digests, verify=verify):
+        examples += _comments(path, split, half_is_toxic)
+    for name, size in SIZES.items():
+        n = sum(example.split == name for example in examples)
         if n != size:
-            log.warning("jigsaw_gender: %d comments of %s, and the study has %d", n, split, size)
+            log.warning("jigsaw_gender: %d comments of %s, and the study has %d", n, name, size)
     return examples
 
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, read_jsonl, with_digest
+from exparity.data.files import DataSource, parts_of, read_jsonl, require_size
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
@@ -77,16 +77,10 @@ def movie_reviews(
     """
     digests = {"train_sha256": train_sha256, "val_sha256": val_sha256, "test_sha256": test_sha256}
     examples: list[Example] = []
-    for part, file in FILES.items():
-        if part == "val" and not dev:
-            continue
-        path = source.find(with_digest(file, digests), verify=verify)
-        reviews = list(_reviews(path, "test" if part == "test" else "train"))
-        if verify and len(reviews) != SIZES[part]:
-            raise InputError(
-                f"{path}: has {len(reviews)} reviews, and the published file {SIZES[part]}; get it "
-                "again, or set 'verify: false' for a copy of your own"
-            )
+    for part, split, path in parts_of(source, FILES, digests, verify=verify, held_out=dev):
+        reviews = list(_reviews(path, split))
+        if verify:
+            require_size(path, len(reviews), SIZES[part])
         examples += reviews
     unmarked = sum(example.rationale is None for example in examples)
     if unmarked:

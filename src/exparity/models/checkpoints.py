@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
+from exparity.core.hub import hub_problem
 from exparity.models.architectures import SETTLED
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
 from exparity.models.manifest import require_intact
@@ -165,17 +166,8 @@ def _require_on_hub(name: str, revision: str | None) -> None:
         return
     except (errors.EntryNotFoundError, errors.GatedRepoError):
         return  # for the loading itself to say
-    except errors.RevisionNotFoundError:
-        problem = f"the Hub has no revision {revision} of such a model; correct one of them"
-    except errors.RepositoryNotFoundError:
-        problem = "the Hub has no such model, or a private one; correct the name, or set HF_TOKEN"
-    except errors.HFValidationError:
-        problem = "the Hub has no models of such a name; correct it"
-    except Exception as error:  # those of its HTTP client, which changes
-        reason = f"{type(error).__name__}: {error}".splitlines()[0]
-        if isinstance(error, errors.OfflineModeIsEnabled):
-            reason = "HF_HUB_OFFLINE is set"
-        problem = f"the Hub could not be reached ({reason}); correct the name, or {_NO_NETWORK}"
+    except Exception as error:  # those of its HTTP client, too
+        problem = hub_problem(error, "model", revision, f"correct the name, or {_NO_NETWORK}")
     at = f" at revision {revision}" if revision else ""
     raise InputError(f"checkpoint {name}{at}: there is no folder {name} here, and {problem}")
 

@@ -989,7 +989,8 @@ class TestWhatAChangeTouches:
         [
             ({"target": "predicted"}, {"explain", "negative_control", "adjusted_gaps"}),
             ({"examples": "correct"}, {"explain", "negative_control"}),
-            ({"precision": "bf16"}, {"explain", "evaluate", "negative_control"}),
+            ({"precision": "bf16"}, {"evaluate", "negative_control"}),
+            ({"gradient_precision": "bf16"}, {"explain"}),
         ],
     )
     def test_what_is_explained(self, changes, touched):
@@ -997,6 +998,14 @@ class TestWhatAChangeTouches:
         assert stages(jobs) == touched
         # metrics that do not run the model do not depend on its arithmetic
         assert {j[-1] for j in jobs if j[0] == "evaluate"} <= {"comprehensiveness"}
+
+    def test_gradients_have_a_precision_of_their_own(self):
+        """A metric takes gradients where its own or those of a method that explains again do."""
+        settings = {"lime": {}, "gradient": {}}, {"comprehensiveness": {}, "sensitivity": {}}
+        own = dict(zip(("methods", "metrics"), settings, strict=True), precision="bf16")
+        before, after = experiment(**own), experiment(**own, gradient_precision="bf16")
+        touched = {job[4:] for job in changed(before, after) if job[0] in ("explain", "evaluate")}
+        assert touched == {("gradient",), ("gradient", "sensitivity")}
 
     def test_a_datasets_option_touches_its_data_only(self):
         after = experiment(datasets={"pairs_all": {"n_pairs": 50}, "pairs_subj": {}})

@@ -30,6 +30,7 @@ def test_what_is_not_here_is_not_known(tmp_path):
         ("bf16", "gradient", 0, "explain", 1.3 * 4),
         ("bf16", "lime", 0, "finetune", 1.3 * 4),
         ("fp32", "lime", 3, "finetune", 1.3 * 4 * 4),
+        ("fp32", "gradient", 3, "explain", 1.3 * 2),
     ],
 )
 def test_jobs_ask_for_their_models_weights(
@@ -43,6 +44,7 @@ def test_jobs_ask_for_their_models_weights(
         "methods": {method: {}},
         "metrics": {"gini": {}},
         "precision": precision,
+        "gradient_precision": "fp32" if epochs == 0 else "bf16",
     }
     experiment = Experiment.from_mapping(config)
     cell = {"dataset": "bios", "model": "large", "seed": 0}

@@ -146,10 +146,7 @@ class Experiment(Settled):
         if weights is None:
             return least
         whole = 4 if stage == "finetune" and self._trains_all(ids) else 1
-        gradients = stage == "finetune" or (
-            "method" in ids and self.methods[str(ids["method"])].entry.facts.needs_gradient
-        )
-        each = 2 if self.config["precision"] == "bf16" and not gradients else 4
+        each = 2 if stage != "finetune" and self._precision(ids) == "bf16" else 4
         return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
 
     @cached_property

@@ -337,8 +337,10 @@ class Config:
             one group is misclassified more often, errors and explanation quality mix; comparing
             both settings shows how much.
         precision: arithmetic of explaining and evaluating, where only probabilities are asked for
-            (LIME, SHAP, comprehensiveness, ...). Gradients are always taken in fp32. bf16 is faster
-            on recent GPUs and coarser; keep it the same for everything you compare.
+            (LIME, SHAP, comprehensiveness, ...). bf16 is faster on recent GPUs and coarser; keep it
+            the same for everything you compare.
+        gradient_precision: arithmetic of methods and metrics that take gradients. With bf16, models
+            fit whose weights and activations would not in fp32.
         engine: how jobs use the machine. Changing it reruns nothing.
         datasets: datasets by id. Each entry may name a registered dataset with ``use`` (by default
             the id itself) and set that dataset's options; several versions of one dataset are
@@ -406,6 +408,7 @@ class Config:
     explains: Explains = "auto"
     examples: Literal["all", "correct"] = "all"
     precision: Literal["fp32", "bf16"] = "fp32"
+    gradient_precision: Literal["fp32", "bf16"] = "fp32"
     engine: Engine = field(default_factory=Engine)
     datasets: Annotated[Instances, Items(at_least=1)]
     models: Annotated[Mapping[Id, Model | None], Items(at_least=1)]

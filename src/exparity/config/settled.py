@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict
 from functools import cached_property
 from pathlib import Path
@@ -279,7 +279,8 @@ class Settled:
     def explain_options(self, dataset: str, model: str, seed: int, method: str) -> str:
         """Return what explanations depend on."""
         cell = _cell(dataset, model, seed, method)
-        return self._resolved("method", cell, ("target", "examples", "precision"))
+        shared = {name: self.config[name] for name in ("target", "examples")}
+        return self._resolved("method", cell, {**shared, "precision": self._precision(cell)})
 
     def evaluate_options(
         self, dataset: str, model: str, seed: int, method: str, metric: str
@@ -294,8 +295,8 @@ class Settled:
         return made
 
     def _scoring(self, cell: Cell) -> str:
-        shared = ["precision"] if self.runs_model(str(cell["metric"])) else []
-        return self._resolved("metric", cell, shared)
+        runs = self.runs_model(str(cell["metric"]))
+        return self._resolved("metric", cell, {"precision": self._precision(cell)} if runs else {})
 
     def most_explained(self, ids: Cell) -> int | None:
         """Return the largest sample of test texts that a method explains; None if one takes all."""
@@ -322,17 +323,27 @@ class Settled:
     def _instance(self, kind: str, cell: Cell) -> Instance:
         return (self.methods if kind == "method" else self.metrics)[str(cell[kind])]
 
-    def _resolved(self, kind: str, cell: Cell, shared: Iterable[str]) -> str:
+    def _precision(self, cell: Cell) -> str:
+        """Return the arithmetic of an explain job, or of an evaluate job whose metric runs a model.
+
+        A metric may have the method explain again, which then decides for both.
+        """
+        parts = [self.metrics[str(cell["metric"])].entry.facts] if "metric" in cell else []
+        if "method" in cell and (not parts or parts[0].needs == "explainer"):
+            parts.append(self.methods[str(cell["method"])].entry.facts)
+        gradients = any(facts.needs_gradient for facts in parts)
+        return str(self.config["gradient_precision" if gradients else "precision"])
+
+    def _resolved(self, kind: str, cell: Cell, shared: Mapping[str, str]) -> str:
         """Resolve a method or metric once per set of overrides: a grid asks thousands of times."""
         instance, changes = self._instance(kind, cell), self._changes(kind, cell)
         if kind == "method":
             places = {name: cell[name] for name in ("dataset", "model", "seed")}
             changes = {**changes, **instance.paths_in(places, changes)}
         where = f"{kind}s.{instance.id}"
-        key = (where, canonical(changes))
+        key = (where, canonical({**changes, "shared": shared}))
         if key not in self._memo:
-            settings = {name: self.config[name] for name in shared}
-            self._memo[key] = canonical({**instance.resolved(where, changes), **settings})
+            self._memo[key] = canonical({**instance.resolved(where, changes), **shared})
         return self._memo[key]
 
     def _changes(self, block: str, cell: Cell) -> dict[str, Any]:

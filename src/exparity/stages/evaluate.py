@@ -71,8 +71,7 @@ def evaluate_cell(
         params: option of the metric.
         metric_id: name of the instance; as ``use`` if None.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of metrics that only ask for probabilities; what takes gradients to
-            attribute or to score does so in fp32.
+        precision: arithmetic of the model; gradients are coarse in bf16.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
@@ -96,8 +95,6 @@ def evaluate_cell(
     changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
     check_needs(entry, metric_id, chosen, data, checkpoint, changed)
     explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
-    if entry.facts.needs_gradient or (explainer and explainer.facts.needs_gradient):
-        precision = "fp32"
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     loader = partial(load, checkpoint, precision, device, threads, **machine)
     job = Job(

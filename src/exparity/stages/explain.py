@@ -73,8 +73,7 @@ def explain_cell(
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of methods that only ask for probabilities; gradients are taken in
-            fp32.
+        precision: arithmetic of the model; gradients are coarse in bf16.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
@@ -94,8 +93,6 @@ def explain_cell(
     method_id = method_id or use
     entry = METHODS.get(use)
     options = complete(METHODS.options(entry), params, f"method {method_id}")
-    if entry.facts.needs_gradient:
-        precision = "fp32"
     named_ids = {"model": model_id, "seed": seed}
     prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, named_ids)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)

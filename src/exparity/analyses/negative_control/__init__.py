@@ -117,7 +117,7 @@ def negative_control_cell(
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of metrics that only ask for probabilities.
+        precision: arithmetic of the model; gradients are coarse in bf16.
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; with another number, last bits differ.
         token_budget: padded tokens per batch; by device if None.
@@ -142,7 +142,6 @@ def negative_control_cell(
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
     check_needs(entry, metric_id, chosen, data, checkpoint, changed)
-    precision = "fp32" if entry.facts.needs_gradient else precision
     machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     job = Job(
         output,

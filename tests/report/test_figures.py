@@ -17,7 +17,6 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 from report.synthetic import GROUPS, config, make_study, options_of
-from scipy.stats import binomtest
 
 from exparity.artefacts.files import read_results
 from exparity.core.errors import InputError
@@ -26,12 +25,10 @@ from exparity.metrics import METRICS
 from exparity.report import figures
 from exparity.report.bias import Declared
 from exparity.report.figures import write_figures
-from exparity.report.figures.bias import bias_figure
 from exparity.report.figures.disparity import disparity_figure
 from exparity.report.figures.distributions import distributions_figure, spread_of, wants_log
-from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import fitted, names_of, registered_names
-from exparity.report.figures.significance import significance_figure, significance_lines
+from exparity.report.figures.series import bias_forest, effects_forest
 from exparity.report.figures.style import (
     FORMATS,
     GROUP_COLOURS,
@@ -48,7 +45,6 @@ from exparity.report.gather import gather
 from exparity.report.picture import RANDOM, look_of, panels_of
 from exparity.report.tables import by_cell, disparity_tables
 from exparity.report.verdicts import named
-from exparity.stats.significance import exact_interval
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 
@@ -133,7 +129,6 @@ class TestFiles:
         folder, drawn = written
         assert [figure.kind for figure in drawn] == [
             "verdicts",
-            "significance",
             "effects",
             "distributions",
             "bias",
@@ -151,7 +146,6 @@ class TestFiles:
         assert "3 seeds, 25 male and 25 female test examples" in captions["effects"]
         assert "p ≤ 0.05" in captions["effects"]
         assert "0.2" in captions["effects"]
-        assert "Share of 6 tests" in captions["significance"]
 
     @pytest.mark.parametrize("width", WIDTHS)
     def test_sizes_are_those_of_columns(self, written, width):
@@ -238,7 +232,7 @@ class TestFiles:
         monkeypatch.setattr(figures, "save", lambda *_: None)
         few = dataclasses.replace(small, results=tmp_path / "none")
         drawn = write_figures(few, [], tmp_path / "figures")
-        assert [figure.kind for figure in drawn] == ["significance", "bias"]
+        assert [figure.kind for figure in drawn] == ["bias"]
 
     def test_damaged_scores_are_named_and_nothing_is_replaced(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
@@ -351,7 +345,7 @@ class TestEffects:
     @pytest.fixture
     def figure(self, study, table, names):
         with house_style():
-            return effects_figure(table, WIDTHS["2col"], names, threshold=0.2)
+            return effects_forest(table, names, threshold=0.2).draw(WIDTHS["2col"])
 
     def test_marks_are_means_and_filled_by_the_majority(self, figure, study, table):
         tests = by_cell(study.rows)
@@ -393,9 +387,8 @@ class TestEffects:
             summary = dataclasses.replace(cells[key].summary, mean_d=d)
             cells[key] = dataclasses.replace(cells[key], summary=summary)
         with house_style():
-            figure = effects_figure(
-                dataclasses.replace(table, cells=cells, tests=tests), 6.9, names, threshold=0.2
-            )
+            odd = dataclasses.replace(table, cells=cells, tests=tests)
+            figure = effects_forest(odd, names, threshold=0.2).draw(6.9)
         metric = table.metrics.index(keys[0][2])
         axes = figure.axes[metric]
         (arrow,) = [line for line in axes.lines if line.get_marker() == ">"]
@@ -504,54 +497,6 @@ def naive_quantile(ordered, q):
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-class TestSignificance:
-    def test_counts(self, results, study, names):
-        random_rows = study.random_rows
-        blocks = significance_lines(study.rows, names, alpha=0.05, random_rows=random_rows)
-        assert [len(block) for block in blocks] == [1, 2, 3]
-        ids = ["", *study.metrics, *study.methods]
-        for line, id in zip([line for block in blocks for line in block], ids, strict=True):
-            rows = [r for r in study.rows if id in ("", r["metric"], r["method"])]
-            share = line.real["plain"]
-            assert (share.hits, share.n) == (sum(r["significant"] for r in rows), len(rows))
-            share = line.real["paired"]
-            assert share.hits == sum(r["wilcoxon_p"] <= 0.05 for r in rows)
-            permuted = line.real["plain"].permuted
-            assert (permuted.hits, permuted.n) == (5 * len(rows), 100 * len(rows))
-            drawn = [r for r in random_rows if id in ("", r["metric"], *study.methods)]
-            drawn = drawn if id not in study.metrics else [r for r in drawn if r["metric"] == id]
-            random = line.real["paired"].random
-            assert (random.hits, random.n) == (
-                sum(r["wilcoxon_p"] <= 0.05 for r in drawn), len(drawn),
-            )  # fmt: skip
-
-    def test_drawn_shares_and_intervals(self, study, names):
-        rows = [{**row, "p": math.nan} if i < 6 else row for i, row in enumerate(study.rows)]
-        blocks = significance_lines(rows, names, alpha=0.05)
-        with house_style():
-            wide, narrow = (significance_figure(blocks, width, alpha=0.05) for width in (6.9, 3.3))
-        assert [a.get_title(loc="left") for a in wide.axes] == ["Mann–Whitney U", "signed rank"]
-        assert len(narrow.axes) == 1
-        dots = [line for line in narrow.axes[0].lines if line.get_marker() == "o"]
-        hits = sum(row["p"] <= 0.05 for row in rows)
-        assert dots[0].get_xdata()[0] == pytest.approx(100 * hits / 30)
-        spans = [tuple(x.get_xdata()) for x in narrow.axes[0].lines if len(x.get_xdata()) == 2]
-        low, high = binomtest(hits, 30).proportion_ci(0.95, method="exact")
-        assert any(span == pytest.approx((100 * low, 100 * high)) for span in spans)
-        labels = [t.get_text() for t in narrow.legends[0].get_texts()]
-        assert labels == ["explanations", "groups permuted within sets", "α = 0.05"]
-
-    @given(st.integers(0, 200), st.integers(0, 200), st.floats(0.5, 0.999))
-    def test_exact_interval(self, hits, more, confidence):
-        n = hits + more
-        found = exact_interval(hits, n, confidence)
-        if not n:
-            assert all(math.isnan(end) for end in found)
-            return
-        expected = binomtest(hits, n).proportion_ci(confidence, method="exact")
-        assert found == pytest.approx((expected.low, expected.high), abs=1e-8)
-
-
 class TestBias:
     def row(self, quantity, value, group="", group_b="", class_name="", model="m", flags=()):
         return {"quantity": quantity, "group": group, "group_b": group_b, "class_name": class_name,
@@ -564,12 +509,13 @@ class TestBias:
         rows += [self.row("apd", 0.1, "a", "b", flags=["collapsed"])]
         declared = Declared("x", ("a", "b"), ("no", "yes"))
         with house_style():
-            figure = bias_figure(rows, declared, ["m"], 6.9, names)
+            figure = bias_forest(rows, declared, ["m"], names).draw(6.9)
         accuracy, apd = figure.axes
         marks = {line.get_marker(): line for line in accuracy.lines}
         assert marks["o"].get_xdata()[0] == pytest.approx(0.6)
         assert marks["s"].get_xdata()[0] == 0.9
-        ticks = sorted(x.get_xdata()[0] for x in accuracy.lines if x.get_marker() == "|")
+        lines = [x for x in accuracy.lines if x.get_marker() == "|"]
+        ticks = sorted(value for line in lines for value in line.get_xdata())
         assert ticks == [0.5, 0.7, 0.9]
         assert [x.get_marker() for x in apd.lines if x.get_marker() in "x|"] == ["x"]
         labels = [t.get_text() for t in figure.legends[0].get_texts()]
@@ -585,7 +531,7 @@ class TestBias:
         ]
         declared = Declared("x", ("a", "b"), ("no", "yes"))
         with house_style():
-            figure = bias_figure(rows, declared, ["m"], 6.9, names)
+            figure = bias_forest(rows, declared, ["m"], names).draw(6.9)
         titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
         assert titles == ["Accuracy", "True negative rate,", "Average prediction"]
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from scipy.stats import binomtest
 
 from exparity.stats.informative import UNINFORMATIVE
 from exparity.stats.significance import (
     HEADLINE,
     count_significant,
+    exact_interval,
     headline_shares,
 )
 
@@ -106,3 +109,14 @@ def test_without_tests_there_is_no_share():
     share = count_significant([], alpha=0.05)
     assert math.isnan(share.share)
     assert all(math.isnan(end) for end in share.interval())
+
+
+@given(st.integers(0, 200), st.integers(0, 200), st.floats(0.5, 0.999))
+def test_exact_interval(hits, more, confidence):
+    n = hits + more
+    found = exact_interval(hits, n, confidence)
+    if not n:
+        assert all(math.isnan(end) for end in found)
+        return
+    expected = binomtest(hits, n).proportion_ci(confidence, method="exact")
+    assert found == pytest.approx((expected.low, expected.high), abs=1e-8)

@@ -24,8 +24,8 @@ from exparity.report.figures.distributions import (
     logarithmic,
     spread_of,
 )
-from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import fitted, registered_names
+from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import WIDTHS, house_style
 from exparity.report.figures.tokens import tokens_panel
 from exparity.report.tables import Table, complete_rows, tables_of
@@ -203,7 +203,7 @@ def plot_effects(
     table = _one_table(tests, threshold)
 
     def draw() -> Figure:
-        return effects_figure(table, width, registered_names, threshold=threshold)
+        return effects_forest(table, registered_names, threshold=threshold).draw(width)
 
     return _drawn(draw, None, lambda axes: None, width)
 

@@ -14,7 +14,7 @@ from exparity.analyses.debiasing.changes import (
     Rows,
     change_tables,
 )
-from exparity.analyses.debiasing.figure import change_figure
+from exparity.analyses.debiasing.figure import change_forest
 from exparity.artefacts.analyses import Findings, Picture
 from exparity.artefacts.exports import Export
 from exparity.report.figures.names import names_of
@@ -60,5 +60,5 @@ def _picture(table: ChangeTable, study: Study, title: str) -> Picture:
         f"{confidence} interval over trainings and texts. Cross: random explanations. Below zero "
         "the gap is smaller. Last panel: what the same models change in accuracy and in the "
         "statistical and the causal gap of the classifier.",
-        lambda width: change_figure(table, width, names_of(study)),
+        change_forest(table, names_of(study)).draw,
     )

@@ -10,7 +10,6 @@ import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -21,8 +20,6 @@ from exparity.artefacts.analyses import Picture
 from exparity.core.escaping import file_name, visible
 from exparity.report.bias import RATES
 from exparity.report.causal import ClassGap, class_gaps
-from exparity.report.figures.bias import bias_figure
-from exparity.report.figures.causal_bias import causal_bias_figure
 from exparity.report.figures.distributions import (
     TAILS,
     WHISKERS,
@@ -30,9 +27,8 @@ from exparity.report.figures.distributions import (
     spread_of,
     wants_log,
 )
-from exparity.report.figures.effects import effects_figure
 from exparity.report.figures.names import names_of
-from exparity.report.figures.significance import significance_figure, significance_lines
+from exparity.report.figures.series import bias_forest, causal_forest, effects_forest
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
@@ -55,8 +51,8 @@ class Drawn:
 
     Attributes:
         name: file name without width and suffix: files are ``{name}_{width}.{format}``.
-        kind: ``verdicts``, ``effects``, ``distributions``, ``significance``, ``bias``,
-            ``causal_bias``, or that of an analysis' picture.
+        kind: ``verdicts``, ``effects``, ``distributions``, ``bias``, ``causal_bias``, or that of an
+            analysis' picture.
         title: what it shows, in a few words.
         caption: what it shows, in full.
     """
@@ -112,8 +108,6 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Dra
     if panels := panels_of(study, tables):
         figure = _figure(study, "verdicts", "Verdicts", compared=compared_quantity(study))
         yield figure, lambda width: verdicts_figure(panels, width)
-    if study.rows:
-        yield _significance(study)
     for table in tables:
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
@@ -131,18 +125,6 @@ def _figure(study: Study, kind: str, title: str, *parts: str, **facts: Any) -> D
     return Drawn(file_name(kind, *parts), kind, title, caption)
 
 
-def _significance(study: Study) -> tuple[Drawn, Draw]:
-    alpha = study.statistics["alpha"]
-    lines = significance_lines(
-        study.rows,
-        names_of(study),
-        alpha=alpha,
-        random_rows=study.random_rows,
-    )
-    figure = _figure(study, "significance", "Share of significant tests")
-    return figure, lambda width: significance_figure(lines, width, alpha=alpha)
-
-
 def _effects(study: Study, table: Table) -> tuple[Drawn, Draw]:
     a, b = table.group_a, table.group_b
     examples = []
@@ -152,9 +134,8 @@ def _effects(study: Study, table: Table) -> tuple[Drawn, Draw]:
     title = f"Effect sizes, {study.display('dataset', table.dataset)}, {a} − {b}"
     facts = {"table": table, "examples": " and ".join(examples)}
     figure = _figure(study, "effects", title, table.dataset, a, b, **facts)
-    return figure, lambda width: effects_figure(
-        table, width, names_of(study), threshold=study.statistics["threshold"]
-    )
+    threshold = study.statistics["threshold"]
+    return figure, effects_forest(table, names_of(study), threshold=threshold).draw
 
 
 def _distributions(
@@ -218,7 +199,7 @@ def _bias(study: Study, dataset: str) -> tuple[Drawn, Draw]:
     title = f"Model bias, {study.display('dataset', dataset)}"
     figure = _figure(study, "bias", title, dataset, dataset=dataset)
     declared = study.declared(dataset)
-    return figure, lambda width: bias_figure(rows, declared, models, width, names_of(study))
+    return figure, bias_forest(rows, declared, models, names_of(study)).draw
 
 
 def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
@@ -234,10 +215,4 @@ def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
         title = f"{RATES[rate]} by class, {study.display('dataset', dataset)}, {' − '.join(groups)}"
         facts = {"dataset": dataset, "groups": groups, "rate": RATES[rate].lower()}
         figure = _figure(study, "causal_bias", title, dataset, *groups, rate, **facts)
-        yield figure, partial(_draw_causal_bias, study, models, part)
-
-
-def _draw_causal_bias(
-    study: Study, models: Sequence[str], gaps: Sequence[ClassGap], width: float
-) -> Figure:
-    return causal_bias_figure(gaps, models, width, names_of(study))
+        yield figure, causal_forest(part, models, names_of(study)).draw

@@ -121,7 +121,8 @@ class Forest:
         if self.below:
             figure.supxlabel(self.below, size=6.5)
         handles, free = [look.handle() for look in self.legend], grid.flat[len(self.panels) :]
-        if len(free) and len(handles) < 8:
+        fits = len(handles) < 8 and all(len(look.label) <= 25 for look in self.legend)
+        if len(free) and fits:
             free[0].legend(handles=handles, loc="center left")
         else:
             place: dict[str, Any] = {"loc": "outside upper left", "ncols": 2 if columns < 3 else 4}

@@ -61,7 +61,7 @@ def test_a_job_is_told_by_what_it_reads(job):
 
 def test_the_report_reads_what_the_grid_holds():
     grid = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
-    options = {**grid, "report": {}}
+    options = {**grid, "report": {}, "analyses": {"bias": [["d", "m"]]}}
     call = call_of("report --page r/report/p.html", json.dumps(options))
     assert Path("r/bias/d/m/0.parquet") in list(inputs_of(call))
 

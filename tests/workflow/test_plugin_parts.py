@@ -22,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import Export, Findings, analysis, fields
+from exparity.analyses import Export, Findings, Made, analysis, fields
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.counterfactuals import counterfactual
 from exparity.debiasing import intervention
@@ -113,21 +113,17 @@ def say(rows, study, options):
     section=say,
     template="<p class=lengths>{% for r in rows %}{{ r.group }} {{ r.texts }};{% endfor %}</p>",
 )
-def length(data: Path, output: Path, *, at_least: int = 1) -> None:
+def length(data: Path, *, at_least: int = 1) -> Made:
     """Count the texts of each group that are long.
 
     Args:
         data: the data artefact.
-        output: the lengths artefact to write.
         at_least: fewest words of a long text.
     """
     table, metadata = read_artefact(data, "data")
     groups = [row["group"] for row in table.to_pylist() if len(row["words"]) >= at_least]
     rows = [{"group": group, "texts": groups.count(group)} for group in set(groups)]
-    write_artefact(
-        output, "lengths", rows, metadata["wildcards"], stage="length",
-        parameters={"at_least": at_least},
-    )
+    return Made(rows, metadata["wildcards"])
 
 
 @analysis(

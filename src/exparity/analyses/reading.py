@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.core.errors import InputError
-from exparity.stages.cell import cell_of, read_examples, read_scores, require_same_cell
+from exparity.stages.cell import cell_of, compared_in, read_examples, read_scores, require_same_cell
 
 
 def read_all(
@@ -64,7 +64,7 @@ def read_compared(
     first: dict[tuple[Any, ...], Path] = {}
     for path, table, metadata in read_all(analysis, "scores", paths, over_seeds=over_seeds):
         ids = metadata["wildcards"]
-        compared = {name: metadata[name] for name in ("groups", "attribute")}
+        compared = compared_in(metadata)
         facts = facts or compared
         if compared != facts:
             raise InputError(

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import pyarrow as pa
 
 from exparity.artefacts.exports import Export
-from exparity.core.errors import InputError
 from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
 
@@ -187,26 +186,6 @@ ANALYSES: Registry[AnalysisFacts] = Registry(
 )
 
 
-def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Register an analysis under ``id`` with its facts; see :class:`AnalysisFacts`.
-
-    The function takes the paths of what it reads, then the path of its artefact, ``output``; its
-    options are keyword-only.
-    """
-    register = ANALYSES.register(id, **facts)
-
-    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        inputs = inputs_of(function)
-        if len(inputs) != len(facts.get("reads", ())):
-            raise InputError(
-                f"analysis '{id}': reads {len(facts.get('reads', ()))} artefacts, but the function "
-                f"takes {len(inputs)} before 'output'"
-            )
-        return register(function)
-
-    return decorate
-
-
 def inputs_of(function: Callable[..., Any]) -> dict[str, bool]:
     """Return the inputs of an analysis by name, and whether each is several files."""
     return {
@@ -225,6 +204,11 @@ def arguments_of(function: Callable[..., Any]) -> list[str]:
     """Return the keyword-only arguments of an analysis."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]
+
+
+def options_of_job(function: Callable[..., Any], given: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options among the arguments of an analysis: what its result depends on."""
+    return {name: given[name] for name in arguments_of(function) if name not in _OF_JOB}
 
 
 def config_options(entry: Entry[AnalysisFacts]) -> dict[str, Option]:

@@ -51,6 +51,11 @@ def cell_of(metadata: Mapping[str, Any]) -> dict[str, Any]:
     return {name: metadata["wildcards"][name] for name in _CELL}
 
 
+def compared_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the groups of an artefact, and what they are groups of."""
+    return {name: metadata[name] for name in ("groups", "attribute")}
+
+
 def key_of(example: Example) -> dict[str, Any]:
     """Return the values of the columns :data:`~exparity.artefacts.schemas.KEY` of an example."""
     return {column.name: getattr(example, column.name) for column in KEY}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.reading import read_compared
 from exparity.artefacts.columns import record_columns
 from exparity.artefacts.examples import Examples
-from exparity.artefacts.files import write_artefact
-from exparity.core.flags import Output
-from exparity.stages.cell import read_examples
+from exparity.stages.cell import compared_in, read_examples
 from exparity.stages.excess import RandomScores
 from exparity.stats.crossed import PROMPT, TRAINING, CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
@@ -60,13 +57,12 @@ def across_trainings_cell(
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
     predictions: Sequence[Path],
-    output: Output,
     *,
     alpha: float = 0.05,
     threshold: float = 0.2,
     confidence: float = 0.95,
     looks: Sequence[int] = (),
-) -> None:
+) -> Made:
     """Test the gaps between groups over all trainings of a model.
 
     A row is of the ``score``, or of the ``excess`` over random explanations, where there are any.
@@ -80,7 +76,6 @@ def across_trainings_cell(
         scores: scores artefacts of one dataset and model; one per seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
         predictions: predictions artefacts, one per seed.
-        output: the across_trainings artefact to write.
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
         confidence: coverage of the interval.
@@ -92,7 +87,6 @@ def across_trainings_cell(
             model than the first, of the same seed, method and metric as another or has an example
             in another group or set than another, or an option is out of range.
     """
-    start = time.monotonic()
     options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
     uninformative, run = _read_predictions(predictions)
     model = _Scores(_random_by_cell(random_scores or ()), uninformative)
@@ -101,19 +95,14 @@ def across_trainings_cell(
         model.add(path, table, facts)
     model.add_random()
     ids = {name: facts["wildcards"][name] for name in ("dataset", "model")}
-    write_artefact(
-        output,
-        "across_trainings",
+    return Made(
         [
             {**row, "run": run}
             for look in (*looks, *([] if looks else [None]))
             for row in model.tested(facts["groups"], options, look)
         ],
         ids,
-        stage="across_trainings",
-        parameters={**options, "looks": list(looks)} if looks else options,
-        seconds=time.monotonic() - start,
-        extra={name: facts[name] for name in ("groups", "attribute")},
+        compared_in(facts),
     )
 
 

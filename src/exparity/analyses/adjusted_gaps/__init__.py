@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -11,13 +10,12 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.reading import predicted_examples, read_all
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stats.adjusted import AdjustedGap, adjusted_gaps
 from exparity.types import FloatArray
 
@@ -49,18 +47,16 @@ def adjusted_gaps_cell(
     data: Path,
     predictions: Path,
     scores: Sequence[Path],
-    output: Output,
     *,
     confidence: float = 0.95,
     target: Literal["label", "predicted"] = "label",
-) -> None:
+) -> Made:
     """Estimate the gap of every method and metric at equal class, length and confidence.
 
     Args:
         data: the data artefact, which has the texts' words.
         predictions: the predictions artefact.
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
-        output: the adjusted_gaps artefact to write.
         confidence: coverage of the intervals.
         target: the class whose probability is the classifier's confidence: the true or the
             predicted one.
@@ -69,7 +65,6 @@ def adjusted_gaps_cell(
         InputError: a file does not hold what was written, is of another trained classifier, or
             holds an example without a prediction or a text; or an option is out of range.
     """
-    start = time.monotonic()
     texts, declared = read_artefact(data, "data")
     predicted, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
@@ -78,7 +73,7 @@ def adjusted_gaps_cell(
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for path, table, metadata in read_all("adjusted_gaps", "scores", scores, (predictions, ids)):
-        facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
+        facts = compared_in(metadata)
         examples = predicted_examples(table, path, positions, predictions)
         places = [positions[example] for example in examples]
         low, high = metadata.get("bounds", (-np.inf, np.inf))
@@ -95,16 +90,7 @@ def adjusted_gaps_cell(
         for gap in gaps:
             flags = [*gap.flags, *metadata.get("flags", [])]
             rows.append({**cell, **asdict(gap), "flags": flags})
-    write_artefact(
-        output,
-        "adjusted_gaps",
-        rows,
-        ids,
-        stage="adjusted_gaps",
-        parameters={"confidence": confidence, "target": target},
-        seconds=time.monotonic() - start,
-        extra=facts,
-    )
+    return Made(rows, ids, facts)
 
 
 def _covariates(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
@@ -14,7 +13,7 @@ from typing import Annotated, Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import analysis, fields
+from exparity.analyses import Made, analysis, fields
 from exparity.analyses.attribution_difference._words import (
     WordDifference,
     WordPair,
@@ -23,9 +22,8 @@ from exparity.analyses.attribution_difference._words import (
 from exparity.analyses.attribution_difference.section import findings
 from exparity.analyses.reading import read_all
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output, Range
+from exparity.core.flags import Range
 from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
@@ -55,11 +53,10 @@ Sets = Mapping[str, Mapping[str, Example]]
 def attribution_difference_cell(
     data: Path,
     explanations: Sequence[Path],
-    output: Output,
     *,
     attribution: Attribution = "absolute",
     min_sets: Annotated[int, Range(at_least=1)] = 6,
-) -> None:
+) -> Made:
     """Compare the attribution of the rationale's words between the members of matched sets.
 
     Each text's attributions are summed to words and divided by their sum. Words at the same place
@@ -69,7 +66,6 @@ def attribution_difference_cell(
     Args:
         data: the data artefact.
         explanations: explanations artefacts of one dataset, model and seed; one per method.
-        output: the attribution_differences artefact to write.
         attribution: what counts of each token; see :mod:`exparity.metrics`.
         min_sets: fewest matched sets that a word is tested with.
 
@@ -77,7 +73,7 @@ def attribution_difference_cell(
         InputError: a file of another trained classifier or other data, data without rationales, or
             a bad option.
     """
-    start, stage = time.monotonic(), "attribution_difference"
+    stage = "attribution_difference"
     prepared = read_prepared(data, "test")
     if all(example.rationale is None for example in prepared.examples):
         raise InputError(f"{data}: no example has a rationale, so no words can be compared")
@@ -102,15 +98,10 @@ def attribution_difference_cell(
         log.warning("%s: no two explained texts are a matched set; nothing is compared", data)
     if unaligned:
         log.warning("%d matched sets left out: other numbers of words", len(unaligned))
-    write_artefact(
-        output,
-        "attribution_differences",
+    return Made(
         rows,
         ids,
-        stage=stage,
-        parameters={"attribution": attribution, "min_sets": min_sets},
-        seconds=time.monotonic() - start,
-        extra={
+        {
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
             "notes": {"unaligned_sets": len(unaligned)},

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import math
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -12,11 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
@@ -54,18 +52,16 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 def bias_cell(
     data: Path,
     predictions: Path,
-    output: Output,
     counterfactual_predictions: Sequence[Path] | None = None,
     *,
     confidence: float = 0.95,
     resamples: int = 2000,
-) -> None:
+) -> Made:
     """Measure how the predictions of one classifier differ between groups.
 
     Args:
         data: the data artefact, which declares groups, classes and the protected attribute.
         predictions: the predictions artefact.
-        output: the bias artefact to write.
         counterfactual_predictions: what is predicted where the groups are changed; none where the
             config names no generator of counterfactuals.
         confidence: of the intervals.
@@ -75,7 +71,6 @@ def bias_cell(
         InputError: the files are of different datasets, predictions are missing or there twice, a
             row does not fit what the data declare, or an option is out of range.
     """
-    start = time.monotonic()
     declared = read_artefact(data, "data")[1]
     if not {"groups", "labels", "attribute", "wildcards"} <= set(declared):
         raise InputError(f"{data}: declares no groups; make it with `exparity prepare`")
@@ -106,16 +101,8 @@ def bias_cell(
     if is_collapsed(predicted):
         log.warning("the classifier predicts one class for every test example")
     facts = {name: declared[name] for name in ("groups", "labels", "attribute")}
-    write_artefact(
-        output,
-        "bias",
-        [asdict(row) for row in rows],
-        ids,
-        stage="bias",
-        parameters=options,
-        seconds=time.monotonic() - start,
-        extra={**facts, "notes": {"undefined": undefined, **notes}},
-    )
+    facts["notes"] = {"undefined": undefined, **notes}
+    return Made([asdict(row) for row in rows], ids, facts)
 
 
 def _read_changed(

@@ -6,7 +6,6 @@ The published benchmark reports them on the sentences that the classifier gets r
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,14 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.correctness.section import findings
 from exparity.analyses.reading import predicted_examples, read_all
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
-from exparity.stages.cell import cell_of, read_examples
+from exparity.stages.cell import cell_of, compared_in, read_examples
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")
@@ -125,19 +122,17 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     settle=_settle,
     section=findings,
 )
-def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) -> None:
+def correctness_cell(scores: Sequence[Path], predictions: Path) -> Made:
     """Describe the scores of every method and metric, on the examples of each subset.
 
     Args:
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
         predictions: the predictions artefact of the same.
-        output: the correctness artefact to write.
 
     Raises:
         InputError: a file does not hold what was written, is of another trained classifier, or
             holds an example without a prediction.
     """
-    start = time.monotonic()
     table, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     columns = table.select(["example_id", "predicted", "label"]).to_pylist()
@@ -146,7 +141,7 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) 
     facts: dict[str, Any] = {}
     of_model = read_all("correctness", "scores", scores, (predictions, ids), compared=False)
     for path, table, metadata in of_model:
-        facts = {"groups": metadata["groups"], "attribute": metadata["attribute"]}
+        facts = compared_in(metadata)
         examples = predicted_examples(table, path, right, predictions)
         cell = {name: metadata["wildcards"][name] for name in ("method", "metric")}
         parts = performance(
@@ -157,13 +152,4 @@ def correctness_cell(scores: Sequence[Path], predictions: Path, output: Output) 
             table.column("match_id").to_pylist(),
         )
         rows += [{**cell, **asdict(part)} for part in parts]
-    write_artefact(
-        output,
-        "correctness",
-        rows,
-        ids,
-        stage="correctness",
-        parameters={},
-        seconds=time.monotonic() - start,
-        extra=facts,
-    )
+    return Made(rows, ids, facts)

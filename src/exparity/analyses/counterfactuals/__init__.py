@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
-from exparity.artefacts.files import write_artefact
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.core import flags
 from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import read_prepared
@@ -52,23 +50,20 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 )
 def make_counterfactuals(
     data: Path,
-    output: flags.Output,
     *,
     use: flags.Id,
     params: GeneratorParams,
-) -> None:
+) -> Made:
     """Make the counterfactuals of a dataset: one per example and other group.
 
     Args:
         data: the data artefact.
-        output: the counterfactuals artefact to write.
         use: id of the generator.
         params: its options.
 
     Raises:
         InputError: an unknown generator or option, or one that does not fit the data.
     """
-    start = time.monotonic()
     prepared = read_prepared(data)
     make = counterfactuals_of(prepared, use, params)
     rows = [
@@ -88,15 +83,10 @@ def make_counterfactuals(
     log.info("%d counterfactuals, %d of them without a change", len(rows), unchanged)
     if missing:
         log.warning("%s: %d counterfactuals do not exist; left out", prepared.dataset, missing)
-    write_artefact(
-        output,
-        "counterfactuals",
+    return Made(
         rows,
         {"dataset": prepared.dataset},
-        stage="counterfactuals",
-        parameters={"use": use, "params": dict(params)},
-        seconds=time.monotonic() - start,
-        extra={
+        {
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
             "notes": {"unchanged": unchanged, "missing": missing},

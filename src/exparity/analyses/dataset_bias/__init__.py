@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,12 +9,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.dataset_bias._words import Forms, cooccurrence, word_associations
 from exparity.analyses.dataset_bias.section import findings
-from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Output
 from exparity.data.table import PreparedData, read_prepared
 from exparity.types import Example
 
@@ -76,34 +73,25 @@ def _form(form: str | Sequence[str]) -> list[str]:
     settle=_settle,
     section=findings,
 )
-def measure_dataset_bias(
-    data: Path, output: Output, *, terms: Mapping[str, Forms] | None = None
-) -> None:
+def measure_dataset_bias(data: Path, *, terms: Mapping[str, Forms] | None = None) -> Made:
     """Measure the co-occurrence bias of a dataset, and how its words go with its classes.
 
     Args:
         data: the data artefact.
-        output: the dataset_bias artefact to write.
         terms: words that name each group, by form: ``{"male": [["he"], ["him", "his"]], ...}``;
             co-occurrence is left out if None.
 
     Raises:
         InputError: terms that do not fit the groups.
     """
-    start = time.monotonic()
     prepared = read_prepared(data)
     rows = list(_associations(prepared))
     for split in _SPLITS if terms else ():
         rows += _cooccurrences(data, prepared, split, terms or {})
-    write_artefact(
-        output,
-        "dataset_bias",
+    return Made(
         rows,
         {"dataset": prepared.dataset},
-        stage="dataset_bias",
-        parameters={"terms": terms and {g: [list(f) for f in terms[g]] for g in terms}},
-        seconds=time.monotonic() - start,
-        extra={
+        {
             "groups": list(prepared.groups),
             "labels": list(prepared.labels),
             "attribute": prepared.attribute,

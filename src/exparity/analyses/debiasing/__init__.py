@@ -7,22 +7,21 @@ beside accuracy and the statistical and the causal gap of the classifier.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import analysis, fields
+from exparity.analyses import Made, analysis, fields
 from exparity.analyses.debiasing._changes import Comparison
 from exparity.analyses.debiasing._recipes import Gap, caution, settle
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Id, Output
+from exparity.core.flags import Id
+from exparity.stages.cell import compared_in
 from exparity.stats.gap_change import GapChange
 
 _OF_CLASSIFIER = ("random_change", "accuracy", "base_accuracy", "statistical_gap",
@@ -53,7 +52,6 @@ def debiasing_cell(
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
     bias: Sequence[Path],
-    output: Output,
     *,
     base: Id,
     recipes: Sequence[Id],
@@ -62,7 +60,7 @@ def debiasing_cell(
     threshold: float = 0.2,
     ddof: int = 1,
     confidence: float = 0.95,
-) -> None:
+) -> Made:
     """Compare the gaps of debiased models with those of the model without debiasing.
 
     Trainings whose classifier predicts one class, by recipe or base, are left out.
@@ -71,7 +69,6 @@ def debiasing_cell(
         scores: scores artefacts of one dataset; one per model, seed, method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
         bias: bias artefacts, one per model and seed.
-        output: the debiasing artefact to write.
         base: the model without debiasing.
         recipes: the debiased models.
         gap: rate whose gaps stand for the classifier's bias: their root mean square over classes.
@@ -85,7 +82,6 @@ def debiasing_cell(
             the same cell as another, or scored otherwise by recipe and base; or an option is out of
             range.
     """
-    start = time.monotonic()
     scored = Scored([base, *recipes])
     for add, paths in (
         (scored.add_bias, bias),
@@ -99,13 +95,8 @@ def debiasing_cell(
     rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
     if not rows:
         raise InputError(f"debiasing: no scores of {base} and of a recipe for the same training")
-    write_artefact(
-        output,
-        "debiasing",
+    return Made(
         rows,
         {"dataset": scored.facts["wildcards"]["dataset"]},
-        stage="debiasing",
-        parameters={"base": base, "recipes": list(recipes), "gap": gap, **options},
-        seconds=time.monotonic() - start,
-        extra={name: scored.facts[name] for name in ("groups", "attribute")},
+        compared_in(scored.facts),
     )

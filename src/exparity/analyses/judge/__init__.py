@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import read_tables, write_artefact
-from exparity.core.flags import Output
+from exparity.artefacts.files import read_tables
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.verdicts import JUDGED, judge, judge_looks
 
@@ -51,12 +49,11 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
 def judge_cells(
     across_trainings: Sequence[Path],
     debiasing: Sequence[Path] | None,
-    output: Output,
     *,
     family: Sequence[str] = ("dataset",),
     alpha: float = 0.05,
     looks: Sequence[int] = (),
-) -> None:
+) -> Made:
     """Judge every cell of a study, corrected for how many cells its family has.
 
     Scores, and their excess over random explanations, are judged apart from each other, and so are
@@ -65,7 +62,6 @@ def judge_cells(
     Args:
         across_trainings: across_trainings artefacts, one for each dataset and model.
         debiasing: debiasing artefacts, one for each dataset, if there are any.
-        output: the verdicts artefact to write.
         family: cells that agree in these ids are corrected together; all cells if it is empty.
         alpha: largest corrected p-value that is significant.
         looks: numbers of trainings at which cells are judged until they are decided; see
@@ -74,24 +70,11 @@ def judge_cells(
     Raises:
         InputError: a file is damaged, or ``family`` names something else than an id.
     """
-    start = time.monotonic()
     rows = read_tables(across_trainings, "across_trainings").to_pylist()
     rows += _changes(read_tables(debiasing or (), "debiasing").to_pylist())
-    parameters = {"family": list(family), "alpha": alpha}
     if looks:
-        judged = judge_looks(rows, family, looks=looks, alpha=alpha)
-        parameters["looks"] = list(looks)
-    else:
-        judged = judge(rows, family, alpha=alpha)
-    write_artefact(
-        output,
-        "verdicts",
-        judged,
-        {},
-        stage="judge",
-        parameters=parameters,
-        seconds=time.monotonic() - start,
-    )
+        return Made(judge_looks(rows, family, looks=looks, alpha=alpha), {})
+    return Made(judge(rows, family, alpha=alpha), {})
 
 
 def _changes(rows: Sequence[Mapping[str, Any]]) -> Iterator[dict[str, Any]]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
@@ -10,10 +9,8 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
-from exparity.artefacts.files import write_artefact
-from exparity.core.flags import Output
-from exparity.stages.cell import cell_of, read_scores, require_same_cell
+from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.stages.cell import cell_of, compared_in, read_scores, require_same_cell
 from exparity.stats.compare import compare_all
 
 _COLUMNS = fields(
@@ -50,21 +47,17 @@ def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any
     block="controls.random",
     settle=_settle,
 )
-def random_tests_cell(
-    random_scores: Sequence[Path], output: Output, *, ddof: Literal[0, 1] = 1
-) -> None:
+def random_tests_cell(random_scores: Sequence[Path], *, ddof: Literal[0, 1] = 1) -> Made:
     """Compare the groups by the scores of random explanations, draw by draw.
 
     Args:
         random_scores: random_scores artefacts of one dataset, model and seed; one per metric.
-        output: the random_tests artefact to write.
         ddof: degrees of freedom taken off in the variances of d.
 
     Raises:
         InputError: a file does not hold the scores that were written, or is of another trained
             classifier than the first.
     """
-    start = time.monotonic()
     rows: list[dict[str, Any]] = []
     first: dict[str, Any] = {}
     for path in random_scores:
@@ -72,16 +65,7 @@ def random_tests_cell(
         first = first or metadata
         require_same_cell((random_scores[0], cell_of(first)), (path, cell_of(metadata)))
         rows += _compared(table, metadata, ddof)
-    write_artefact(
-        output,
-        "random_tests",
-        rows,
-        cell_of(first),
-        stage="random_tests",
-        parameters={"ddof": ddof},
-        seconds=time.monotonic() - start,
-        extra={name: first[name] for name in ("groups", "attribute")},
-    )
+    return Made(rows, cell_of(first), compared_in(first))
 
 
 def _compared(table: pa.Table, metadata: Mapping[str, Any], ddof: int) -> Iterator[dict[str, Any]]:

@@ -6,7 +6,6 @@ that differ, and a faithful explanation gives them attribution.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from itertools import combinations
@@ -15,13 +14,12 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Export, Findings, analysis, fields
+from exparity.analyses import ExperimentView, Export, Findings, Made, analysis, fields
 from exparity.analyses.reading import read_all
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.core.flags import Output
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = fields(
@@ -72,11 +70,10 @@ def reliance_cell(
     scores: Sequence[Path],
     predictions: Path,
     counterfactual_predictions: Path,
-    output: Output,
     *,
     confidence: float = 0.95,
     target: Literal["label", "predicted"] = "label",
-) -> None:
+) -> Made:
     """Correlate attribution on the words that change with the effect of changing them.
 
     The effect is the size of the change in the probability of the explained class. Examples whose
@@ -87,21 +84,19 @@ def reliance_cell(
             counterfactuals change; one per method and metric.
         predictions: the predictions artefact.
         counterfactual_predictions: the predictions for the counterfactuals.
-        output: the reliance artefact to write.
         confidence: coverage of the intervals.
         target: the class that is explained, the true or the predicted one.
 
     Raises:
         InputError: a file does not hold what was written, or is of another trained classifier.
     """
-    start = time.monotonic()
     predicted, metadata = read_examples(predictions, "predictions")
     ids = cell_of(metadata)
     effects, unchanged = _effects(predicted, counterfactual_predictions, ids, target)
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for _, table, metadata in read_all("reliance", "scores", scores, (predictions, ids)):
-        facts = {name: metadata[name] for name in ("groups", "attribute")}
+        facts = compared_in(metadata)
         columns = (table.column(name).to_pylist() for name in ("example_id", "group", "score"))
         scored = list(zip(*columns, strict=True))
         for pair in combinations(metadata["groups"], 2):
@@ -124,16 +119,7 @@ def reliance_cell(
                     **asdict(correlation),
                 }
             )
-    write_artefact(
-        output,
-        "reliance",
-        rows,
-        ids,
-        stage="reliance",
-        parameters={"confidence": confidence, "target": target},
-        seconds=time.monotonic() - start,
-        extra=facts,
-    )
+    return Made(rows, ids, facts)
 
 
 def _effects(

@@ -7,7 +7,6 @@ from these words.
 from __future__ import annotations
 
 import logging
-import time
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,14 +16,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords, group_words
 from exparity.analyses.term_weight_probe._gaps import TestSplit, Versions, gap_rows
 from exparity.analyses.term_weight_probe.section import BOTH, NONE, findings
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import Output
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply, sources
@@ -91,18 +89,16 @@ def _settle(
 def term_weight_probe(
     data: Path,
     counterfactuals: Path,
-    output: Output,
     *,
     weights: Sequence[float] = _WEIGHTS,
     terms: Sequence[str] | None = None,
     debias: Sequence[str] = (NONE,),
-) -> None:
+) -> Made:
     """Measure the bias of a bag of words whose words for the groups weigh more or less.
 
     Args:
         data: the data artefact.
         counterfactuals: the counterfactuals artefact, which says what words these are.
-        output: the term_weight_probe artefact to write.
         weights: factors of the counts of the groups' words in test texts.
         terms: whose words are scaled: ``both`` for those of all groups, or a group; all of these if
             None.
@@ -111,7 +107,6 @@ def term_weight_probe(
     Raises:
         InputError: the files are of different datasets, an unknown group or recipe, or one class.
     """
-    start = time.monotonic()
     prepared = read_prepared(data)
     versions = _versions(counterfactuals, data, prepared)
     words = _words_of(prepared, versions)
@@ -134,19 +129,10 @@ def term_weight_probe(
             place = {"debias": name, "terms": of, "weight": weight}
             rows += [{**place, **row} for row in gap_rows(test, *predicted)]
     log.info("words of the groups: %s", {group: len(known) for group, known in words.items()})
-    write_artefact(
-        output,
-        "term_weight_probe",
+    return Made(
         rows,
         {"dataset": prepared.dataset},
-        stage="term_weight_probe",
-        parameters={
-            "weights": list(weights),
-            "terms": terms and list(terms),
-            "debias": list(debias),
-        },
-        seconds=time.monotonic() - start,
-        extra={
+        {
             "groups": list(prepared.groups),
             "labels": list(prepared.labels),
             "attribute": prepared.attribute,

@@ -7,7 +7,6 @@ are shrunk towards the mean of all say how much of their range is left when chan
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,15 +14,14 @@ from typing import Annotated, Any
 
 import pyarrow as pa
 
-from exparity.analyses import analysis, fields
+from exparity.analyses import Made, analysis, fields
 from exparity.analyses.reading import read_compared
 from exparity.analyses.worst_group._spread import GroupMean, Spread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
-from exparity.artefacts.files import write_artefact
-from exparity.core.flags import Output, Range
+from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
-from exparity.stages.cell import cell_of, read_examples, require_same_cell
+from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
@@ -52,10 +50,9 @@ def worst_group_cell(
     predictions: Path,
     scores: Sequence[Path],
     random_scores: Sequence[Path] | None,
-    output: Output,
     *,
     permutations: Annotated[int, Range(at_least=99, at_most=100_000)] = 1999,
-) -> None:
+) -> Made:
     """Shrink the means of all groups, and tell their range from that by chance.
 
     A row is of the ``score``, or of the ``excess`` over random explanations where there are any.
@@ -64,14 +61,12 @@ def worst_group_cell(
         predictions: the predictions artefact; one class for every text is flagged ``collapsed``.
         scores: scores artefacts of one dataset, model and seed; one per method and metric.
         random_scores: scores of random explanations by the same metrics; none without the control.
-        output: the worst_group artefact to write.
         permutations: how often groups are permuted.
 
     Raises:
         InputError: a file does not hold what was written, compares other groups than the first, or
             is of another trained classifier.
     """
-    start = time.monotonic()
     predicted, metadata = read_examples(predictions, "predictions")
     ids_of_cell = cell_of(metadata)
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
@@ -102,16 +97,7 @@ def worst_group_cell(
             ]
     for quantity in ("score", "excess"):
         _correct([row for row in rows if row["quantity"] == quantity])
-    write_artefact(
-        output,
-        "worst_group",
-        rows,
-        ids_of_cell,
-        stage="worst_group",
-        parameters={"permutations": permutations},
-        seconds=time.monotonic() - start,
-        extra={name: facts[name] for name in ("groups", "attribute")},
-    )
+    return Made(rows, ids_of_cell, compared_in(facts))
 
 
 def _correct(rows: Sequence[dict[str, Any]]) -> None:

@@ -31,8 +31,12 @@ sys.dont_write_bytecode = False
 
 # How long an example takes depends on what else runs. New examples are tried by whoever works on
 # the project; CI fails for what has changed, and not for the examples that it happened to draw.
-settings.register_profile("exparity", deadline=None, derandomize=bool(os.environ.get("CI")))
-settings.load_profile("exparity")
+_SAME = {"deadline": None, "derandomize": bool(os.environ.get("CI"))}
+settings.register_profile("exparity", max_examples=40, **_SAME)
+settings.register_profile("exhaustive", max_examples=300, **_SAME)
+
+# Nothing here is to survive a power cut, and each wait for the disk is longer than most tests.
+os.fsync = lambda handle: None
 
 FAMILIES = ("bert", "roberta", "gpt2")
 _SIZES = {
@@ -54,6 +58,7 @@ def pytest_addoption(parser):
 
 def pytest_configure(config):
     config.addinivalue_line("markers", "slurm: runs on a SLURM that the tests start themselves")
+    settings.load_profile("exhaustive" if config.getoption("--exhaustive") else "exparity")
 
 
 @pytest.hookimpl(optionalhook=True)

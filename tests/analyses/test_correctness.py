@@ -7,7 +7,7 @@ import statistics
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.analyses.correctness import SUBSETS, performance
@@ -57,7 +57,6 @@ def test_without_sets_there_is_no_subset_of_them(sets):
 
 
 @pytest.mark.property
-@settings(max_examples=50)
 @given(st.data())
 def test_equals_the_loop(data):
     n = data.draw(st.integers(1, 12))

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.config.experiment import Experiment
@@ -294,7 +294,6 @@ class TestWhatTheConfigSetsWins:
         settings = training_of(found, "first", "gpt2")
         assert (settings["warmup_share"], settings["warmup_steps"]) == (0.2, None)
 
-    @settings(max_examples=40)
     @given(
         study=st.sampled_from(STUDIES),
         chosen=st.sets(st.sampled_from(["epochs", "batch_size", "learning_rate", "warmup_steps"])),

@@ -8,7 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.seeding import derive_seed, generator
@@ -37,7 +37,6 @@ def test_seeds_are_63_bit(seed, key):
 
 
 @given(SEEDS, SEEDS, PARTS, PARTS)
-@settings(max_examples=200)
 def test_different_keys_give_different_seeds(seed, other, key, different):
     same = (seed, key) == (other, different)
     assert (derive_seed(seed, *key) == derive_seed(other, *different)) == same

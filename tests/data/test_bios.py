@@ -170,7 +170,6 @@ def test_the_default_has_every_class_and_gender_equally_often(default):
 
 
 @pytest.mark.property
-@settings(max_examples=40)
 @given(n=st.integers(MIN_BIOGRAPHIES, 150), share=SHARES, seed=SEEDS)
 def test_versions_differ_in_gendered_words_and_agree_in_all_else(n, share, seed):
     pairs = by_set(bios(n_biographies=n, test_share=share, generator_seed=seed))
@@ -220,7 +219,6 @@ def test_words_tell_the_occupation(default):
 
 
 @pytest.mark.property
-@settings(max_examples=40)
 @given(n=st.integers(MIN_BIOGRAPHIES, 300), imbalance=st.floats(0.5, 1), share=SHARES, seed=SEEDS)
 def test_imbalance_is_met_to_the_nearest_person(n, imbalance, share, seed):
     people = observed(n_biographies=n, imbalance=imbalance, test_share=share, generator_seed=seed)
@@ -310,7 +308,6 @@ def test_one_gender_alone_can_be_ambiguous(group):
 
 
 @pytest.mark.property
-@settings(max_examples=40)
 @given(
     n=st.integers(MIN_BIOGRAPHIES, 150),
     paired=st.booleans(),

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from support import digest_of
 
@@ -414,7 +414,6 @@ def test_seeds_differ() -> None:
     assert splits[0] != splits[1]
 
 
-@settings(max_examples=60)
 @given(
     variant=st.sampled_from(VARIANTS),
     n_pairs=st.integers(1, 150),

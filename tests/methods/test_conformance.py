@@ -55,32 +55,6 @@ def test_one_finite_score_per_token_specials_included(classifier, method, texts,
             assert (explanation.scores >= 0).all()
 
 
-def test_batch_equals_loop_for_any_budget(classifier, method, texts, targets):
-    alone = [run(classifier, [t], [y], method)[0] for t, y in zip(texts, targets, strict=True)]
-    before = classifier.token_budget
-    try:
-        for budget in (40, 10_000):
-            classifier.token_budget = budget
-            for one, other in zip(run(classifier, texts, targets, method), alone, strict=True):
-                scale = max(1.0, np.abs(other.scores).max())
-                np.testing.assert_allclose(one.scores, other.scores, atol=1e-5 * scale)
-    finally:
-        classifier.token_budget = before
-
-
-def test_order_does_not_matter(classifier, method, texts, targets):
-    forward = run(classifier, texts, targets, method)
-    backward = run(classifier, texts[::-1], targets[::-1], method)[::-1]
-    for one, other in zip(forward, backward, strict=True):
-        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-4, atol=1e-5)
-
-
-def test_same_seed_same_bytes(classifier, method, texts, targets):
-    one, other = (run(classifier, texts, targets, method, seed=3) for _ in range(2))
-    for a, b in zip(one, other, strict=True):
-        assert a.scores.tobytes() == b.scores.tobytes()
-
-
 def hooks_of(model):
     """Every hook by module; the engine's own stay on the head for good."""
     return [(*m._forward_hooks.items(), *m._backward_hooks.items()) for m in model.modules()]

@@ -105,7 +105,6 @@ def test_scores_sum_to_the_change_however_few_the_samples(classifiers, n_samples
 
 
 @pytest.mark.property
-@settings(max_examples=60)
 @given(st.integers(2, 40), st.integers(0, 80), st.integers(0, 99))
 def test_additive_games_are_recovered_from_enough_coalitions(n_players, more, seed):
     """Each player is worth what it adds, as soon as coalitions span the players."""

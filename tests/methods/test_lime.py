@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from engine.exact import ExactModel
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import exparity
@@ -93,7 +93,6 @@ def test_number_of_masked_tokens_is_uniform(sampling):
 
 
 @pytest.mark.property
-@settings(max_examples=60)
 @given(st.integers(1, 12), st.integers(2, 60), st.integers(0, 99), st.sampled_from(SCHEMES))
 def test_masks_have_the_form_of_a_neighbourhood(t, m, seed, sampling):
     masks = draw_masks(t, m, np.random.default_rng(seed), sampling)

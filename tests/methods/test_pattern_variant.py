@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from methods.training import LABELS, TEXTS, training_for
 
@@ -50,7 +50,6 @@ WORDS = ["she", "he", "She", "sings", ".", "waiter", "don't"]
 
 
 @pytest.mark.reference
-@settings(max_examples=40)
 @given(
     st.lists(
         st.tuples(st.lists(st.sampled_from(WORDS), min_size=1, max_size=6), st.integers(0, 2)),

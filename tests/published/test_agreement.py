@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from published.made_up import OPTIONS, row, rows_like
 from sklearn.metrics import cohen_kappa_score
@@ -165,7 +165,6 @@ class TestRates:
         ]
         assert [(c.n, c.rho) for c in correlations([])] == [(0, None)]
 
-    @settings(max_examples=50)
     @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
     def test_properties(self, decisions):
         found = agreements(matches_of(decisions))
@@ -202,7 +201,6 @@ def naive_spearman(pairs):
 
 
 class TestCorrelation:
-    @settings(max_examples=50)
     @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=0, max_size=20))
     def test_naive(self, pairs):
         pairs = [(a / 2, float(b)) for a, b in pairs]

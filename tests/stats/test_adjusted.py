@@ -218,7 +218,6 @@ class TestEdges:
 
 @pytest.mark.property
 class TestBehaviour:
-    @settings(max_examples=40)
     @given(
         seed=st.integers(0, 10**6),
         n=st.integers(8, 20),

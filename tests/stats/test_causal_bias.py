@@ -156,7 +156,6 @@ def measured(sample, **options):
 
 @pytest.mark.reference
 class TestReference:
-    @settings(max_examples=80, deadline=None)
     @given(samples())
     def test_every_value_is_that_of_the_loops(self, sample):
         found, expected = measured(sample), naive(sample)
@@ -273,7 +272,6 @@ class TestReference:
 
 @pytest.mark.property
 class TestProperties:
-    @settings(max_examples=50, deadline=None)
     @given(samples())
     def test_the_other_order_of_groups_flips_every_causal_sign(self, sample):
         there = measured(sample)

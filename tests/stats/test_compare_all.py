@@ -8,7 +8,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
@@ -163,7 +163,6 @@ ROWS = st.lists(
 
 @pytest.mark.property
 @given(ROWS, st.permutations(ORDER), st.randoms(use_true_random=False))
-@settings(max_examples=100)
 def test_neither_the_order_of_groups_nor_of_rows_moves_the_tests_over_all(rows, order, random):
     def found(rows, order):
         values, groups, pairs = ([row[i] for row in rows] for i in range(3))

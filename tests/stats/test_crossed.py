@@ -11,7 +11,7 @@ import pytest
 import scipy.integrate
 import scipy.optimize
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import stdtr, stdtrit
 
@@ -454,7 +454,6 @@ def same(one, two, **changed):
 @pytest.mark.property
 class TestProperties:
     @given(studies())
-    @settings(max_examples=100)
     def test_the_order_of_groups_is_the_sign(self, study):
         rows, groups, pairs = study
         (one,) = crossed_tests(rows, groups, ORDER, pairs)
@@ -468,7 +467,6 @@ class TestProperties:
         same(one, two, **mirrored, **ends, **counts, **seeds)
 
     @given(studies(), st.randoms(use_true_random=False))
-    @settings(max_examples=100)
     def test_the_order_of_seeds_and_texts_is_irrelevant(self, study, random):
         rows, groups, pairs = study
         seeds, texts = list(range(len(rows))), list(range(len(groups)))
@@ -481,7 +479,6 @@ class TestProperties:
         same(one, two)
 
     @given(studies(), st.sampled_from([0.25, 2.0, 1024.0]), st.integers(-100, 100))
-    @settings(max_examples=100)
     def test_scale_and_shift(self, study, scale, shift):
         rows, groups, pairs = study
         (one,) = crossed_tests(rows, groups, ORDER, pairs)
@@ -492,7 +489,6 @@ class TestProperties:
         same(one, two, **changed)
 
     @given(studies())
-    @settings(max_examples=100)
     def test_ranges(self, study):
         rows, groups, pairs = study
         before = rows.copy()

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.stats import compare_groups
@@ -149,7 +149,6 @@ class TestIsShown:
 
 @pytest.mark.property
 class TestBehaviour:
-    @settings(max_examples=40)
     @given(
         seed=st.integers(0, 10**6),
         n=st.integers(30, 60),

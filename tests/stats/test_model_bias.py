@@ -152,7 +152,6 @@ def sample(n=60, n_classes=2, n_groups=2, matched=True, seed=0):
 
 @pytest.mark.reference
 class TestReference:
-    @settings(max_examples=80)
     @given(predictions())
     def test_every_value_is_that_of_the_loops(self, given):
         found, expected = measured(given), naive(**given)
@@ -194,7 +193,6 @@ class TestReference:
         every = [abs(x - y) for x in ones for y in zeros]
         assert found["apd_by_label", "", "", ""] == pytest.approx(sum(every) / 16)
 
-    @settings(max_examples=50)
     @given(predictions(), st.sampled_from([0.8, 0.95]))
     def test_intervals_of_shares(self, given, confidence):
         z = {0.8: 1.2815515655446004, 0.95: 1.959963984540054}[confidence]
@@ -267,7 +265,6 @@ class TestReference:
 
 @pytest.mark.property
 class TestProperties:
-    @settings(max_examples=50)
     @given(predictions())
     def test_the_other_order_of_groups_flips_the_signed_ones_only(self, given):
         there, back = measured(given), measured({**given, "order": given["order"][::-1]})
@@ -282,7 +279,6 @@ class TestProperties:
             assert other.n == row.n
             assert other.flags == row.flags
 
-    @settings(max_examples=50)
     @given(predictions(), st.randoms(use_true_random=False))
     def test_the_order_of_the_rows_does_not_matter(self, given, random):
         places = list(range(len(given["labels"])))
@@ -298,7 +294,6 @@ class TestProperties:
                 row, value=0.0, ci_low=0.0, ci_high=0.0
             )
 
-    @settings(max_examples=50)
     @given(predictions())
     def test_bounds_and_ends_around_the_value(self, given):
         for key, row in measured(given).items():

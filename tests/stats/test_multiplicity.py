@@ -8,7 +8,7 @@ import time
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
@@ -64,7 +64,6 @@ METHODS = [(holm, naive_holm, rejects_by_holm), (benjamini_hochberg, naive_bh, r
 class TestLoops:
     @pytest.mark.parametrize(("function", "naive", "_"), METHODS)
     @given(p=LISTS)
-    @settings(max_examples=100)
     def test_adjusted_p_values(self, function, naive, _, p):
         defined = [x for x in p if x == x]
         expected = iter(naive(defined))
@@ -73,7 +72,6 @@ class TestLoops:
 
     @pytest.mark.parametrize(("function", "_", "rejects"), METHODS)
     @given(p=st.lists(st.floats(0, 1), max_size=25), alpha=st.sampled_from([0.01, 0.05, 0.2]))
-    @settings(max_examples=100)
     def test_decisions(self, function, _, rejects, p, alpha):
         adjusted = function(p)
         near = np.isclose(adjusted, alpha, rtol=1e-9)  # decided by rounding
@@ -82,7 +80,6 @@ class TestLoops:
         assert found - undecided == rejects(p, alpha) - undecided
 
     @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=25))
-    @settings(max_examples=50)
     def test_bh_is_scipys(self, p):
         expected = scipy.stats.false_discovery_control(p)
         np.testing.assert_allclose(benjamini_hochberg(p), expected, rtol=1e-9)
@@ -99,7 +96,6 @@ class TestLoops:
 class TestProperties:
     @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
     @given(p=LISTS, random=st.randoms(use_true_random=False))
-    @settings(max_examples=100)
     def test_range_order_and_input(self, function, p, random):
         given_p = np.array(p, dtype=float)
         before = given_p.copy()
@@ -116,7 +112,6 @@ class TestProperties:
         np.testing.assert_allclose(function([p[i] for i in mixed]), found[mixed], rtol=1e-12)
 
     @given(p=LISTS)
-    @settings(max_examples=50)
     def test_holm_is_stricter_than_bh(self, p):
         strict, loose = holm(p), benjamini_hochberg(p)
         defined = ~np.isnan(strict)

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.seeding import derive_seed
@@ -36,7 +36,6 @@ class TestShuffled:
         st.lists(st.tuples(st.integers(0, 3), st.integers(-1, 4)), min_size=1, max_size=20),
         st.integers(0, 2**32),
     )
-    @settings(max_examples=100)
     def test_labels_stay_in_their_block(self, rows, seed):
         codes, blocks = (np.array(column) for column in zip(*rows, strict=True))
         found = shuffled(codes, blocks, 5, np.random.default_rng(seed))

@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
@@ -46,7 +46,6 @@ def same(one, two, rel=1e-9):
 
 
 @given(ROWS)
-@settings(max_examples=150)
 def test_swapping_the_groups_flips_signs_and_nothing_else(rows):
     one = compared(rows)
     two = compared(rows, order=("female", "male"))
@@ -64,7 +63,6 @@ def test_swapping_the_groups_flips_signs_and_nothing_else(rows):
 
 
 @given(ROWS, st.randoms(use_true_random=False))
-@settings(max_examples=150)
 def test_the_order_of_rows_is_irrelevant(rows, random):
     mixed = list(rows)
     random.shuffle(mixed)
@@ -72,7 +70,6 @@ def test_the_order_of_rows_is_irrelevant(rows, random):
 
 
 @given(ROWS)
-@settings(max_examples=150)
 def test_ranges_and_counts(rows):
     found = compared(rows)
     assert found.n_a + found.n_b + found.n_undefined == found.n_examples == len(rows)
@@ -91,7 +88,6 @@ def test_ranges_and_counts(rows):
 
 
 @given(ROWS, st.sampled_from([0.25, 2.0, 1024.0]), st.integers(-100, 100))
-@settings(max_examples=100)
 def test_scaling_and_shifting_leave_all_but_means_as_they_are(rows, scale, shift):
     one = compared(rows)
     two = compared([(value * scale + shift, group, pair) for value, group, pair in rows])
@@ -104,7 +100,6 @@ def test_scaling_and_shifting_leave_all_but_means_as_they_are(rows, scale, shift
 
 
 @given(ROWS)
-@settings(max_examples=100)
 def test_undefined_rows_count_and_change_nothing_else(rows):
     defined = [row for row in rows if not math.isnan(row[0])]
     one, two = compared(rows), compared(defined)
@@ -113,7 +108,6 @@ def test_undefined_rows_count_and_change_nothing_else(rows):
 
 
 @given(ROWS)
-@settings(max_examples=50)
 def test_the_input_is_left_as_it_was(rows):
     values = np.array([row[0] for row in rows])
     before = values.copy()

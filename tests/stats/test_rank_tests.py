@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 import pytest
 import scipy.stats
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, mid_ranks, signed_rank
@@ -114,7 +114,6 @@ def array(values):
 
 class TestRanks:
     @given(samples(1, 30))
-    @settings(max_examples=150)
     def test_are_those_of_the_loop_and_of_scipy(self, values):
         ranks, ties = mid_ranks(array(values))
         assert ranks.tolist() == naive_ranks(values) == scipy.stats.rankdata(values).tolist()
@@ -132,7 +131,6 @@ class TestRanks:
 
 class TestMannWhitney:
     @given(samples(2, 40), samples(2, 40))
-    @settings(max_examples=150)
     def test_is_scipys(self, a, b):
         u, p = mann_whitney(array(a), array(b))
         if len({*a, *b}) == 1:
@@ -143,7 +141,6 @@ class TestMannWhitney:
         assert float(p) == pytest.approx(expected.pvalue, rel=1e-9, abs=1e-300)
 
     @given(samples(9, 25), samples(9, 25))
-    @settings(max_examples=150)
     def test_normal_form_is_that_of_the_loop(self, a, b):
         u, p = mann_whitney(array(a), array(b))
         expected_u, expected_p = naive_mann_whitney(a, b)
@@ -181,7 +178,6 @@ class TestMannWhitney:
 
 class TestSignedRank:
     @given(samples(14, 90))
-    @settings(max_examples=100)
     def test_is_scipys(self, differences):
         found = float(signed_rank(array(differences)))
         if not any(differences):
@@ -216,13 +212,11 @@ class TestSignedRank:
         assert (found != pytest.approx(normal, rel=1e-9)) == is_exact
 
     @given(samples(51, 90))
-    @settings(max_examples=100)
     def test_normal_form_is_that_of_the_loop(self, differences):
         found = float(signed_rank(array(differences)))
         assert found == pytest.approx(naive_signed_rank(differences), rel=1e-9, abs=1e-300)
 
     @given(samples(1, 9).filter(any))
-    @settings(max_examples=100)
     def test_exact_form_counts_patterns_of_signs(self, differences):
         expected = exact_signed_rank(differences)
         assert float(signed_rank(array(differences))) == pytest.approx(expected, rel=1e-12)
@@ -242,7 +236,6 @@ class TestSignedRank:
 
 class TestKruskalWallis:
     @given(st.lists(samples(1, 15), min_size=2, max_size=5))
-    @settings(max_examples=100)
     def test_is_that_of_the_loop_and_of_scipy(self, groups):
         h, p = map(float, kruskal_wallis([array(group) for group in groups]))
         assert h == pytest.approx(naive_kruskal(groups), rel=1e-9, abs=1e-9)
@@ -276,7 +269,6 @@ class TestKruskalWallis:
 
 class TestFriedman:
     @given(st.integers(3, 5).flatmap(lambda k: st.lists(samples(k, k), min_size=1, max_size=12)))
-    @settings(max_examples=100)
     def test_is_that_of_the_loop_and_of_scipy(self, rows):
         statistic, p = map(float, friedman(array(rows)))
         assert statistic == pytest.approx(naive_friedman(rows), rel=1e-9, abs=1e-9)

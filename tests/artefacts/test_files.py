@@ -295,15 +295,6 @@ class TestRoundTrip:
         assert not [field for field in schema_of(artefact) if unread(field.type)]
 
     @pytest.mark.parametrize("artefact", ARTEFACTS)
-    def test_text_ids_are_dictionary_encoded(self, artefact, tmp_path):
-        path = tmp_path / "file.parquet"
-        write(path, artefact)
-        schema = read_artefact(path, artefact)[0].schema
-        for name in set(CELL) & set(schema.names):
-            is_dictionary = pa.types.is_dictionary(schema.field(name).type)
-            assert is_dictionary == (name != "seed"), name
-
-    @pytest.mark.parametrize("artefact", ARTEFACTS)
     def test_no_rows_is_a_valid_file(self, artefact, tmp_path):
         write(tmp_path / "none.parquet", artefact, [])
         assert read_artefact(tmp_path / "none.parquet", artefact)[0].num_rows == 0
@@ -413,14 +404,6 @@ class TestRefusedOnWrite:
         table, _ = read_artefact(tmp_path / "x.parquet", artefact)
         assert table.column(column).to_pylist() == [None]
 
-    def test_a_missing_value(self, tmp_path):
-        with pytest.raises(InputError, match="column 'score' has empty cells"):
-            write(tmp_path / "x.parquet", "scores", [_KEY])
-
-    def test_a_missing_id(self, tmp_path):
-        with pytest.raises(InputError, match="column 'metric' has empty cells"):
-            write(tmp_path / "x.parquet", "scores", ids={**CELL, "metric": None})
-
     @pytest.mark.parametrize(
         ("artefact", "change"),
         [
@@ -448,17 +431,16 @@ class TestRefusedOnWrite:
         assert path.read_bytes() == before
         assert list(tmp_path.iterdir()) == [path]
 
-    @pytest.mark.parametrize("call", [schema_of, lambda name: read_results("x", name)])
+    def test_a_column_that_the_artefact_has_not(self, tmp_path):
+        with pytest.raises(InputError, match="'macth_id' is not a column of the artefact 'scores'"):
+            write(tmp_path / "x.parquet", "scores", [{**ROWS["scores"][0], "macth_id": "1"}])
+
+    @pytest.mark.parametrize(
+        "call", [schema_of, lambda name: read_results("x", name), lambda name: write("x", name, [])]
+    )
     def test_an_unknown_artefact_names_near_ones(self, call):
         with pytest.raises(InputError, match="unknown artefact 'score'; did you mean 'scores'"):
             call("score")
-
-    def test_an_unknown_artefact_cannot_be_written(self, tmp_path):
-        with pytest.raises(
-            InputError,
-            match="unknown artefact 'q'; known: across_trainings, adjusted_gaps",
-        ):
-            write_artefact(tmp_path / "x", "q", [], {}, stage="s", parameters={})
 
 
 @pytest.mark.contract
@@ -563,10 +545,6 @@ class TestRefusedOnRead:
         ):
             read_artefact(tmp_path / "gone.parquet", "scores")
 
-    def test_a_folder_is_no_file(self, tmp_path):
-        with pytest.raises(InputError, match="no such file"):
-            read_artefact(tmp_path, "scores")
-
     @pytest.mark.parametrize("share", [0.0, 0.3, 0.9, 0.999])
     def test_truncated_file(self, share, tmp_path):
         path = tmp_path / "s.parquet"
@@ -574,15 +552,6 @@ class TestRefusedOnRead:
         whole = path.read_bytes()
         path.write_bytes(whole[: int(share * len(whole))])
         with pytest.raises(InputError, match=r"s.parquet: not a readable Parquet file .*delete it"):
-            read_artefact(path, "scores")
-
-    def test_damaged_pages(self, tmp_path):
-        path = tmp_path / "s.parquet"
-        write(path, "scores")
-        whole = bytearray(path.read_bytes())
-        whole[4:80] = b"\xff" * 76  # the magic number and the footer stay
-        path.write_bytes(whole)
-        with pytest.raises(InputError, match="not a readable Parquet file"):
             read_artefact(path, "scores")
 
     @pytest.mark.parametrize("artefact", ARTEFACTS)
@@ -605,29 +574,18 @@ class TestRefusedOnRead:
             ("seed", pa.array(["1", "2"]), "int64", "string"),
             ("metric", pa.array([1, 2]), "text id", "int64"),
             ("example_id", pa.array([1, 2]), "string", "int64"),
+            ("scores", pa.array([[1.0], [2.0]]), "list<.*float>", "list<.*double>"),
         ],
     )
     def test_wrong_type(self, column, values, expected, found, tmp_path):
-        path = tmp_path / "x.parquet"
-        write(path, "scores")
+        path, artefact = tmp_path / "x.parquet", "explanations" if column == "scores" else "scores"
+        write(path, artefact)
         table = pq.ParquetFile(path).read()
         index = table.column_names.index(column)
         pq.write_table(table.set_column(index, column, values), path)
         message = f"x.parquet: column '{column}': expected {expected}, found {found}"
         with pytest.raises(InputError, match=message):
-            read_artefact(path, "scores")
-
-    def test_wrong_type_inside_a_list(self, tmp_path):
-        path = tmp_path / "x.parquet"
-        write(path, "explanations")
-        table = pq.ParquetFile(path).read()
-        index = table.column_names.index("scores")
-        other = pa.array([[1.0], [2.0]], pa.list_(pa.float64()))
-        pq.write_table(table.set_column(index, "scores", other), path)
-        with pytest.raises(
-            InputError, match=r"'scores': expected list<.*float>, found list<.*doub"
-        ):
-            read_artefact(path, "explanations")
+            read_artefact(path, artefact)
 
     @pytest.mark.parametrize("kind", [pa.string(), pa.large_string()])
     def test_ids_may_be_plain_text(self, kind, tmp_path):
@@ -668,7 +626,7 @@ def study(tmp_path) -> Path:
 @pytest.mark.contract
 class TestReadResults:
     def test_all_cells_are_one_table_in_the_order_of_files(self, study):
-        found = read_results(study, "scores")
+        found = read_results(str(study), "scores")
         assert list(found.columns) == schema_of("scores").names
         cells = [(m, s) for m in ("bert", "gpt") for s in (0, 1) for _ in range(3)]
         assert list(zip(found["model"], found["seed"], strict=True)) == cells
@@ -676,28 +634,11 @@ class TestReadResults:
             s + i / 4 for _ in range(2) for s in (0, 1) for i in range(3)
         ]
 
-    def test_the_folder_may_be_given_as_text(self, study):
-        assert len(read_results(str(study), "scores")) == 12
-
     def test_a_hidden_folder_above_the_results_hides_nothing(self, study):
         moved = study / ".cache" / "results"
         moved.mkdir(parents=True)
         (study / "scores").rename(moved / "scores")
         assert len(read_results(moved, "scores")) == 12
-
-    def test_pyarrow_reads_the_folder_as_the_same_table(self, study):
-        found = pyarrow.dataset.dataset(study / "scores", format="parquet").to_table()
-        key = ["model", "seed", "example_id"]
-        expected = read_results(study, "scores").sort_values(key).to_dict("records")
-        plain = found.cast(
-            pa.schema(
-                [
-                    pa.field(f.name, pa.string() if pa.types.is_dictionary(f.type) else f.type)
-                    for f in found.schema
-                ]
-            )
-        )
-        assert plain.to_pandas().sort_values(key).to_dict("records") == expected
 
     def test_pandas_reads_the_folder_as_the_same_table(self, study):
         import pandas as pd
@@ -739,28 +680,6 @@ class TestReadResults:
         assert found.column_names == schema_of("scores").names
 
 
-@pytest.mark.parametrize(
-    ("change", "message"),
-    [
-        ({"macth_id": "1"}, "'macth_id' is not a column of the artefact 'scores'"),
-        ({"example_id": None}, "rows do not fit|has empty cells"),
-        ({"score": "high"}, "rows do not fit"),
-    ],
-)
-def test_a_row_that_does_not_fit_is_refused(tmp_path, change, message):
-    row = {"example_id": "1", "group": "male", "match_id": None, "score": 0.5}
-    with pytest.raises(InputError, match=message):
-        write_artefact(
-            tmp_path / "x.parquet",
-            "scores",
-            [{**row, **change}, {**row, **change}],
-            CELL,
-            stage="evaluate",
-            parameters={},
-        )
-    assert list(tmp_path.iterdir()) == []
-
-
 class TestJobsThatMeet:
     """A job of a killed run lives on and ends after its successor in the next run."""
 
@@ -773,11 +692,12 @@ class TestJobsThatMeet:
 
     def test_the_job_that_started_later_wins(self, tmp_path, caplog):
         path = tmp_path / "scores.parquet"
-        with job():  # of the killed run
-            with job():  # of the next one
+        with job() as earlier:  # of the killed run
+            with job() as later:  # of the next one
                 self.write(path, 2.0)
             written = path.stat()
             self.write(path, 1.0)
+        assert (set(earlier), set(later)) == ({path}, set())
         assert self.score(path) == [2.0]
         assert path.stat().st_mtime_ns == written.st_mtime_ns
         assert "a job that started later" in caplog.text
@@ -794,15 +714,6 @@ class TestJobsThatMeet:
         assert self.score(path) == [2.0]
         assert not left
         assert "started later" not in caplog.text
-
-    def test_d7_a_job_knows_what_it_has_not_written(self, tmp_path):
-        path = tmp_path / "scores.parquet"
-        with job() as earlier:
-            with job() as later:
-                self.write(path, 2.0)
-            self.write(path, 1.0)
-        assert set(earlier) == {path}
-        assert not later
 
     def test_a_job_replaces_what_earlier_ones_wrote(self, tmp_path):
         path = tmp_path / "scores.parquet"

@@ -271,17 +271,14 @@ REFUSED = [
     ({"datasets": {"pairs_all": {"test_share": 1.5}}}, "pairs_all.test_share: 1.5 is out of range"),
     ({"results": "-rf"}, "config: results: '-rf' is refused: use at most 200"),
     ({"results": "a\n"}, r"config: results: 'a\\n' holds the character '\\n'; remove it"),
-    ({"results": "r" * 300}, "config: results: 'r*... is refused: use at most 200"),
     ({"title": "\x1b[31mred"}, r"config: title: .* holds the character '\\x1b'"),
     ({"title": "half \ud800"}, r"config: title: .* holds the character '\\ud800'"),
     ({"title": "t" * 300}, "config: title: 't*... is refused: use at most 200 characters"),
-    ({"data_dir": ""}, "config: data_dir: ''"),
     ({"methods": {"gradient\n": {"use": "gradient"}}}, r"config: methods: 'gradient\\n' holds"),
     ({"methods": {"g" * 300: {"use": "gradient"}}}, "config: methods: 'g*...' is not an id: .* 64"),
     ({"plugins": ["a:b.py"]}, r"config: plugins\[0\]: 'a:b.py' is refused: a path cannot hold ':'"),
     ({"title": datetime.date(2024, 1, 1)}, "config: title: .* is no value of a config"),
     ({"results": "a\n/../../x"}, "config: results"),
-    ({"results": "a{b}"}, "config: results"),
     (
         {"overrides": [{"match": {"seed": 0}, "method": {"max_examples": "many"}}]},
         r"config: overrides\[0\].method.max_examples: a whole number, found 'many'",
@@ -290,8 +287,6 @@ REFUSED = [
         {"overrides": [{"match": {"seed": 0}, "method": {"use": "gradient"}}]},
         r"config: overrides\[0\].method.use",
     ),
-    ({"seeds": []}, r"config: seeds: \[\]"),
-    ({"seeds": [0, 0]}, "config: seeds: .*names one twice"),
     ({"engine": {"device": "gpu"}},
      "config: engine.device: 'gpu' is refused: use auto, cpu, cuda or cuda:N, such as cuda:0"),
     ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
@@ -331,6 +326,16 @@ REFUSED = [
     ({"study": "code", "metrics": {"sensitivity": {"radius": 1.0}}},
      "metrics.sensitivity: unknown option 'radius'.* instance of flip_sensitivity"),
     ({"models": {"m": {"init": "scratch"}}}, "models.m: a model from scratch needs 'architecture'"),
+    ({"models": {"m": {"checkpoint": "a/b", "scheme": "embeddings"}}}, r"models\.m\.scheme"),
+    *(({"models": {"m": {"init": "scratch", "architecture": "bert", **more}}}, message)
+      for more, message in (  # which no job could build, or a job would overwrite
+        ({"architecture": "t5"}, "models.m: architecture 't5' is an encoder-decoder"),
+        ({"architecture": "bertt"}, "models.m: unknown architecture 'bertt'; did you mean"),
+        ({"size": {"hidden_sice": 32}}, "models.m: size: 'bert' has no setting 'hidden_sice'; did"),
+        ({"size": {"hidden_size": 30, "num_attention_heads": 4}},
+         "models.m: cannot build a 'bert' classifier: hidden_size 30 is not a multiple of"),
+        ({"size": {"num_labels": 7}}, "models.m: size: 'num_labels' has no effect"),
+        ({"size": {"problem_type": "r"}}, "models.m: size: 'problem_type' has no effect"))),
     ({"models": {"m": {"init": "scratch", "architecture": "bert", "datasets": ["pairs"]}}},
      "models.m.datasets: no 'pairs' here; did you mean 'pairs_all'"),
     ({"datasets": {"pair_all": {}}}, "datasets.pair_all: unknown dataset 'pair_all'; did you mean"),
@@ -347,7 +352,6 @@ REFUSED = [
     ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
     ({"plugins": ["not_there_at_all"]}, "plugins: cannot import module 'not_there_at_all'"),
     ({"overrides": [{"training": {}}]}, r"config: overrides\[0\]: 'match' is missing"),
-    ({"overrides": [{"match": {}}]}, r"config: overrides\[0\].match: {}"),
     ({"overrides": [{"match": {"dataset": "pairs"}}]}, r"overrides\[0\].match.dataset: no 'pairs'"),
     ({"overrides": [{"match": {"seed": [0, 7]}}]}, r"overrides\[0\].match.seed: no '7' here"),
     ({"overrides": [{"match": {"metric": "gini"}, "method": {"max_examples": 4}}]},
@@ -439,30 +443,22 @@ class TestRefused:
     def test_results_may_lie_anywhere_else(self, path):
         assert experiment(results=path).results == path
 
-    @pytest.mark.parametrize("init", ["pretrained", "scratch"])
-    def test_a_missing_checkpoint_folder(self, init, tmp_path):
-        model = {"init": init, "checkpoint": str(tmp_path / "gone")}
-        with pytest.raises(InputError, match=r"models.m: checkpoint .*gone: no such folder"):
-            experiment(models={"m": model})
-
-    def test_a_checkpoint_with_code_of_its_own(self, tmp_path):
-        (tmp_path / "config.json").write_text('{"auto_map": {"AutoConfig": "evil.Config"}}')
-        with pytest.raises(InputError, match=r"models\.m: checkpoint .*config\.json names Python"):
-            experiment(models={"m": {"checkpoint": str(tmp_path)}})
-
-    def test_encoder_decoders(self, tmp_path):
-        (tmp_path / "config.json").write_text('{"is_encoder_decoder": true}')
-        with pytest.raises(InputError, match=r"models\.m: .*config\.json is of an encoder-decoder"):
-            experiment(models={"m": {"checkpoint": str(tmp_path)}})
-        with pytest.raises(InputError, match=r"models\.m: architecture 't5' is an encoder-decoder"):
-            experiment(models={"m": {"init": "scratch", "architecture": "t5"}})
-
-    def test_a_folder_that_is_no_model(self, tmp_path):
-        with pytest.raises(InputError, match=r"models.m: checkpoint .*has no config.json"):
-            experiment(models={"m": {"checkpoint": str(tmp_path)}})
-
-    def test_a_hub_id_is_not_looked_up(self):
-        experiment(models={"m": {"checkpoint": "someone/some-model"}})
+    @pytest.mark.parametrize(
+        ("content", "model", "message"),
+        [
+            (None, {}, "models.m: checkpoint .*gone: no such folder"),
+            (None, {"init": "scratch"}, "models.m: checkpoint .*gone: no such folder"),
+            ({}, {}, r"models.m: checkpoint .*has no config.json"),
+            ({"auto_map": {"AutoConfig": "evil.Config"}}, {}, r"config\.json names Python"),
+            ({"is_encoder_decoder": True}, {}, r"config\.json is of an encoder-decoder"),
+        ],
+    )
+    def test_folders_that_are_no_checkpoint(self, content, model, message, tmp_path):
+        if content:
+            (tmp_path / "config.json").write_text(json.dumps(content))
+        folder = tmp_path / "gone" if content is None else tmp_path
+        with pytest.raises(InputError, match=message):
+            experiment(models={"m": {**model, "checkpoint": str(folder)}})
 
     def test_snakemake_gets_one_line_and_exit_code_2(self, capsys):
         with pytest.raises(SystemExit) as stop:
@@ -477,10 +473,6 @@ class TestRefused:
         endless["training"] = endless
         with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
             Experiment.from_mapping(endless)
-
-    def test_a_good_config_is_loaded(self, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)  # results of the demo may lie where tests run
-        assert load_or_exit(SMALL).seeds == [0, 1]
 
     @pytest.mark.parametrize("name", ["tables", "figures"])
     def test_folders_that_no_report_has_made_are_not_replaced(
@@ -551,11 +543,6 @@ class TestGrid:
             ("pairs_subj", "one"),
             ("pairs_subj", "two"),
         ]
-
-    def test_metrics_that_run_the_model_are_known(self):
-        found = experiment()
-        assert found.runs_model("comprehensiveness")
-        assert not found.runs_model("gini")
 
     def test_instances_use_an_implementation_with_their_own_options(self):
         found = experiment(
@@ -919,63 +906,54 @@ class TestWhatAChangeTouches:
         assert stages(jobs) == expected
         assert {job[-1] for job in jobs if job[0] == "evaluate"} == {"gini", "sparsity"}
 
-    def test_one_methods_option_touches_its_explanations_only(self):
-        methods = {"gradient": {}, "integrated_gradients": {"n_steps": 7}}
-        jobs = changed(experiment(), experiment(methods=methods))
-        assert stages(jobs) == {"explain"}
-        assert {job[-1] for job in jobs} == {"integrated_gradients"}
-        assert len(jobs) == 2 * 2 * 2
-
-    def test_one_metrics_option_touches_its_scores_only(self):
-        metrics = {**SMALL["metrics"], "sparsity": {"tau": 0.01}}
-        jobs = changed(experiment(), experiment(metrics=metrics))
-        assert stages(jobs) == {"evaluate", "negative_control"}
-        assert {job[-1] for job in jobs} == {"sparsity"}
-
-    def test_a_new_metric_touches_the_report_only(self):
-        metrics = {**SMALL["metrics"], "sufficiency": {}}
-        assert changed(experiment(), experiment(metrics=metrics)) == {("report",)}
-
-    def test_a_new_method_or_seed_touches_the_report_only(self):
-        methods = {**SMALL["methods"], "gradient_x_input": {}}
-        after = experiment(methods=methods, seeds=[0, 1, 2])
-        assert changed(experiment(), after) == {("report",)}
-
-    def test_the_title_touches_the_report_only(self):
-        assert changed(experiment(), experiment(title="New")) == {("report",)}
-
-    def test_statistics_touch_tests_and_report(self):
-        jobs = changed(experiment(), experiment(statistics={"threshold": 0.5}))
-        assert stages(jobs) == {"test", "across_trainings", "report"}
+    @pytest.mark.parametrize(
+        ("changes", "touched"),
+        [
+            ({"title": "New"}, {"report"}),
+            ({"metrics": {**SMALL["metrics"], "sufficiency": {}}}, {"report"}),
+            ({"methods": {**SMALL["methods"], "lime": {}}, "seeds": [0, 1, 2]}, {"report"}),
+            # Tests are made again for what they read, which is another file then.
+            ({"controls": {"random": {"draws": 2}}}, {"negative_control", "report"}),
+            ({"training": {"epochs": 9}}, {"finetune"}),
+            ({"target": "predicted"}, {"explain", "negative_control", "adjusted_gaps"}),
+            ({"examples": "correct"}, {"explain", "negative_control"}),
+            ({"precision": "bf16"}, {"evaluate", "negative_control"}),
+            ({"gradient_precision": "bf16"}, {"explain"}),
+            ({"statistics": {"alpha": 0.1}}, {"test", "across_trainings", "judge", "report"}),
+            ({"statistics": {"threshold": 0.5}}, {"test", "across_trainings", "report"}),
+            ({"statistics": {"ddof": 0}}, {"test", "random_tests", "report"}),
+            ({"statistics": {"resamples": 9}}, {"test", "bias", "report"}),
+            ({"statistics": {"label_permutations": 5}}, {"test", "report"}),
+            ({"statistics": {"family": ["dataset", "model"]}}, {"judge", "report"}),
+            (
+                {"statistics": {"confidence": 0.9}},
+                {"test", "bias", "across_trainings", "adjusted_gaps", "report"},
+            ),
+        ],
+        ids=str,
+    )
+    def test_which_stages(self, changes, touched):
+        jobs = changed(experiment(), experiment(**changes))
+        assert stages(jobs) == touched
+        if "precision" in changes:  # which metrics that do not run the model do not depend on
+            assert {j[-1] for j in jobs if j[0] == "evaluate"} == {"comprehensiveness"}
 
     @pytest.mark.parametrize(
-        ("setting", "touched"),
+        ("block", "id", "entry", "touched", "n"),
         [
-            ({"alpha": 0.1}, {"test", "across_trainings", "judge", "report"}),
-            ({"ddof": 0}, {"test", "random_tests", "report"}),
-            ({"resamples": 9}, {"test", "bias", "report"}),
-            ({"label_permutations": 5}, {"test", "report"}),
-            ({"family": ["dataset", "model"]}, {"judge", "report"}),
-            ({"confidence": 0.9}, {"test", "bias", "across_trainings", "adjusted_gaps", "report"}),
+            ("methods", "integrated_gradients", {"n_steps": 7}, {"explain"}, 2 * 2 * 2),
+            ("metrics", "sparsity", {"tau": 0.01}, {"evaluate", "negative_control"}, 8 * 2 + 8),
+            ("datasets", "pairs_all", {"n_pairs": 50}, {"prepare"}, 1),
+            ("models", "two", {**SMALL["models"]["two"], "size": {"n_embd": 24}}, {"finetune"}, 4),
         ],
     )
-    def test_each_setting_of_statistics_touches_what_uses_it(self, setting, touched):
-        assert stages(changed(experiment(), experiment(statistics=setting))) == touched
-
-    def test_the_negative_control_touches_itself_and_the_report(self):
-        """Tests are made again for what they read, which is another file then."""
-        after = experiment(controls={"random": {"draws": 2}})
-        assert stages(changed(experiment(), after)) == {"negative_control", "report"}
-
-    def test_training_touches_checkpoints(self):
-        assert stages(changed(experiment(), experiment(training={"epochs": 9}))) == {"finetune"}
-
-    def test_one_models_shape_touches_its_checkpoints_only(self):
-        models = copy.deepcopy(SMALL["models"])
-        models["two"]["size"] = {"n_embd": 24}
-        jobs = changed(experiment(), experiment(models=models))
-        assert stages(jobs) == {"finetune"}
-        assert {job[2] for job in jobs} == {"two"}
+    def test_an_option_of_one_touches_what_it_makes_and_nothing_else(
+        self, block, id, entry, touched, n
+    ):
+        jobs = changed(experiment(), experiment(**{block: {**SMALL[block], id: entry}}))
+        assert stages(jobs) == touched
+        assert all(id in job for job in jobs)
+        assert len(jobs) == n
 
     def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
         models = copy.deepcopy(SMALL["models"])
@@ -983,21 +961,6 @@ class TestWhatAChangeTouches:
         jobs = changed(experiment(), experiment(models=models))
         gone = {job for job in all_options(experiment()) if "two" in job and "pairs_subj" in job}
         assert jobs == {("report",)} | gone
-
-    @pytest.mark.parametrize(
-        ("changes", "touched"),
-        [
-            ({"target": "predicted"}, {"explain", "negative_control", "adjusted_gaps"}),
-            ({"examples": "correct"}, {"explain", "negative_control"}),
-            ({"precision": "bf16"}, {"evaluate", "negative_control"}),
-            ({"gradient_precision": "bf16"}, {"explain"}),
-        ],
-    )
-    def test_what_is_explained(self, changes, touched):
-        jobs = changed(experiment(), experiment(**changes))
-        assert stages(jobs) == touched
-        # metrics that do not run the model do not depend on its arithmetic
-        assert {j[-1] for j in jobs if j[0] == "evaluate"} <= {"comprehensiveness"}
 
     def test_gradients_have_a_precision_of_their_own(self):
         """A metric takes gradients where its own or those of a method that explains again do."""
@@ -1007,10 +970,6 @@ class TestWhatAChangeTouches:
         touched = {job[4:] for job in changed(before, after) if job[0] in ("explain", "evaluate")}
         assert touched == {("gradient",), ("gradient", "sensitivity")}
 
-    def test_a_datasets_option_touches_its_data_only(self):
-        after = experiment(datasets={"pairs_all": {"n_pairs": 50}, "pairs_subj": {}})
-        assert changed(experiment(), after) == {("prepare", "pairs_all")}
-
 
 def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_path, repository):
     """Bytecode appears when a module is first used, and must not make the report stale."""
@@ -1019,12 +978,6 @@ def test_the_report_depends_on_sources_not_on_what_python_compiles_them_to(tmp_p
     found = sources("report")
     assert {path.suffix for path in found} == {".py", ".j2", ".css", ".js"}
     assert not any("__pycache__" in path.parts for path in found)
-
-
-def test_the_report_keeps_the_order_of_the_config():
-    metrics = {"sparsity": {}, "comprehensiveness": {}, "gini": {}}
-    options = json.loads(experiment(metrics=metrics).report_options())
-    assert [id for id, _ in options["metrics"]] == list(metrics)
 
 
 def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
@@ -1047,12 +1000,6 @@ def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
         experiment(models=models, encoder=str(tmp_path / "nowhere"))
 
 
-def test_an_unknown_scheme_is_refused():
-    models = {"m": {"checkpoint": "someone/a-model", "scheme": "embeddings"}}
-    with pytest.raises(InputError, match=r"models\.m\.scheme"):
-        experiment(models=models)
-
-
 class TestCommandLine:
     """What Snakemake leaves as text in lists and mappings is what a file would hold."""
 
@@ -1073,29 +1020,3 @@ class TestCommandLine:
         values = {"seeds": ["0", "1"], "title": "a: b", "download": False, "alpha": 0.1}
         assert as_in_a_file(values) == {**values, "seeds": [0, 1]}
         assert as_in_a_file(as_in_a_file(values)) == as_in_a_file(values)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"architecture": "bertt"}, "models.one: unknown architecture 'bertt'; did you mean"),
-        (
-            {"size": {"hidden_sice": 32}},
-            "models.one: size: 'bert' has no setting 'hidden_sice'; did",
-        ),
-        (
-            {"size": {"hidden_size": 30, "num_attention_heads": 4}},
-            "models.one: cannot build a 'bert' classifier: hidden_size 30 is not a multiple of",
-        ),
-        ({"size": {"num_labels": 7}}, "models.one: size: 'num_labels' has no effect"),
-        (
-            {"size": {"problem_type": "regression"}},
-            "models.one: size: 'problem_type' has no effect",
-        ),
-    ],
-)
-def test_m10_models_that_no_job_could_build(changes, message):
-    """M10, and D18 of entries that a job would overwrite: before any job, and without torch."""
-    models = {**SMALL["models"], "one": {**SMALL["models"]["one"], **changes}}
-    with pytest.raises(InputError, match=message):
-        Experiment.from_mapping({**SMALL, "models": models})

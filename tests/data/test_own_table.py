@@ -157,11 +157,6 @@ class TestCsv:
         path.write_text(path.read_text() + line + "\n")
         assert message in refused(path)
 
-    def test_text_that_is_not_utf8(self, tmp_path):
-        path = write(tmp_path / "a.csv", table())
-        path.write_bytes(path.read_bytes() + "café,yes,old\n".encode("latin-1"))
-        assert "not UTF-8 text" in refused(path)
-
     def test_a_long_document(self, tmp_path):
         rows = table()
         rows[3]["text"] = "word " * 50_000
@@ -453,13 +448,6 @@ class TestRefusals:
         write_csv(path, table(), separator)
         assert f"the header is one cell with {what}, 'text" in refused(path)
 
-    def test_a_group_without_test_rows(self, tmp_path):
-        rows = [{**row, "part": "train" if row["group"] == "old" else "test"} for row in table()]
-        message = refused(write(tmp_path / "a.csv", rows), split="part")
-        assert message == (
-            "dataset table: group 'old' has no test example, so groups cannot be compared"
-        )
-
     def test_files_that_are_not_there_or_of_another_kind(self, tmp_path, monkeypatch):
         monkeypatch.chdir(tmp_path)
         assert refused("gone.csv") == (
@@ -471,13 +459,6 @@ class TestRefusals:
         )
         with pytest.raises(InputError, match="dataset table: name the file to read with 'path'"):
             load_dataset("table", NOWHERE)
-
-    def test_bad_options(self, tmp_path):
-        path = write(tmp_path / "a.csv", table())
-        assert "unknown option 'txt'; did you mean 'text'" in refused(path, txt="text")
-        assert refused(path, test_share=2.0) == (
-            "dataset table.test_share: 2.0 is out of range (above 0 and at most 1)"
-        )
 
     def test_a_share_of_one_leaves_nothing_to_train_on(self, tmp_path):
         found, _ = load(write(tmp_path / "a.csv", table()), test_share=1)
@@ -509,10 +490,6 @@ class TestInputFiles:
         Path("{x}.csv").touch()
         with pytest.raises(InputError, match=message):
             DATASETS.get("table").input_files(options, "datasets.mine")
-
-    def test_an_unknown_dataset(self):
-        with pytest.raises(InputError, match="unknown dataset 'tabel'; did you mean 'table'"):
-            DATASETS.get("tabel")
 
 
 class TestStages:
@@ -595,10 +572,6 @@ class TestIntersections:
         path = write(tmp_path / "a.csv", self.rows())
         _, facts = load(path, group=["group", "race"], groups=order, attribute="who")
         assert (facts.attribute, facts.groups) == ("who", tuple(order))
-
-    def test_a_list_of_one_column_is_that_column(self, tmp_path):
-        path = write(tmp_path / "a.csv", table())
-        assert load(path, group=["group"]) == load(path, group="group")
 
     def test_what_is_wrong_with_the_columns(self, tmp_path):
         path = write(tmp_path / "a.csv", self.rows())

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import re
 
 import pytest
@@ -154,22 +155,41 @@ class TestSizes:
         assert size_of(model) == known.n_parameters - (vocabulary - 1000) * 768
 
 
-class TestEntries:
-    def test_an_id_alone_is_enough(self):
-        assert resolve_model("tinybert", {}, "models.tinybert") == {
-            "init": "pretrained",
-            "checkpoint": "huawei-noah/TinyBERT_General_4L_312D",
-            "revision": "refs/pr/2",
-        }
+_TINY = "huawei-noah/TinyBERT_General_4L_312D"
+_GPT2 = "openai-community/gpt2"
+_BERT = {"init": "scratch", "architecture": "bert"}
+_SHAPE = {key: UNCASED[key] for key in (
+    "hidden_size", "num_attention_heads", "intermediate_size", "max_position_embeddings"
+)}  # fmt: skip
+_OF_CE = {"epochs": 2, "batch_size": 32, "learning_rate": 1e-4, "weight_decay": 0.0}
 
-    def test_any_id_may_use_a_known_model(self):
-        given = {"use": "gpt2_scratch", "training": {"epochs": 2}, "datasets": ["a"]}
-        found = resolve_model("mine", given, "models.mine")
-        assert found["init"] == "scratch"
-        assert found["checkpoint"] == "openai-community/gpt2"
-        assert found["training"] == {"epochs": 2}
-        assert "use" not in found
-        assert known_id("mine", given) == "gpt2_scratch"
+
+class TestEntries:
+    @pytest.mark.parametrize(
+        ("id", "given", "part"),
+        [
+            ("tinybert", {}, {"init": "pretrained", "checkpoint": _TINY, "revision": "refs/pr/2"}),
+            ("tinybert", {"init": "scratch"}, {"init": "scratch", "checkpoint": _TINY}),
+            ("mine", {"checkpoint": "someone/some-model"}, {"checkpoint": "someone/some-model"}),
+            ("m", {"use": "gpt2_scratch", "training": {"epochs": 2}, "datasets": ["a"]},
+             {"init": "scratch", "checkpoint": _GPT2, "training": {"epochs": 2}}),
+            ("gpt2", {"revision": "main"}, {"checkpoint": _GPT2, "revision": "main"}),
+            ("gpt2_scratch", {"checkpoint": "./gpt2"}, {"init": "scratch", "checkpoint": "./gpt2"}),
+            ("bert_scratch", {**_BERT, "size": {"hidden_size": 64}},
+             {**_BERT, "size": {"hidden_size": 64}}),
+            ("bert_scratch", {"vocab_size": 900, "size": {"num_hidden_layers": 2}},
+             {**_BERT, "vocab_size": 900, "size": {**_SHAPE, "num_hidden_layers": 2}}),
+            ("m", {"use": "bert_ce", "training": {"epochs": 2}}, {"training": _OF_CE}),
+        ],
+    )  # fmt: skip
+    def test_what_an_entry_leaves_out_is_filled_in_and_what_it_sets_wins(self, id, given, part):
+        before, known = copy.deepcopy(given), known_id(id, given)
+        found = resolve_model(id, given, "models.m")
+        assert part.items() <= found.items()
+        assert ("use" in found, given) == (False, before)
+        assert known == given.get("use", None if id == "mine" else id)
+        if "./gpt2" in found.values():
+            assert "revision" not in found
 
     @pytest.mark.parametrize("id", known_models())
     def test_every_known_model_can_be_built(self, id):
@@ -180,62 +200,6 @@ class TestEntries:
             known.revision,
             known.init,
         )
-
-    def test_an_unknown_id_is_left_alone(self):
-        entry = {"checkpoint": "someone/some-model"}
-        assert resolve_model("mine", entry, "models.mine") == entry
-        assert known_id("mine", entry) is None
-
-    def test_an_unknown_use_is_refused(self):
-        with pytest.raises(InputError, match=r"models\.m\.use: .*did you mean 'fairberta'"):
-            resolve_model("m", {"use": "fairbert"}, "models.m")
-
-    def test_a_revision_of_ones_own_wins(self):
-        found = resolve_model("gpt2", {"revision": "main"}, "models.gpt2")
-        assert found["revision"] == "main"
-        assert found["checkpoint"] == "openai-community/gpt2"
-
-    def test_a_checkpoint_of_ones_own_has_no_revision_of_another(self):
-        found = resolve_model("fairberta", {"checkpoint": "./fairberta"}, "models.fairberta")
-        assert found == {"init": "pretrained", "checkpoint": "./fairberta"}
-        found = resolve_model("gpt2_scratch", {"checkpoint": "./gpt2"}, "models.m")
-        assert found == {"init": "scratch", "checkpoint": "./gpt2"}
-
-    def test_an_architecture_of_ones_own_stands_for_itself(self):
-        """As before there was a catalogue: no tokenizer is taken from elsewhere."""
-        own = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 64}}
-        assert resolve_model("bert_scratch", own, "models.bert_scratch") == own
-
-    def test_a_known_checkpoint_may_be_only_a_shape(self):
-        found = resolve_model("tinybert", {"init": "scratch"}, "models.tinybert")
-        assert found["init"] == "scratch"
-        assert found["checkpoint"] == "huawei-noah/TinyBERT_General_4L_312D"
-
-    def test_a_size_of_ones_own_joins_the_known_one(self):
-        entry = {"vocab_size": 900, "size": {"num_hidden_layers": 2}}
-        found = resolve_model("bert_scratch", entry, "models.m")
-        assert found == {
-            "init": "scratch",
-            "architecture": "bert",
-            "vocab_size": 900,
-            "size": {
-                "hidden_size": 768,
-                "num_hidden_layers": 2,
-                "num_attention_heads": 12,
-                "intermediate_size": 3072,
-                "max_position_embeddings": 512,
-            },
-        }
-
-    def test_settings_are_not_changed(self):
-        given = {"use": "bert_scratch", "tokenizer": "wordpiece", "size": {"hidden_size": 24}}
-        resolve_model("m", given, "models.m")
-        assert given == {
-            "use": "bert_scratch",
-            "tokenizer": "wordpiece",
-            "size": {"hidden_size": 24},
-        }
-        assert known_models()["bert_scratch"].shape["hidden_size"] == 768
 
 
 class TestSchemes:
@@ -259,15 +223,6 @@ class TestSchemes:
 
     def test_the_table_has_every_scheme(self):
         assert set(TABLE) == {id for id, m in known_models().items() if m.follows_encoder}
-
-    def test_a_setting_of_ones_own_joins_the_published_ones(self):
-        entry = resolve_model("m", {"use": "bert_ce", "training": {"epochs": 2}}, "models.m")
-        assert entry["training"] == {
-            "epochs": 2,
-            "batch_size": 32,
-            "learning_rate": 1e-4,
-            "weight_decay": 0.0,
-        }
 
     @pytest.mark.parametrize("given", [{}, {"checkpoint": "./enc"}], ids=["encoder", "checkpoint"])
     def test_another_encoder_keeps_scheme_and_training(self, given):

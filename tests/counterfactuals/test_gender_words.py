@@ -287,13 +287,13 @@ def benchmark(repository, monkeypatch):
 
 @pytest.mark.reference
 @pytest.mark.parametrize(
-    ("name", "share"), [("first", 0.97), ("second", 0.93), ("third", 0.99), ("fourth", 0.97)]
+    "name", ["first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth"]
 )
-def test_sentences_written_without_a_look_at_the_rules(benchmark, name, share):
+def test_sentences_written_without_a_look_at_the_rules(benchmark, name):
     pairs = list(benchmark.own_pairs(benchmark.OWN / f"{name}.tsv"))
     assert len(pairs) > 60
     for one in benchmark.agreements_of(pairs, "gender_words").values():  # either way
-        assert one.right >= share * one.differing
+        assert one.right >= 0.97 * one.differing
         assert one.changed <= 0.002 * one.same
 
 

@@ -9,7 +9,7 @@ from exparity.counterfactuals._text import Token
 from exparity.data.files import shipped
 
 # A change of the words changes this file, and so the workflow runs again what they made.
-DIGESTS = {"contexts.yaml": "9633e969077914a6ec88e623897b0a4ad752fbfbe49ce4257b86ecdea10fabd2"}
+DIGESTS = {"contexts.yaml": "bb29d8d2e4e82f3a79512a987ae75f4f51d9a86df56261e40cca26fe3cc924a0"}
 _LISTS = read_yaml(shipped("gender_words", DIGESTS) / "contexts.yaml")
 
 
@@ -32,8 +32,19 @@ _ADJECTIVES = ("able", "ible", "ful", "less", "ous", "ive", "ish", "tic", "ed", 
 _LET = frozenset(("let", "lets", "letting"))
 _STATES, _TIMES, _LIKE = _words("states"), _words("times"), _words("like")
 _CENTS = frozenset(("cent", "cents"))
+_LASTS, _DURATIONS = _words("lasts"), _words("durations")
+_DOES, _DONE = _words("does"), _words("done")
+_CHOOSES, _OFFICES = _words("chooses"), _words("offices")
+_KEPT = frozenset(("own", "favourite", "favorite", "usual"))
+_EARNS = frozenset(("earn", "earns", "earned", "earning"))
+_KEEPS_HER = frozenset(("keep", "keeps", "kept", "keeping"))
+_HAS = frozenset(("have", "has", "had", "having"))
+_LIKES = frozenset(("like", "likes", "liked", "know", "knows", "knew", "suit", "suits", "suited"))
 _WISHES = frozenset(("wish", "wishes", "wished", "wishing"))
-_JOINS = frozenset(("and", "or", ","))
+_JOINS = frozenset(("and", "or", "but", ","))
+_SHOWS = frozenset(("show", "shows", "showed", "shown", "showing"))
+_WISHED = frozenset(("well", "luck", "all", "success", "happiness", "a", "the", "every", "good"))
+_OTHER_OWNERS = frozenset(("mine", "yours", "ours", "theirs", "hers"))
 _STATES_OR_NOUNS = _words("states_or_nouns")
 _ING_NOUNS, _LY_NO_ADVERBS = _words("ing_nouns"), _words("ly_no_adverbs")
 _DETERMINERS, _SURNAMES, _NO_NAMES = _words("determiners"), _words("surnames"), _words("no_names")
@@ -89,8 +100,13 @@ class Context:
         if before in _GIVES and (following in _GIVEN or following[:1].isdigit()):
             return False
         if before in _GIVES and self._lower(place + 2) in _GIVEN:  # incorrect information
+            return following in _KEPT
+        if before == "like" and self._lower(place - 2) in _LIKE:
             return False
-        if before in _WISHES or (before == "like" and self._lower(place - 2) in _LIKE):
+        if before in _WISHES:  # "wish her well" and "a good day", but "her team well"
+            is_wish = following in _WISHED or following in _CLOSED or following in _GIVEN
+            return not is_wish and self._lower(place + 2) in _WISHED - {"a", "luck"}
+        if self._has_a_verb_of_its_own(before, following, place):
             return False
         if not following or not following[0].isalnum():
             return self._opens_noun(place + 1)
@@ -111,9 +127,32 @@ class Context:
             return False
         return not self._tells_of_her(before, following, place + 1)
 
+    def _has_a_verb_of_its_own(self, before: str, following: str, place: int) -> bool:
+        """Return whether verb and noun around "her" make a phrase: "took her years"."""
+        amount = self._lower(place + 2)
+        return (
+            (before in _LASTS and (following in _DURATIONS or amount in _DURATIONS))
+            or (before in _DOES and following in _DONE)
+            or (before in _CHOOSES and following in _OFFICES)
+            or (before in _NAMES and following in _OFFICES and self.ends_phrase(place + 2))
+            or (before in _NAMES and (following == "names" or self._is_of_a_time(place + 2)))
+            or (before in _SHOWS and following == "round")
+            or (before in _KEEPS_HER and following == "company")
+            or (before in _LIKES and following == "best" and self.ends_phrase(place + 2))
+        )
+
+    def _is_of_a_time(self, place: int) -> bool:
+        """Return whether "of the month" or the like comes at a place."""
+        words = [self._lower(place + i) for i in range(3)]
+        return words[:2] == ["of", "the"] and words[2] in _DURATIONS
+
     def _tells_of_her(self, before: str, following: str, place: int) -> bool:
         """Return whether what follows "her" is what she does or is, and nothing of hers."""
         if following in _VERBS:
+            return before != "" and before not in _STOPS and before not in _EARNS
+        if before in _TURNS and following.endswith("er") and self._lower(place + 1) == "than":
+            return True
+        if before in _HAS and following.endswith("ed") and self.ends_phrase(place + 1):
             return True
         if before in _LETS and following in _LETS_ALSO:
             return True
@@ -125,11 +164,11 @@ class Context:
         if before in _TURNS and following.endswith(_ADJECTIVES) and following not in _ING_NOUNS:
             return self.ends_phrase(place + 1)
         if following in _STATES and before in _TURNS | _PERCEIVES:
-            ended = self.ends_phrase(place + 1) or after in _NO_NOUN["prepositions"]
+            ended = self._ends_after_adverbs(place + 1) or after in _NO_NOUN["prepositions"]
             return ended or (after == "just" and self._lower(place + 2) == "because")
         if following in _STATES - _STATES_OR_NOUNS and self.ends_phrase(place + 1):
             return after not in _JOINS
-        if following.endswith("ing") and following not in _ING_NOUNS:
+        if following.endswith("ing") and (following not in _ING_NOUNS or after in _BEFORE_NOUNS):
             return before in _PERCEIVES
         if following.endswith("ly") and following not in _LY_NO_ADVERBS:
             return self.ends_phrase(place + 1)
@@ -175,8 +214,8 @@ class Context:
     def stands_alone(self, place: int) -> bool:
         """Return whether the "his" at a place is a pronoun, as in "a friend of his"."""
         following = self._lower(place + 1)
-        if following in ("or", "and", "/") and self._lower(place + 2) in ("her", "hers"):
-            return self._lower(place + 2) == "hers"
+        if following in ("or", "and", "/") and self._lower(place + 2) in ("her", *_OTHER_OWNERS):
+            return self._lower(place + 2) != "her"
         if not following or following in _STOPS:
             return True
         if following in _NO_NOUN["auxiliaries"]:

@@ -20,20 +20,7 @@ def read_all(
     over_seeds: bool = False,
     compared: bool = True,
 ) -> Iterator[tuple[Path, pa.Table, dict[str, Any]]]:
-    """Read ``scores`` or ``explanations`` of one trained classifier.
-
-    Args:
-        analysis: what an error names.
-        artefact: what the files are.
-        paths: the files.
-        others: further inputs and the ids that they must share with them.
-        over_seeds: whether they may be of several seeds of one model.
-        compared: whether scores must be of groups.
-
-    Raises:
-        InputError: there is no file, or one does not hold what was written or is of another
-            classifier.
-    """
+    """Read ``scores`` or ``explanations`` of one trained classifier."""
     if not paths:
         raise InputError(f"{analysis}: needs at least one {artefact} artefact")
     trained: dict[str, Any] = {}
@@ -54,12 +41,7 @@ def read_all(
 def read_compared(
     analysis: str, paths: Sequence[Path], *, over_seeds: bool = False
 ) -> Iterator[tuple[Path, pa.Table, dict[str, Any]]]:
-    """Read scores whose groups are compared: see :func:`read_all`.
-
-    Raises:
-        InputError: as there; or a file compares other groups than the first, or is of the same
-            cell as another.
-    """
+    """Read scores whose groups are compared: see :func:`read_all`."""
     facts: dict[str, Any] = {}
     first: dict[tuple[Any, ...], Path] = {}
     for path, table, metadata in read_all(analysis, "scores", paths, over_seeds=over_seeds):
@@ -81,17 +63,7 @@ def read_compared(
 def predicted_examples(
     table: pa.Table, path: Path, known: Container[str], predictions: Path
 ) -> list[str]:
-    """Return the examples of a scores artefact, each of which was predicted.
-
-    Args:
-        table: its rows.
-        path: where it is.
-        known: examples that have a prediction.
-        predictions: where these are.
-
-    Raises:
-        InputError: one has none.
-    """
+    """Return the examples of a scores artefact, each of which was predicted."""
     examples: list[str] = table.column("example_id").to_pylist()
     missing = [example for example in examples if example not in known]
     if missing:

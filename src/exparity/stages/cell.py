@@ -27,14 +27,7 @@ _MADE_BY = {
 
 
 def require_same_cell(*inputs: tuple[str | Path, Mapping[str, Any]]) -> None:
-    """Refuse inputs of different datasets, models or seeds.
-
-    Args:
-        inputs: what each is called, and its ids; ids that one does not have are not compared.
-
-    Raises:
-        InputError: names two of them and what differs.
-    """
+    """Refuse inputs of different datasets, models or seeds."""
     for name in _CELL:
         named = [(of, ids[name]) for of, ids in inputs if name in ids]
         for other, value in named[1:]:
@@ -62,11 +55,7 @@ def key_of(example: Example) -> dict[str, Any]:
 
 
 def checkpoint_ids(checkpoint: Path) -> dict[str, Any]:
-    """Return dataset, model and seed of a checkpoint; nothing of one that comes from elsewhere.
-
-    Raises:
-        InputError: its manifest is damaged.
-    """
+    """Return dataset, model and seed of a checkpoint; nothing of one that comes from elsewhere."""
     from exparity.models.manifest import DamageError, read_manifest
 
     path = checkpoint / MANIFEST
@@ -83,9 +72,6 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
     """Read an artefact of one row an example, or one an example and draw or other group.
 
     See :func:`exparity.artefacts.files.read_artefact`.
-
-    Raises:
-        InputError: as there; or it names no cell, is a shard, or fails :func:`check_examples`.
     """
     table, metadata = read_artefact(path, artefact)
     ids = metadata.get("wildcards", {})
@@ -105,11 +91,7 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
 
 
 def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-    """Check that each example that was written is there, and once, or once a draw or other group.
-
-    Raises:
-        InputError: says how many are missing, or names one that is there again.
-    """
+    """Refuse a table whose examples are not those written, each once, or once a draw or group."""
     written = metadata.get("rows", table.num_rows)
     if table.num_rows != written:
         raise InputError(
@@ -125,17 +107,7 @@ def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> 
 def read_scores(
     path: Path, artefact: str = "scores", *, compared: bool = True
 ) -> tuple[pa.Table, dict[str, Any]]:
-    """Read a ``scores`` artefact, or one of ``random_scores``: see :func:`read_examples`.
-
-    Args:
-        path: the file.
-        artefact: which of the two.
-        compared: whether the groups are to be compared, so that there must be some.
-
-    Raises:
-        InputError: as there; or it names no groups, or holds another group or a score that its
-            metric cannot have.
-    """
+    """Read a ``scores`` artefact, or one of ``random_scores``: see :func:`read_examples`."""
     table, metadata = read_examples(path, artefact)
     groups = metadata.get("groups", [])
     if compared and metadata.get("groups") == []:

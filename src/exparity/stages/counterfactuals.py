@@ -18,20 +18,7 @@ ChangedWords = dict[str, BoolArray]
 def read_changed_words(
     paths: Sequence[Path], examples: Sequence[Example], data: Path, dataset: str
 ) -> ChangedWords:
-    """Read which words of each example its counterfactuals change.
-
-    Args:
-        paths: the counterfactuals artefact of the dataset; without any, no word is known.
-        examples: those that are scored.
-        data: where they are from, for errors.
-        dataset: the dataset that they are of.
-
-    Returns:
-        Words of the examples that have a counterfactual.
-
-    Raises:
-        InputError: the artefact is of another dataset, or there are several.
-    """
+    """Read which words of each example its counterfactuals change."""
     if len(paths) > 1:
         raise InputError(
             f"{paths[1]}: is a second counterfactuals artefact; give that of {dataset}"

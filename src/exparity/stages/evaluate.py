@@ -146,12 +146,7 @@ def check_needs(
     checkpoint: Path | None,
     changed: ChangedWords,
 ) -> None:
-    """Check that there is what a metric works with.
-
-    Raises:
-        InputError: there are no rationales, no counterfactuals, or no checkpoint, and it needs
-            them.
-    """
+    """Check that there is what a metric works with."""
     if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
         raise InputError(
             f"{data}: no example has a rationale, which metric {metric_id} compares explanations "

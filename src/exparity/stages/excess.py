@@ -39,11 +39,7 @@ class RandomScores:
 
     @classmethod
     def read(cls, path: Path) -> RandomScores:
-        """Read a random_scores artefact.
-
-        Raises:
-            InputError: the file does not hold the scores that were written.
-        """
+        """Read a random_scores artefact."""
         table, metadata = read_scores(path, "random_scores")
         keys, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
         means = mean_by_example(keys, scores)
@@ -68,14 +64,7 @@ class RandomScores:
         return first, replace(self, means=mean_by_example(keys, scores)).excess(first)
 
     def excess(self, table: pa.Table) -> FloatArray:
-        """Return (n,) what each score has over the random explanations of its text.
-
-        Args:
-            table: rows of a scores artefact.
-
-        Raises:
-            InputError: an example has no random score.
-        """
+        """Return (n,) what each score has over the random explanations of its text."""
         try:
             keys, scores = table.column("example_id").to_pylist(), table.column("score").to_numpy()
             return excess(keys, scores, self.means)

@@ -121,17 +121,7 @@ def explain_cell(
 def read_predicted(
     data: Path, checkpoint: Path, predictions: Path, named_ids: Mapping[str, Any]
 ) -> tuple[PreparedData, dict[str, int], list[str]]:
-    """Read the test split, what a classifier predicts for each of its examples, and its flags.
-
-    Args:
-        data: the data artefact.
-        checkpoint: folder of the classifier.
-        predictions: its predictions artefact.
-        named_ids: the model and seed that the command line names.
-
-    Raises:
-        InputError: they do not belong together.
-    """
+    """Read the test split, what a classifier predicts for each of its examples, and its flags."""
     prepared = read_prepared(data, "test")
     table, metadata = read_examples(predictions, "predictions")
     require_same_cell(
@@ -187,15 +177,7 @@ def _explaining(
 
 
 def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> list[Encoding]:
-    """Encode every text once, which takes little, so that a bad one is found before any work.
-
-    Returns:
-        The encodings of the first chunk. Those of the others are made again when it is their turn.
-
-    Raises:
-        InputError: names the first text without any token to explain, or the tokenizer does not
-            know the data's words.
-    """
+    """Encode every text once, which takes little, so that a bad one is found before any work."""
     from exparity.engine.preflight import unknown_tokens
 
     first: list[Encoding] = []
@@ -214,11 +196,7 @@ def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> 
 
 
 def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding]:
-    """Encode the texts of one chunk.
-
-    Raises:
-        InputError: names the first text without any token to explain.
-    """
+    """Encode the texts of one chunk."""
     encoder = logging.getLogger("exparity.engine.encoding")
     level = encoder.level
     encoder.setLevel(logging.ERROR)  # check_texts counts the texts of all chunks that are cut
@@ -250,18 +228,7 @@ def choose(
     max_examples: int | None,
     source: Path,
 ) -> list[Example]:
-    """Return the examples to explain.
-
-    Args:
-        test: the test split.
-        predicted: class that is predicted for each example.
-        examples: ``all``, or those classified ``correct``.
-        max_examples: size of a deterministic sample of these; all if None.
-        source: the predictions artefact.
-
-    Raises:
-        InputError: an example has no prediction, or none is classified correctly.
-    """
+    """Return the examples to explain."""
     for example in test:
         if example.example_id not in predicted:
             raise InputError(

@@ -196,11 +196,7 @@ def _save(
 
 
 def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
-    """Return how a model is asked, with the words in the order of the classes.
-
-    Raises:
-        InputError: the words are not those of the classes of the data.
-    """
+    """Return how a model is asked, with the words in the order of the classes."""
     asked = build(PromptSpec, prompt, "prompt")
     if set(asked.words) != set(data.labels):
         raise InputError(
@@ -226,11 +222,7 @@ def _calibrate(classifier: Classifier, data: PreparedData) -> None:
 
 
 def launch(processes: int) -> None:
-    """Run this same command in several processes, which train one model together.
-
-    Raises:
-        ExparityError: one failed.
-    """
+    """Run this same command in several processes, which train one model together."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     count = ["--nproc-per-node", str(processes)]
     if subprocess.run([*launcher, *count, "-m", "exparity", *sys.argv[1:]], check=False).returncode:
@@ -311,16 +303,7 @@ def predict(
     device: str,
     token_budget: int | None,
 ) -> list[dict[str, Any]]:
-    """Predict the test split with a saved checkpoint, and return the rows of the artefact.
-
-    Args:
-        checkpoint: its folder.
-        data: the data.
-        output: the predictions artefact to write.
-        write: writes it.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        token_budget: padded tokens per batch; by device if None.
-    """
+    """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
     from exparity.engine.classifier import load_classifier
 
     start = time.monotonic()

@@ -110,23 +110,6 @@ def adjusted_gaps(
     group in y ~ group + z, and for ``class`` the mean over classes of the gap within each.
     Regressions have the standard errors HC3 (MacKinnon and White 1985,
     doi:10.1016/0304-4076(85)90158-7), whose terms are summed by set where no set has both groups.
-
-    Args:
-        values: (n,) one value per example; NaN where undefined.
-        groups: (n,) group of each example.
-        order: two or more groups; the order fixes the signs.
-        pairs: (n,) matched set of each example, None for one without.
-        covariates: (n,) each, by what it adjusts for: ``class`` in whole numbers, ``length`` in
-            words, ``confidence`` as the probability of the explained class.
-        confidence: coverage of the intervals, in (0, 1).
-        bounds: smallest and largest value that the metric can have.
-
-    Returns:
-        One per pair of groups and covariate, in these orders.
-
-    Raises:
-        InputError: as :func:`~exparity.stats.compare_groups`, or a covariate is unknown, of another
-            length, or not finite.
     """
     check_options(confidence=confidence)
     scores, codes, names = samples(values, groups, order, pairs)

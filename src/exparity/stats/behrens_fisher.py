@@ -44,11 +44,7 @@ class TwoErrors(NamedTuple):
 
 @np.errstate(all="ignore")
 def welch(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, FloatArray]:
-    """Return the sum of independent variances, and its degrees of freedom (Welch 1947).
-
-    Args:
-        parts: (...) variances, each with its degrees of freedom.
-    """
+    """Return the sum of independent variances, and its degrees of freedom (Welch 1947)."""
     variance = np.sum([v for v, _ in parts], axis=0)
     spread = np.sum([v**2 / dof for v, dof in parts], axis=0)
     dof = np.sum([dof for _, dof in parts], axis=0)
@@ -57,15 +53,7 @@ def welch(parts: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[FloatArray, F
 
 @np.errstate(all="ignore")
 def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
-    """Return P(√first·t + √second·t′ ≥ x), with two independent t variables.
-
-    Args:
-        x: (...) the bound.
-        errors: the two variances.
-
-    Returns:
-        (...) probabilities; of variances that are both 0, whether 0 ≥ x, or one half where x is 0.
-    """
+    """Return P(√first·t + √second·t′ ≥ x), with two independent t variables."""
     from scipy.special import stdtr, stdtrit
 
     x, first, first_dof, second, second_dof = np.broadcast_arrays(x, *errors)
@@ -92,27 +80,14 @@ def upper_tail(x: FloatArray, errors: TwoErrors) -> FloatArray:
 
 
 def two_sided_p(estimate: FloatArray, errors: TwoErrors) -> FloatArray:
-    """Return the p-value of "what is estimated is zero".
-
-    Args:
-        estimate: (...) the estimate.
-        errors: its two variances.
-    """
+    """Return the p-value of "what is estimated is zero"."""
     p = np.minimum(1.0, 2 * upper_tail(np.abs(estimate), errors))
     return np.where(np.asarray(estimate) == 0, np.where(np.isnan(p), p, 1.0), p)
 
 
 @np.errstate(all="ignore")
 def critical_value(level: float, errors: TwoErrors) -> FloatArray:
-    """Return the size from which an estimate is significant.
-
-    Args:
-        level: two-sided level of the test.
-        errors: the two variances.
-
-    Returns:
-        (...) sizes in the unit of the estimate.
-    """
+    """Return the size from which an estimate is significant."""
     from scipy.special import ndtri, stdtrit
 
     shape = np.broadcast_shapes(*(np.shape(part) for part in errors))

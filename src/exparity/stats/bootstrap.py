@@ -30,14 +30,6 @@ def interval_of(
     """Bootstrap interval of any statistic: bias-corrected and accelerated (Efron 1987).
 
     Where that is undefined its ends are percentiles.
-
-    Args:
-        data: the samples, of one or several.
-        statistic: of the samples, along ``axis``.
-        confidence: coverage, in (0, 1).
-        resamples: number of resamples; 0 for no interval, and no flag.
-        rng: source of the draws.
-        paired: whether the samples are drawn together, element by element.
     """
     from scipy.stats import bootstrap
 

@@ -77,25 +77,7 @@ def causal_bias(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[BiasRow]:
-    """Measure how predictions change with the group alone, beside how they differ between groups.
-
-    Args:
-        data: the predictions, from :func:`~exparity.stats.predictions.predictions_of`.
-        counterfactuals: those for the examples' counterfactuals. Examples without one are left out
-            and flagged; those in which no word changes count.
-        confidence: coverage of the intervals.
-        resamples: bootstrap resamples, and permutations; 0 leaves out their intervals and what is
-            expected by chance.
-        seed: seed of the draws.
-
-    Returns:
-        One row per quantity, pair of groups, and class: the causal ones, and the RMS over classes
-        of the statistical ones.
-
-    Raises:
-        InputError: a counterfactual of no example, of its own group or of an unknown one, there
-            twice, or with a prediction that cannot be; or an option out of range.
-    """
+    """Return how predictions change with the group alone, beside how they differ between groups."""
     check_options(confidence=confidence, resamples=resamples)
     predicted, probabilities, changed = _outcomes(data, counterfactuals)
     draws = Draws(confidence, resamples, seed)
@@ -124,12 +106,7 @@ def causal_bias(
 def _outcomes(
     data: Predictions, counterfactuals: Sequence[CounterfactualPrediction]
 ) -> tuple[IntArray, FloatArray, BoolArray]:
-    """Return what is predicted under do(group), for each group.
-
-    Returns:
-        (g, n) predicted class, −1 where there is no counterfactual; (g, n, c) probabilities; and
-        (g, n) whether words changed.
-    """
+    """Return what is predicted under do(group), for each group."""
     own = np.arange(len(data.order))[:, None] == data.groups  # (g, n)
     predicted = np.where(own, data.predicted, -1)
     probabilities = np.where(own[..., None], data.probabilities, NAN)
@@ -201,16 +178,7 @@ def _rate_gaps(contrast: _Contrast, classes: Sequence[str], confidence: float) -
 
 
 def _paired_gap(row: BiasRow, hits: BoolArray, units: IntArray, confidence: float) -> BiasRow:
-    """Return a row with the difference of two shares of the same examples.
-
-    Args:
-        row: without a value.
-        hits: (2, m) which examples count under each group.
-        units: (m,) unit of each. Members of a matched set are near to each other's counterfactuals,
-            so that a second one says nothing new: the interval is as if there were as many examples
-            as units.
-        confidence: coverage of the interval.
-    """
+    """Return a row with the difference of two shares of the same examples."""
     if not row.n:
         return replace(row, flags=empty(0))
     a, b = hits
@@ -261,14 +229,7 @@ def _probability_gaps(
 def _mean_intervals(
     values: FloatArray, contrast: _Contrast, draws: Draws, rng: np.random.Generator
 ) -> list[tuple[float, float]]:
-    """Return the percentile bootstrap interval of each column's mean; units are resampled.
-
-    Args:
-        values: (n, k), NaN where undefined.
-        contrast: the examples.
-        draws: how intervals are drawn.
-        rng: source of the draws.
-    """
+    """Return the percentile bootstrap interval of each column's mean; units are resampled."""
     defined = ~np.isnan(values)
     m, k = contrast.n_units, values.shape[1]
     if not draws.resamples or m < 2:

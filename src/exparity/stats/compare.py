@@ -268,14 +268,7 @@ def _paired(scores: FloatArray, codes: IntArray, sets: IntArray | None) -> dict[
 def _compared_at_once(
     scores: FloatArray, codes: IntArray, groups: int, sets: IntArray | None
 ) -> dict[str, Any]:
-    """Test whether any group differs; only the number of groups where they are fewer than three.
-
-    Args:
-        scores: (n,) finite scores.
-        codes: (n,) number of each one's group, below ``groups``.
-        groups: how many groups are declared.
-        sets: (n,) number of each one's matched set, or None without matched sets.
-    """
+    """Test whether any group differs; only the number of groups where they are fewer than three."""
     present = groups_present(codes, groups)
     if len(present) < 3:
         return {"n_groups": len(present)}

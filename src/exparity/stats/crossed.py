@@ -214,6 +214,9 @@ def crossed_tests(
 def mean_gap(*parts: FloatArray) -> MeanGap:
     """Estimate a mean over crossed trainings and texts (Judd, Westfall and Kenny 2012).
 
+    ``parts`` are the (..., s, n) differences within matched sets, or the values of two groups, NaN
+    where a cell is missing.
+
     With e each cell's share in the error of D̄ (its deviation from its group's mean over that
     group's number of cells), and the residuals r of e after an additive fit of seeds and texts:
 
@@ -228,15 +231,6 @@ def mean_gap(*parts: FloatArray) -> MeanGap:
     What is approximate: missing cells leave some of the texts' variance in V_S and of the
     trainings' in V_I, so that tests err on the safe side there. Of two groups, each example is
     taken for a draw of its own; what a training does to both groups alike cancels.
-
-    Args:
-        parts: (..., s, n) the differences within n matched sets; or two arrays, the values of the
-            n_a and n_b examples of the groups to be subtracted. NaN where a cell is missing. Each
-            seed must have a value in every part.
-
-    Returns:
-        Arrays (...) and (..., s). NaN where a mean square has no degrees of freedom: V_S and V_E of
-        a single seed, V_I of a single text.
     """
     estimate: Any = 0.0
     of_seed: Any = 0.0
@@ -282,11 +276,6 @@ def crossing_p(gaps: FloatArray, errors: FloatArray, dof: FloatArray) -> FloatAr
     Of each direction, the smallest one-sided p-value of a training counts, times the number of
     trainings; the larger one of both directions (Piantadosi and Gail 1993,
     doi:10.1002/sim.4780121307).
-
-    Args:
-        gaps: (..., s) the trainings' own gaps.
-        errors: (..., s) their standard errors; NaN where a training cannot tell.
-        dof: (..., s) the degrees of freedom of these.
     """
     from scipy.special import stdtr
 
@@ -395,20 +384,7 @@ def gap_tests(
     confidence: float,
     power: float,
 ) -> dict[str, Any]:
-    """Test the mean gap over trainings and texts, and the typical gap of one training.
-
-    Args:
-        gap: the gap of one cell.
-        unit: standard deviation that makes it a d.
-        threshold: d from which a gap is considerable.
-        alpha: level of the test whose detectable effect is wanted, and of the guard.
-        confidence: coverage of the intervals.
-        power: of the detectable effect.
-
-    Returns:
-        The attributes of :class:`GapTest` by name. Of a single training, those of its typical gap
-        are NaN.
-    """
+    """Test the mean gap over trainings and texts, and the typical gap of one training."""
     errors, bound = gap.errors, threshold * unit
     size = np.abs(gap.estimate)
     typical = typical_gap(

@@ -29,15 +29,7 @@ class Dependence:
 
 
 def cramers_v(labels: Sequence[Hashable], groups: Sequence[Hashable]) -> Dependence:
-    """Measure how far label and group depend on each other.
-
-    Args:
-        labels: (n,) label of each example.
-        groups: (n,) its group.
-
-    Raises:
-        InputError: lengths disagree.
-    """
+    """Measure how far label and group depend on each other."""
     # Not scipy.stats, which takes a second to load.
     from scipy.special import chdtrc
 
@@ -61,16 +53,7 @@ def cramers_v(labels: Sequence[Hashable], groups: Sequence[Hashable]) -> Depende
 def dependence_by_split(
     labels: Sequence[Hashable], groups: Sequence[Hashable], splits: Sequence[str]
 ) -> dict[str, Dependence]:
-    """Measure the dependence of label and group in each split, in the order of their names.
-
-    Args:
-        labels: (n,) label of each example.
-        groups: (n,) its group.
-        splits: (n,) its split, such as ``train``.
-
-    Raises:
-        InputError: lengths disagree.
-    """
+    """Measure the dependence of label and group in each split, in the order of their names."""
     if not len(labels) == len(groups) == len(splits):
         raise InputError(f"{len(labels)} labels, {len(groups)} groups and {len(splits)} splits")
     dependences = {}

@@ -13,18 +13,7 @@ from exparity.types import FloatArray
 def standardised(
     mean_a: NDArray[Any], mean_b: NDArray[Any], variance_a: NDArray[Any], variance_b: NDArray[Any]
 ) -> NDArray[np.float64]:
-    """Cohen's d from means and variances: difference over √((σ²_a + σ²_b)/2).
-
-    Args:
-        mean_a: means of the first group, any shape, as all of these.
-        mean_b: means of the second.
-        variance_a: variances of the first.
-        variance_b: variances of the second.
-
-    Returns:
-        d, same shape; ±inf where both variances are zero and the means differ, NaN where they do
-        not.
-    """
+    """Cohen's d from means and variances: difference over √((σ²_a + σ²_b)/2)."""
     difference = np.asarray(mean_a - mean_b, dtype=np.float64)
     spread = np.sqrt((np.maximum(variance_a, 0) + np.maximum(variance_b, 0)) / 2)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -32,17 +21,7 @@ def standardised(
 
 
 def cohens_d(a: FloatArray, b: FloatArray, *, ddof: int = 1, axis: int = -1) -> Any:
-    """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2).
-
-    Args:
-        a: first sample along ``axis``.
-        b: second sample along ``axis``.
-        ddof: degrees of freedom taken off in the variances.
-        axis: axis of the samples.
-
-    Returns:
-        d, without ``axis``; positive if the first mean is higher.
-    """
+    """Cohen's d of two samples, with s = √((s²_a + s²_b)/2) (Cohen 1988, eq. 2.2.1 and 2.3.2)."""
     (mean_a, variance_a), (mean_b, variance_b) = (
         mean_and_variance(sample, ddof=ddof, axis=axis) for sample in (a, b)
     )
@@ -56,14 +35,6 @@ def mean_and_variance(
 
     The mean of ten times 0.1 is not 0.1 in floating point, so that a constant sample would have a
     tiny variance, and two constant groups a huge effect.
-
-    Args:
-        sample: values along ``axis``.
-        ddof: degrees of freedom taken off in the variance.
-        axis: axis of the sample.
-
-    Returns:
-        Mean and variance, without ``axis``.
     """
     constant = np.ptp(sample, axis=axis) == 0
     first = np.take(sample, 0, axis=axis)
@@ -74,28 +45,12 @@ def mean_and_variance(
 
 
 def rank_biserial(u: float, n_a: int, n_b: int) -> float:
-    """Rank-biserial correlation 2U/(n_a n_b) − 1 (Wendt 1972).
-
-    Args:
-        u: Mann–Whitney U of the first sample.
-        n_a: size of the first sample.
-        n_b: size of the second sample.
-
-    Returns:
-        A number in [−1, 1]; 1 if every value of the first sample is above all of the second.
-    """
+    """Rank-biserial correlation 2U/(n_a n_b) − 1 (Wendt 1972)."""
     return 2 * u / (n_a * n_b) - 1
 
 
 def d_z(differences: FloatArray) -> float:
-    """Paired effect size: mean over standard deviation of the differences (Cohen 1988, §2.3.5).
-
-    Args:
-        differences: (n,) first minus second, n ≥ 2.
-
-    Returns:
-        d_z; ±inf where all differences are equal and not zero, NaN where all are zero.
-    """
+    """Paired effect size: mean over standard deviation of the differences (Cohen 1988, §2.3.5)."""
     mean, variance = mean_and_variance(differences)
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.divide(mean, np.sqrt(variance)))

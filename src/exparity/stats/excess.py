@@ -11,34 +11,14 @@ from exparity.types import FloatArray
 
 
 def mean_by_example(keys: Sequence[str], scores: FloatArray) -> dict[str, float]:
-    """Return the mean score of each example's random explanations.
-
-    Args:
-        keys: (m,) example of each score, in any order.
-        scores: (m,) scores of random explanations, some of each example.
-
-    Returns:
-        A mean in the metric's unit for each example; NaN where a score of it is.
-    """
+    """Return the mean score of each example's random explanations."""
     examples, owners = np.unique(np.asarray(keys, dtype=str), return_inverse=True)
     means = np.bincount(owners, weights=scores) / np.bincount(owners)
     return dict(zip(examples.tolist(), means.tolist(), strict=True))
 
 
 def excess(keys: Sequence[str], scores: FloatArray, random: Mapping[str, float]) -> FloatArray:
-    """Return each score minus the mean score of the same text's random explanations.
-
-    Args:
-        keys: (n,) example of each score.
-        scores: (n,) scores; NaN where undefined.
-        random: what :func:`mean_by_example` returned.
-
-    Returns:
-        (n,) in the metric's unit; NaN where a score or a random one is.
-
-    Raises:
-        InputError: an example has no random score.
-    """
+    """Return each score minus the mean score of the same text's random explanations."""
     missing = set(keys) - random.keys()
     if missing:
         raise InputError(f"example '{min(missing)}' has no score of a random explanation")

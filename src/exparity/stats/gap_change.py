@@ -112,27 +112,7 @@ def gap_changes(
     ddof: int = 1,
     confidence: float = 0.95,
 ) -> list[Changes]:
-    """Compare |d| between every two groups by a model with that by a base model.
-
-    Args:
-        values: (s, n) scores by the model, one list for each training; NaN where undefined.
-        base_values: (s, n) scores by the base, of the same trainings and examples.
-        groups: (n,) group of each example.
-        order: two or more groups; the order fixes the signs of d, and no change depends on it.
-        pairs: (n,) matched set of each example; see
-            :func:`~exparity.stats.compare.compare_groups`.
-        alpha: level of the test whose minimal detectable effect is wanted.
-        threshold: change of |d| from which it is considerable.
-        ddof: degrees of freedom taken off in the variances of d.
-        confidence: coverage of the intervals.
-
-    Returns:
-        The changes of each pair of groups. Degenerate input gives NaN and a flag.
-
-    Raises:
-        InputError: lengths disagree, a value is infinite, a group is not one of ``order``, or an
-            option is out of range.
-    """
+    """Compare |d| between every two groups by a model with that by a base model."""
     check_options(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
     if len(values) != len(base_values):
         raise InputError(f"{len(values)} trainings, but {len(base_values)} of the base")

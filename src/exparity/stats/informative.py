@@ -26,12 +26,7 @@ def informative(rows: Iterable[Row]) -> list[Row]:
 def flagged(
     random_rows: Iterable[Mapping[str, Any]], collapsed: Container[tuple[Any, ...]]
 ) -> list[dict[str, Any]]:
-    """Return tests of random explanations, flagged where their classifier has collapsed.
-
-    Args:
-        random_rows: rows of the random_tests artefact.
-        collapsed: dataset, model and seed of the classifiers that predict one class.
-    """
+    """Return tests of random explanations, flagged where their classifier has collapsed."""
     rows = []
     for row in random_rows:
         collapsed_flag = ["collapsed"] * ((row["dataset"], row["model"], row["seed"]) in collapsed)

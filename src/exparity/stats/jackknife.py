@@ -34,20 +34,7 @@ def interval_of_d(
     ddof: int,
     confidence: float,
 ) -> Interval:
-    """Interval of Cohen's d, if it covers at about its confidence.
-
-    Args:
-        values: (n,) finite scores.
-        is_first: (n,) True for the first group.
-        clusters: (n,) number of each value's matched set, which is left out whole; None to leave
-            out rows of each group.
-        ddof: see :func:`~exparity.stats.effect.cohens_d`.
-        confidence: coverage, in (0, 1).
-
-    Returns:
-        No interval where :func:`is_shown` says so of a group, or where d is undefined without some
-        set or row.
-    """
+    """Interval of Cohen's d, if it covers at about its confidence."""
     for mask in (is_first, ~is_first):
         units = int(mask.sum()) if clusters is None else len(np.unique(clusters[mask]))
         if not is_shown(values[mask], units):
@@ -59,15 +46,7 @@ def interval_of_d(
 
 
 def is_shown(group: FloatArray, units: int) -> BoolArray:
-    """Return whether a group is large enough for its skewness to have an interval of d.
-
-    Args:
-        group: (..., n) its scores.
-        units: rows or matched sets that they come from.
-
-    Returns:
-        (...) False also where all scores are equal.
-    """
+    """Return whether a group is large enough for its skewness to have an interval of d."""
     centred = group - group.mean(axis=-1, keepdims=True)
     with np.errstate(invalid="ignore", divide="ignore"):
         skewness = (centred**3).mean(axis=-1) / (centred**2).mean(axis=-1) ** 1.5
@@ -80,15 +59,8 @@ def jackknife_ends(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Ends of the jackknife interval of d (Tukey 1958; Efron and Tibshirani 1993, chapter 11).
 
-    Args:
-        strata: (..., m, 6) sums over each set, see :func:`cluster_sums`: of all sets, or of the
-            rows of either group, which are sampled apart from each other.
-        ddof: see :func:`~exparity.stats.effect.cohens_d`.
-        confidence: coverage, in (0, 1).
-
-    Returns:
-        (...) low and high ends: d ± t·s, with the degrees of freedom of Welch and Satterthwaite for
-        two strata. Not finite where d without one of the sets is not, or nothing varies.
+    ``strata`` are the (..., m, 6) sums of :func:`cluster_sums`, one array for all matched sets, or
+    one for the rows of each group.
     """
     return ends_of(*d_without_each(strata, ddof=ddof), confidence=confidence)
 
@@ -96,11 +68,7 @@ def jackknife_ends(
 def d_without_each(
     strata: Sequence[FloatArray], *, ddof: int
 ) -> tuple[FloatArray, list[FloatArray]]:
-    """Return d, and d without each set, of sums over sets: see :func:`jackknife_ends`.
-
-    Returns:
-        (...) d, and of each stratum (..., m); not finite where undefined.
-    """
+    """Return d, and d without each set, of sums over sets: see :func:`jackknife_ends`."""
     whole = np.asarray(sum(units.sum(axis=-2) for units in strata))
     with np.errstate(all="ignore"):  # degenerate samples; whoever uses it checks
         without = [_d_of_sums(whole[..., None, :] - units, ddof) for units in strata]
@@ -110,16 +78,7 @@ def d_without_each(
 def ends_of(
     estimate: FloatArray, without: Sequence[FloatArray], *, confidence: float
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Ends of the jackknife interval of an estimate.
-
-    Args:
-        estimate: (...) of the whole sample.
-        without: (..., m) of the sample without each unit of a stratum.
-        confidence: coverage, in (0, 1).
-
-    Returns:
-        (...) low and high ends; not finite where some estimate is not, or nothing varies.
-    """
+    """Ends of the jackknife interval of an estimate."""
     variance, squares = 0.0, 0.0
     with np.errstate(all="ignore"):  # degenerate samples; the ends are checked
         for left_out in without:
@@ -132,14 +91,10 @@ def ends_of(
 
 
 def cluster_sums(values: FloatArray, is_first: BoolArray, clusters: IntArray) -> FloatArray:
-    """Return, per matched set, count, sum and sum of squares of each group.
+    """Return, per matched set (m, 6), count, sum and sum of squares of each group.
 
     Sets may hold any number of values of either group; d without a set follows from these six
     numbers, so that leaving each out needs no loop.
-
-    Returns:
-        (m, 6) n, Σ, Σ² of the first group, then of the second. Values are centred and scaled
-        first, which leaves d as it is and the squares free of cancellation.
     """
     spread = values.std()
     centred = (values - values.mean()) / (spread if spread > 0 else 1.0)

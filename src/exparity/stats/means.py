@@ -46,12 +46,6 @@ def mean_score(
 
     The interval is that of :func:`~exparity.stats.crossed.mean_gap` over trainings and texts, whose
     matched sets are drawn whole: what varies is each set's mean. Of one training it is Student's.
-
-    Args:
-        scores: (s, n) one row for each training, NaN where undefined or not there.
-        pairs: (n,) matched set of each example, None for one without.
-        confidence: coverage of the interval.
-        bounds: smallest and largest possible score, at which the interval ends.
     """
     defined = ~np.isnan(scores)
     sizes = len(scores), int(defined.any(axis=0).sum())

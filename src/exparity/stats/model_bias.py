@@ -45,31 +45,7 @@ def model_bias(
     resamples: int = 2000,
     seed: int = 0,
 ) -> list[BiasRow]:
-    """Measure how a classifier's predictions differ between groups.
-
-    Args:
-        labels: (n,) true class of each example.
-        predicted: (n,) predicted class.
-        probabilities: (n, c) probability of each class, in [0, 1]; NaN is left out and flagged.
-        groups: (n,) group of each example.
-        order: names of the groups; fixes the sign of every difference. Without any, each example's
-            group is empty, and there are rates of all examples alone.
-        classes: (c,) names of the classes.
-        pairs: (n,) matched set of each example, None (or NaN, as data frames have it) for examples
-            without one.
-        confidence: coverage of the intervals.
-        resamples: bootstrap resamples, and permutations, of the prediction differences; 0 leaves
-            their intervals out, and what is expected by chance.
-        seed: seed of the draws.
-
-    Returns:
-        One row per quantity, group or pair of groups, and class. A declared group or class without
-        examples gives rows of NaN with the flag ``no_examples``.
-
-    Raises:
-        InputError: no example, lengths disagree, an unknown group or class, a single group, fewer
-            than two classes, a name that is empty or given twice, or an option out of range.
-    """
+    """Measure how a classifier's predictions differ between groups."""
     check_options(confidence=confidence, resamples=resamples)
     data = predictions_of(labels, predicted, probabilities, groups, order, classes, pairs)
 

@@ -73,16 +73,7 @@ def _checked(p: Sequence[float] | FloatArray) -> tuple[FloatArray, IntArray]:
 
 
 def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[list[int]]:
-    """Return the positions of the rows of each family.
-
-    Args:
-        rows: tests, with the ids that ``family`` names.
-        family: rows that agree in these ids are one family; all rows are if it is empty. Those that
-            are not :func:`~exparity.stats.informative.is_informative` are in none.
-
-    Raises:
-        InputError: ``family`` names something else than an id.
-    """
+    """Return the positions of the rows of each family."""
     for name in family:
         if name not in FAMILY_IDS:
             raise InputError(

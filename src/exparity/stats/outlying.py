@@ -20,14 +20,6 @@ def deviations(rows: Iterable[Mapping[str, Any]]) -> dict[tuple[str, str, int], 
     In a cell (method, metric, pair of groups), a run's modified z-score is 0.6745 times the
     distance of its d from the median of all runs, over their median absolute distance. A template
     that names one group moves most cells, and chance few: the median over the cells counts.
-
-    Args:
-        rows: tests with ``dataset``, ``model``, ``seed``, ``method``, ``metric``, ``group_a``,
-            ``group_b`` and ``cohens_d``.
-
-    Returns:
-        The median score by dataset, model and seed, not negative; :data:`OUTLYING` or more stands
-        out. Nothing of models with fewer than four runs.
     """
     cells: dict[tuple[Any, ...], dict[int, float]] = defaultdict(dict)
     for row in rows:

@@ -71,14 +71,6 @@ def detectable_effect(errors: TwoErrors, *, alpha: float, power: float) -> Float
 
     That of a t-test with the same critical value and standard error, whose degrees of freedom
     follow from these; see :func:`minimal_detectable_effect`.
-
-    Args:
-        errors: the two variances.
-        alpha: level of the test.
-        power: probability of finding the effect.
-
-    Returns:
-        (...) effects in the unit of the estimate; NaN where nothing varies.
     """
     from scipy.special import stdtrit
 
@@ -112,18 +104,10 @@ def planned_effect(
 ) -> float:
     """Return the minimal detectable |d| of the crossed test before there are any scores.
 
+    ``sizes`` are n_a, n_b and the matched sets, 0 for none; ``seed_sd`` is of d between trainings.
+
     Of the scores it is assumed that those of one set go together no more than others, and that all
     that varies between texts stays from training to training: both make the gap harder to find.
-
-    Args:
-        seeds: trainings.
-        sizes: examples of each group, and the matched sets with both, 0 without matched sets.
-        seed_sd: standard deviation of the gap between trainings, in units of d.
-        alpha: level of the test.
-        power: probability of finding the effect.
-
-    Returns:
-        |d|; NaN for a single training, or fewer than two examples of a group.
     """
     of_texts, dof_texts = _of_texts(sizes)
     if min(seeds - 1, dof_texts) < 1:
@@ -142,25 +126,13 @@ def planned_typical_gaps(
     alpha: float | Sequence[float] = 0.05,
     power: float = DETECTED,
 ) -> tuple[FloatArray, FloatArray]:
-    """Return which typical gaps of a training are found before there are any scores.
+    """Return which typical gaps of a training are found: above the threshold, and below.
+
+    ``sizes`` are as for :func:`planned_effect`, None for no end of texts; ``together`` is the
+    correlation of the scores of a set.
 
     Of texts the same is assumed as by :func:`planned_effect`, and of trainings that they have no
     mean gap.
-
-    Args:
-        seeds: S, trainings.
-        sizes: examples of each group, and the matched sets with both, 0 without matched sets; as
-            many as one likes if None: then the sum of the squared gaps is R² times χ² with S
-            degrees of freedom.
-        together: correlation of the scores of a matched set; :func:`planned_effect` assumes none.
-        threshold: gap from which it is considerable.
-        alpha: level of the tests.
-        power: probability of finding it.
-
-    Returns:
-        The R that is found to be above the threshold, and the R that is found to be below, for each
-        of ``seeds`` and ``alpha``; NaN of a single training, of fewer than two examples of a group,
-        and of the second where no gap at all is found to be below more rarely.
     """
     of_texts, dof = (0.0, 1e6) if sizes is None else _of_texts(sizes)
     of_texts *= 1 - together if sizes and sizes[2] else 1

@@ -37,15 +37,6 @@ def wasserstein_by_chance(
 
     A distance between two samples is above 0 also where both come from one distribution. Here the
     groups of the values are permuted: within matched sets, and among values without a set.
-
-    Args:
-        groups: the values; there is at least one of each.
-        confidence: share of the permutations between the ends, in (0, 1).
-        resamples: number of permutations, at least 1.
-        rng: source of the draws.
-
-    Returns:
-        Mean, and low and high end of the permutations.
     """
     values, in_a, in_b, sets = groups
     kept = in_a | in_b
@@ -67,10 +58,6 @@ def interval_of_gap(groups: TwoGroups, **options: Any) -> Interval:
 
     Matched sets are resampled whole, since their members are not independent; without any, rows
     are resampled within each group.
-
-    Args:
-        groups: the values.
-        options: see :func:`~exparity.stats.bootstrap.interval_of`.
     """
     values, in_a, in_b, sets = groups
     if sets is None:

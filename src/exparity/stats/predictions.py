@@ -84,10 +84,6 @@ def predictions_of(
     """Check predictions and return them as arrays.
 
     The arguments are those of :func:`~exparity.stats.model_bias.model_bias`.
-
-    Raises:
-        InputError: no example, lengths disagree, an unknown group or class, fewer than two groups
-            or classes, a name that is empty or given twice, or a probability that can be none.
     """
     for kind, names in (("groups", order), ("classes", classes)):
         absent = kind == "groups" and not len(names)

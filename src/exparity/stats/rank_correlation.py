@@ -39,11 +39,6 @@ def rank_correlation(
 
     The interval is Fisher's with the variance of Bonett and Wright (2000), (1 + r²/2)/(n − 3). It
     takes the pairs for independent.
-
-    Args:
-        x: (n,) values; NaN where undefined.
-        y: (n,) values of the other quantity.
-        confidence: coverage of the interval, in (0, 1).
     """
     from scipy.stats import rankdata
 

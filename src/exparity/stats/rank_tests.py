@@ -21,14 +21,7 @@ _EXACT_TIED_PAIRS = 13
 
 
 def mid_ranks(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Rank values from 1 along the last axis; equal values share the mean of their ranks.
-
-    Args:
-        values: (..., n) without NaN, n ≥ 1.
-
-    Returns:
-        (..., n) ranks, and (...) Σ(t³ − t) over the runs of t equal values, 0 if nothing is tied.
-    """
+    """Rank values from 1 along the last axis; equal values share the mean of their ranks."""
     n = values.shape[-1]
     rows = values.reshape(-1, n)
     order = np.argsort(rows, axis=-1, kind="stable")
@@ -51,13 +44,6 @@ def mann_whitney(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
     Normal with corrections for ties and continuity; exact where a group has at most eight values
     and nothing is tied.
-
-    Args:
-        a: (..., n_a) first sample, n_a ≥ 1.
-        b: (..., n_b) second sample, n_b ≥ 1.
-
-    Returns:
-        (...) U of the first sample and (...) p; p is 1 where all values are equal.
     """
     n_a, n_b = a.shape[-1], b.shape[-1]
     n = n_a + n_b
@@ -78,12 +64,6 @@ def signed_rank(differences: FloatArray) -> FloatArray:
 
     Differences of zero are dropped. Normal with a correction for ties; exact up to 50 differences
     if none is zero and no two have the same size, and up to 13 in any case.
-
-    Args:
-        differences: (..., n) first minus second, n ≥ 1.
-
-    Returns:
-        (...) p; 1 where all differences are zero.
     """
     n = differences.shape[-1]
     ranks, ties = mid_ranks(np.abs(differences))
@@ -103,12 +83,7 @@ def signed_rank(differences: FloatArray) -> FloatArray:
 
 
 def _exact_signed_rank(ranks: FloatArray, positive: float) -> float:
-    """Two-sided p of a sum of ranks when every sign is as likely as the other.
-
-    Args:
-        ranks: (n,) whole or half ranks of the differences; 0 for a difference of zero.
-        positive: sum of the ranks of positive differences.
-    """
+    """Two-sided p of a sum of ranks when every sign is as likely as the other."""
     halves = np.rint(2 * ranks[ranks > 0]).astype(np.int64)
     ways = np.zeros(int(halves.sum()) + 1)  # sign patterns by their sum of ranks, doubled
     ways[0] = 1
@@ -120,15 +95,7 @@ def _exact_signed_rank(ranks: FloatArray, positive: float) -> float:
 
 
 def kruskal_wallis(samples: Sequence[FloatArray]) -> tuple[FloatArray, FloatArray]:
-    """Kruskal–Wallis test (Kruskal and Wallis 1952), as ``scipy.stats.kruskal``.
-
-    Args:
-        samples: (..., n_g) each group's values, n_g ≥ 1.
-
-    Returns:
-        (...) H, corrected for ties, and (...) p of χ² with one degree of freedom less than there
-        are groups; 0 and 1 where all values are equal.
-    """
+    """Kruskal–Wallis test (Kruskal and Wallis 1952), as ``scipy.stats.kruskal``."""
     ranks, ties = mid_ranks(np.concatenate(samples, axis=-1))
     n = ranks.shape[-1]
     ends = np.cumsum([sample.shape[-1] for sample in samples])[:-1]
@@ -138,15 +105,7 @@ def kruskal_wallis(samples: Sequence[FloatArray]) -> tuple[FloatArray, FloatArra
 
 
 def friedman(values: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Friedman test (Friedman 1937), as ``scipy.stats.friedmanchisquare``.
-
-    Args:
-        values: (..., m, k) one value per matched set and group, m ≥ 1, k ≥ 2.
-
-    Returns:
-        (...) statistic, corrected for ties, and (...) p of χ² with k − 1 degrees of freedom; 0 and
-        1 where the values of every set are equal.
-    """
+    """Friedman test (Friedman 1937), as ``scipy.stats.friedmanchisquare``."""
     m, k = values.shape[-2:]
     ranks, ties = mid_ranks(values)
     squares = (ranks.sum(axis=-2) ** 2).sum(axis=-1)

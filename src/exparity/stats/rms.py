@@ -65,12 +65,7 @@ class Sides:
     def confusion(
         self, second: BoolArray | None = None, weights: FloatArray | None = None
     ) -> FloatArray:
-        """Count (2, c, c) rows by side, true and predicted class.
-
-        Args:
-            second: (m,) the side of each row; its own if None.
-            weights: (m,) how often each row counts; once if None.
-        """
+        """Count (2, c, c) rows by side, true and predicted class."""
         c = self.n_classes
         side = self.second if second is None else second
         cells = (side * c + self.labels) * c + self.predicted
@@ -96,14 +91,7 @@ class Sides:
     def permuted(
         self, resamples: int, rng: np.random.Generator, *, within_classes: bool = False
     ) -> FloatArray:
-        """Return (resamples, 2, c, c) counts where the sides mean nothing.
-
-        Args:
-            resamples: how often.
-            rng: source of the draws.
-            within_classes: whether each side keeps its rows of each true class, unless rows are
-                exchanged within units anyway.
-        """
+        """Return (resamples, 2, c, c) counts where the sides mean nothing."""
         units = np.unique(self.units, return_inverse=True)[1]
         blocks = exchangeable(len(units), units if self.matched else None)
         if within_classes:  # those without a partner; block 0
@@ -121,15 +109,7 @@ class Sides:
 
 
 def rate_gaps(confusion: FloatArray) -> dict[str, FloatArray]:
-    """Return the gap of every class's rates, first minus second side.
-
-    Args:
-        confusion: (..., 2, c, c) rows by side, true and predicted class.
-
-    Returns:
-        (..., c) gaps by rate: true positive, false positive and selection rate; NaN where a side
-        has no row to take the rate of.
-    """
+    """Return the gap of every class's rates, first minus second side."""
     rows = confusion.sum((-2, -1))[..., None]  # (..., 2, 1)
     predicted, positives = confusion.sum(-2), confusion.sum(-1)  # (..., 2, c)
     hits = np.diagonal(confusion, axis1=-2, axis2=-1)
@@ -143,12 +123,6 @@ def rms(gaps: FloatArray) -> FloatArray:
     """Return the root of the mean square of gaps over classes (Chen, Ji and Evans 2024).
 
     The paper prints it without the square; its numbers are with it.
-
-    Args:
-        gaps: (..., c); a class whose gap is NaN is left out.
-
-    Returns:
-        (...); NaN where every class is left out.
     """
     defined = ~np.isnan(gaps)
     with np.errstate(invalid="ignore"):
@@ -157,14 +131,7 @@ def rms(gaps: FloatArray) -> FloatArray:
 
 
 def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -> Iterator[BiasRow]:
-    """Yield the RMS over classes of each rate's gap, and what it is by chance.
-
-    Args:
-        prefix: what the names of the quantities start with.
-        groups: names of the two groups.
-        sides: the predictions.
-        draws: how intervals are drawn.
-    """
+    """Yield the RMS over classes of each rate's gap, and what it is by chance."""
     observed = rate_gaps(sides.confusion())
     resampled = _drawn(sides, draws, f"{prefix}rms", *groups)
     permuted = _drawn(sides, draws, f"{prefix}rms_by_chance", *groups)
@@ -185,12 +152,7 @@ def rms_rows(prefix: str, groups: tuple[str, str], sides: Sides, draws: Draws) -
 
 
 def rms_of_groups(data: Predictions, draws: Draws) -> Iterator[BiasRow]:
-    """Yield the RMS over classes of the gaps between every two groups' examples.
-
-    Args:
-        data: the predictions.
-        draws: how intervals are drawn.
-    """
+    """Yield the RMS over classes of the gaps between every two groups' examples."""
     units = np.arange(len(data)) if data.sets is None else data.sets
     for i, j in combinations(range(len(data.order)), 2):
         kept = np.isin(data.groups, (i, j))
@@ -211,23 +173,13 @@ def reverse_percentile(value: float, drawn: FloatArray, confidence: float) -> In
 
     Noise makes an RMS larger, and that of resamples, which have it twice, still larger. Taken the
     other way round their quantiles undo both, so that the interval can lie below the value.
-
-    Args:
-        value: the RMS in the sample.
-        drawn: (r,) the RMS in the resamples; NaN is left out.
-        confidence: coverage, in (0, 1).
     """
     _, low, high = central(drawn, confidence)
     return max(0.0, 2 * value - high), max(0.0, 2 * value - low)
 
 
 def central(drawn: FloatArray, confidence: float) -> tuple[float, float, float]:
-    """Return the mean of draws, and the ends of their central part; NaN is left out.
-
-    Args:
-        drawn: (r,) a quantity.
-        confidence: share of the draws between the ends, in (0, 1).
-    """
+    """Return the mean of draws, and the ends of their central part; NaN is left out."""
     drawn = drawn[~np.isnan(drawn)]
     if not len(drawn):
         return NAN, NAN, NAN

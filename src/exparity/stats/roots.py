@@ -15,13 +15,7 @@ _PRECISION = 1e-10
 def root_between(
     function: Callable[[FloatArray], FloatArray], low: FloatArray, high: FloatArray
 ) -> FloatArray:
-    """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971).
-
-    Args:
-        function: (n,) points to (n,) finite values, each a function of its point alone.
-        low: (n,) ends at which the function has one sign.
-        high: (n,) ends at which it has the other, or is zero.
-    """
+    """Return where a monotone function is zero, by the Illinois rule (Dowell and Jarratt 1971)."""
     low, high = low.copy(), high.copy()
     at_low, at_high = function(low), function(high)
     scale = _PRECISION * np.maximum(1.0, np.maximum(np.abs(low), np.abs(high)))

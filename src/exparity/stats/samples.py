@@ -16,11 +16,7 @@ from exparity.types import BoolArray, FloatArray, IntArray
 
 
 def check_options(*, power: float = 0.8, **settings: Any) -> None:
-    """Refuse settings of ``statistics``, or a power, that are out of range.
-
-    Raises:
-        InputError: names the key of the config, the value and what it may be.
-    """
+    """Refuse settings of ``statistics``, or a power, that are out of range."""
     Statistics(**settings)
     if not 0 < power < 1:
         raise InputError(f"power: {power} is out of range (above 0 and below 1)")
@@ -32,12 +28,7 @@ def samples(
     order: Sequence[str],
     pairs: Sequence[Any] | None,
 ) -> tuple[FloatArray, IntArray, list[str | None] | None]:
-    """Return the values as an array, the number of each one's group in ``order``, and its set.
-
-    Raises:
-        InputError: lengths disagree, a value is infinite, ``order`` names fewer than two groups or
-            one twice, or a value's group is not in it.
-    """
+    """Return the values as an array, the number of each one's group in ``order``, and its set."""
     scores = array_of(float, values, "values")
     groups = listed(groups, "groups", "the group of each value")
     order = listed(order, "order", "groups")
@@ -72,16 +63,7 @@ def plain_ids(pairs: Sequence[Any] | None) -> list[str | None] | None:
 
 
 def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray | None:
-    """Number the matched sets of the values that are kept.
-
-    Args:
-        pairs: (n,) id of each value's set; None for a value without one.
-        kept: (n,) which values to number.
-
-    Returns:
-        (kept.sum(),) number of each value's set; a value without one is a set of its own. None if
-        no value has a set.
-    """
+    """Return the number of each kept value's set, of its own if none; None without any set."""
     if pairs is None or all(p is None for p in pairs):
         return None
     rows = np.flatnonzero(kept).tolist()
@@ -91,15 +73,7 @@ def set_index(pairs: Sequence[str | None] | None, kept: BoolArray) -> IntArray |
 
 
 def exchangeable(n: int, sets: IntArray | None) -> IntArray:
-    """Say among which values groups may be permuted: those of a set, and all without a partner.
-
-    Args:
-        n: how many values there are.
-        sets: (n,) number of each value's set; None if there are none.
-
-    Returns:
-        (n,) number of each value's block; 0 is that of the values without a partner.
-    """
+    """Number what groups may be permuted within: each set, and 0 for all without a partner."""
     if sets is None:
         return np.zeros(n, dtype=np.int64)
     _, index, size = np.unique(sets, return_inverse=True, return_counts=True)
@@ -107,17 +81,7 @@ def exchangeable(n: int, sets: IntArray | None) -> IntArray:
 
 
 def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) -> FloatArray:
-    """Return the mean of each group's values in each matched set.
-
-    Args:
-        values: (n,) scores, or (..., n).
-        codes: (..., n) number of each value's group, below ``groups``.
-        sets: (n,) number of each value's set, from 0.
-        groups: how many groups there are.
-
-    Returns:
-        (..., m, groups) means; NaN where a set has no value of a group.
-    """
+    """Return the (..., m, groups) means of each group in each matched set; NaN of none."""
     m = int(sets.max()) + 1 if sets.size else 0
     rows = codes.reshape(math.prod(codes.shape[:-1]), codes.shape[-1])
     cells = (np.arange(len(rows))[:, None] * m + sets) * groups + rows

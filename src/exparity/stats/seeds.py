@@ -92,13 +92,7 @@ class SeedSummary:
 def count_seeds(
     rows: Sequence[Mapping[str, Any]], threshold: float, column: str = "significant"
 ) -> SeedCounts:
-    """Count the seeds of one cell as the published study does.
-
-    Args:
-        rows: ``cohens_d``, ``flags`` and what is significant, of each seed.
-        threshold: |mean d| from which the effect is considerable.
-        column: says which seeds are significant, before or after a correction.
-    """
+    """Count the seeds of one cell as the published study does."""
     significant = [row for row in rows if row[column]]
     effects = [row["cohens_d"] for row in significant or rows if row["cohens_d"] == row["cohens_d"]]
     mean_d = sum(effects) / len(effects) if effects else None
@@ -115,13 +109,7 @@ def count_seeds(
 
 
 def mean_effect(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> float:
-    """Return the mean of Cohen's d over all seeds that count and have one; NaN if none has.
-
-    Args:
-        rows: tests that differ in the seed only; those that are not
-            :func:`~exparity.stats.informative.is_informative` do not count.
-        prefix: of the column ``cohens_d``: ``excess_`` for the excess over random explanations.
-    """
+    """Return the mean of Cohen's d over all seeds that count and have one; NaN if none has."""
     return _mean(_effects(informative(rows), prefix))
 
 

@@ -60,15 +60,6 @@ def difference_interval(
     The ends of both Wilson intervals are put together by the square-and-add rule of Newcombe
     (1998, doi:10.1002/(SICI)1097-0258(19980430)17:8<873::AID-SIM779>3.0.CO;2-I, method 10), with
     the term for correlated shares of Zou and Donner (2008, doi:10.1002/sim.3095).
-
-    Args:
-        first: share of the first group.
-        second: share of the second group.
-        confidence: coverage, in (0, 1).
-        correlation: of the two estimates, in [−1, 1]; see :func:`correlation_of_shares`.
-
-    Returns:
-        Low and high end, in [−1, 1]; NaN where a share is.
     """
     if not first.n or not second.n:
         return NAN, NAN
@@ -86,11 +77,6 @@ def paired_difference_interval(counts: Sequence[float], n: int, confidence: floa
     nearer to 0 by n/2 where it is positive: without that, shares that agree on every example would
     have no width (Newcombe 1998,
     doi:10.1002/(SICI)1097-0258(19981130)17:22<2635::AID-SIM954>3.0.CO;2-C, method 10).
-
-    Args:
-        counts: of n: hits under both, under the first alone, under the second alone, under neither.
-        n: examples, at least 1.
-        confidence: coverage, in (0, 1).
     """
     both, first, second, neither = counts
     margins = (both + first) * (second + neither) * (both + second) * (first + neither)
@@ -112,15 +98,6 @@ def correlation_of_shares(
     """Estimate how the shares of two groups go together, because they share matched sets.
 
     For complete pairs this is the phi coefficient of the pairs' hits.
-
-    Args:
-        hits: (n,) True where an example counts.
-        in_first: (n,) True for the examples of the first share.
-        in_second: (n,) True for those of the second.
-        sets: (n,) index of each example's matched set; None if there are none.
-
-    Returns:
-        A correlation in [−1, 1]; 0 where it is undefined, as for shares of 0 or 1.
     """
     if sets is None or not in_first.any() or not in_second.any():
         return 0.0

@@ -39,14 +39,6 @@ def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, 
     """Return the interval of Clopper and Pearson (1934) of a share of independent trials.
 
     It covers at least as often as it says.
-
-    Args:
-        hits: trials that count.
-        n: trials.
-        confidence: coverage, in (0, 1).
-
-    Returns:
-        Low and high end, in [0, 1]; NaN without trials.
     """
     # Not scipy.stats, which takes a second to load.
     from scipy.special import betaincinv
@@ -92,12 +84,6 @@ def count_significant(
 
     Those without a p-value are not counted, nor those that are not
     :func:`~exparity.stats.informative.is_informative`.
-
-    Args:
-        rows: rows of the tests or disparity artefact.
-        alpha: largest p-value that is significant.
-        counted: what counts, of :data:`HEADLINE`.
-        random_rows: rows of the random_tests artefact: of the same metrics and classifiers.
     """
     p, column = HEADLINE[counted]
     tested = [row for row in informative(rows) if row[p] == row[p]]
@@ -121,13 +107,7 @@ def _permuted(rows: Rows, column: str) -> SignificantShare | None:
 def headline_shares(
     rows: Rows, *, alpha: float, random_rows: Rows = ()
 ) -> dict[str, SignificantShare]:
-    """Count the significant tests by each way of :data:`HEADLINE` that applies to them.
-
-    Args:
-        rows: rows of the tests or disparity artefact; without corrections these are left out.
-        alpha: largest p-value that is significant.
-        random_rows: see :func:`count_significant`.
-    """
+    """Count the significant tests by each way of :data:`HEADLINE` that applies to them."""
     shares = {
         counted: count_significant(rows, alpha=alpha, counted=counted, random_rows=random_rows)
         for counted, (p, _) in HEADLINE.items()

@@ -46,14 +46,6 @@ def gap_difference(
     The runs are taken for independent; degrees of freedom of their trainings, and of their texts,
     are put together by Welch's rule. Where both explain the same
     texts their gaps rise and fall together, and the interval is longer than need be.
-
-    Args:
-        second: a row of the ``verdicts`` artefact, whose gap is looked at.
-        first: the row of the same cell in the run that it is compared with.
-        confidence: coverage of the interval.
-
-    Raises:
-        InputError: a confidence outside (0, 1).
     """
     check_options(confidence=confidence)
     estimate = float(second["d"]) - float(first["d"])

@@ -87,13 +87,6 @@ def two_errors(
 
     Single cells are in the mean squares of both, and are counted once. Of a single training only
     the texts are known.
-
-    Args:
-        v_seeds: (...) V_S; see :class:`~exparity.stats.crossed.MeanGap`.
-        v_texts: (...) V_I.
-        v_cells: (...) V_E.
-        n_seeds: (...) trainings.
-        dof_texts: (...) degrees of freedom of ``v_texts``.
     """
     of_cells = np.nan_to_num(v_cells)
     of_seeds = np.where(np.asarray(n_seeds) > 1, np.fmax(np.nan_to_num(v_seeds), of_cells), 0.0)
@@ -222,14 +215,7 @@ def _judged(given: FloatArray, alpha: float, confidence: float | None) -> Typica
 
 
 def _beyond(cells: _Cells, rms: FloatArray, angle: FloatArray, *, upper: bool) -> FloatArray:
-    """Return the probability that Q is at least T (``upper``) or at most, (n, k) for k angles.
-
-    Args:
-        cells: the cells.
-        rms: (n, 1) or (n, k) R, whose angle divides it into μ and τ.
-        angle: the like.
-        upper: at least or at most.
-    """
+    """Return the probability that Q is at least T (``upper``) or at most, (n, k) for k angles."""
     from scipy.special import gammainc, gammaincc, gammaln, stdtr, stdtrit
 
     total, of_cell, of_texts, n_seeds, dof = cells
@@ -325,17 +311,6 @@ def findable_gaps(
     """Return the R that is found to be above the threshold, and the R that is found to be below.
 
     Of trainings without a mean gap, whose single cells add nothing. The guard is left out.
-
-    Args:
-        n_seeds: (n,) trainings, two or more.
-        of_texts: (n,) B, variance of every training's gap from the texts that they share.
-        dof: (n,) degrees of freedom of the variance from texts.
-        threshold: gap from which it is considerable.
-        alpha: (n,) level of the tests.
-        power: probability of finding the gap.
-
-    Returns:
-        Arrays (n,); of the second, NaN where no gap at all is found to be below more rarely.
     """
     from scipy.special import ndtri
 

@@ -155,10 +155,6 @@ def verdict_of(claims: Claims, alpha: float) -> Verdict:
     A mean gap can differ from zero where the typical gap is below the threshold: with enough
     trainings and texts every gap differs. Such a cell is *equivalent*, because the question is
     whether explanations serve groups unequally.
-
-    Args:
-        claims: corrected p-values of one cell; NaN for what was not tested.
-        alpha: largest p-value that is significant.
     """
     return next(verdict for verdict in VERDICTS if verdict.holds(claims, alpha))
 
@@ -234,16 +230,6 @@ def judge_looks(
     *different* or *unstable*, which say more. For each word, the expected share of wrong ones among
     the cells that are ever given it is at most α, however looks depend on each other, if all cells
     of a family have the same trainings.
-
-    Args:
-        rows: as of :func:`judge`, with ``look``, the number of trainings at which a row was made;
-            those of None are judged at one more look, as of all trainings.
-        family: see :func:`judge`.
-        looks: all looks that are planned, in order, whether there are rows of them or not.
-        alpha: see :func:`judge`.
-
-    Returns:
-        The row of each cell at the look at which its verdict was made, or at the last one.
     """
     by_look: dict[int | None, list[Mapping[str, Any]]] = defaultdict(list)
     for row in rows:

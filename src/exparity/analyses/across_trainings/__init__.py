@@ -161,12 +161,7 @@ class _Scores:
         self._flags: dict[_Cell, set[str]] = {}
 
     def add(self, path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
-        """Add a scores artefact.
-
-        Raises:
-            InputError: an example is in another group or set than in a file before, or has no
-                random score.
-        """
+        """Add a scores artefact."""
         ids = metadata["wildcards"]
         cell, seed = _Cell(str(ids["method"]), str(ids["metric"]), ""), int(ids["seed"])
         random, over = self._random.get((seed, cell.metric)), np.full(table.num_rows, np.nan)
@@ -177,11 +172,7 @@ class _Scores:
             self._flags[cell].update(metadata.get("flags", []))
 
     def add_random(self) -> None:
-        """Add the first of the random explanations, in excess over the others.
-
-        Raises:
-            InputError: as :meth:`add`.
-        """
+        """Add the first of the random explanations, in excess over the others."""
         for (seed, metric), random in self._random.items():
             table, over = random.first_draw()
             self._add(_Cell(_RANDOM, metric, "random_"), seed, random.path, table, over)

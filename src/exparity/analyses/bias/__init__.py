@@ -108,17 +108,7 @@ def bias_cell(
 def _read_changed(
     paths: Sequence[Path], predictions: Path, predicted: pa.Table, ids: Mapping[str, Any]
 ) -> list[CounterfactualPrediction]:
-    """Read what is predicted for the counterfactuals of predicted examples.
-
-    Args:
-        paths: the counterfactual_predictions artefact.
-        predictions: the predictions artefact.
-        predicted: its rows.
-        ids: its ids.
-
-    Raises:
-        InputError: it is more than one file, or of another classifier or of other examples.
-    """
+    """Read what is predicted for the counterfactuals of predicted examples."""
     if len(paths) > 1:
         raise InputError(
             f"{paths[1]}: a classifier has one such file; leave out all but {paths[0]}"

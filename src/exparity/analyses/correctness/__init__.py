@@ -55,19 +55,7 @@ def performance(
     order: Sequence[str],
     sets: Sequence[str | None] | None = None,
 ) -> list[Performance]:
-    """Describe scores, over all groups and in each.
-
-    Args:
-        scores: (n,) one per example; NaN where undefined.
-        right: (n,) whether each example is classified correctly.
-        groups: (n,) each example's group.
-        order: the groups.
-        sets: (n,) the matched set of each example, or None where it has none.
-
-    Returns:
-        One per subset and group. ``correct_sets`` is left out if there are no sets; an example
-        without one is none of it.
-    """
+    """Describe scores, over all groups and in each."""
     values = np.asarray(scores, dtype=np.float64)
     correct = np.asarray(right, dtype=bool)
     names = np.asarray(groups, dtype=object)

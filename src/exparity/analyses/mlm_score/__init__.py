@@ -51,14 +51,7 @@ def _settle(
     models: list[str] | None = None,
     max_examples: SampleSize | None = None,
 ) -> dict[str, Any] | None:
-    """Say which masked language model a classifier was tuned from.
-
-    Args:
-        experiment: the experiment.
-        ids: the dataset and the model.
-        models: models that are asked; all that start from a pretrained checkpoint if None.
-        max_examples: size of a deterministic sample of the test split; all if None.
-    """
+    """Say which masked language model a classifier was tuned from."""
     specs = {model: experiment.model_spec(model) for model in experiment.models}
     asked = models or [model for model, spec in specs.items() if spec.init == "pretrained"]
     if not asked:

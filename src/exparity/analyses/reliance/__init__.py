@@ -125,11 +125,7 @@ def reliance_cell(
 def _effects(
     predicted: pa.Table, path: Path, ids: Mapping[str, Any], target: str
 ) -> tuple[dict[tuple[str, str], float], set[tuple[str, str]]]:
-    """Return by example and other group how far the probability moves, and where nothing changes.
-
-    Raises:
-        InputError: a counterfactual is of another cell, or of an example without a prediction.
-    """
+    """Return how far probabilities move, by example and other group, and where no word changes."""
     table, metadata = read_artefact(path, "counterfactual_predictions")
     require_same_cell(("predictions", ids), (path, metadata.get("wildcards", {})))
     classes = predicted.column("label" if target == "label" else "predicted").to_pylist()

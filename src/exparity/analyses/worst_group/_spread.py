@@ -80,12 +80,7 @@ class Combined(NamedTuple):
 
 
 def combined(means: FloatArray, variances: FloatArray) -> Combined:
-    """Combine means of groups by DerSimonian and Laird (1986), and shrink them.
-
-    Args:
-        means: (..., g) means of two or more groups.
-        variances: (..., g) squared standard errors, above 0.
-    """
+    """Combine means of groups by DerSimonian and Laird (1986), and shrink them."""
     weights = 1 / variances
     total = weights.sum(axis=-1, keepdims=True)
     fixed = (weights * means).sum(axis=-1, keepdims=True) / total
@@ -108,23 +103,7 @@ def spread_of(
     permutations: int = 1999,
     seed: int = 0,
 ) -> tuple[Spread, list[GroupMean]]:
-    """Describe how far the means of groups lie apart.
-
-    Args:
-        scores: (n,) one a text; NaN where undefined.
-        groups: (n,) each one's group.
-        order: the groups.
-        pairs: (n,) each one's matched set, None where it has none. A set's values of a group count
-            as one, their mean. Groups are permuted among sets of one size, and within sets.
-        permutations: how often.
-        seed: of the permutations.
-
-    Returns:
-        What is said of all groups, and the mean of each that has a value.
-
-    Raises:
-        InputError: lengths disagree, or a group is not in ``order``.
-    """
+    """Describe how far the means of groups lie apart."""
     values, codes, names = samples(scores, groups, order, pairs)
     kept = ~np.isnan(values)
     sets = set_index(names, kept)

@@ -149,8 +149,6 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some(experiment):
     for dataset, expected in (("bios", [path]), ("pairs_all", [])):
         ids = {"dataset": dataset, "model": "bert_tiny", "seed": 1}
         assert found.analyses.inputs("bias", ids)["counterfactual_predictions"] == expected
-    grid = {**found.grid, "analyses": {}}  # that of an earlier version
-    assert [*layout.cells(grid, "counterfactual_predictions")] == []
 
 
 @pytest.mark.parametrize(

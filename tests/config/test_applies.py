@@ -285,15 +285,6 @@ def test_a_table_may_bring_them(experiment, table):
         experiment({"own": {"use": "table", "path": table}}, MASS)
 
 
-def test_other_metrics_need_none(experiment):
-    assert experiment({"people": {"use": "compas"}}, {"gini": {}}).metrics.keys() == {"gini"}
-
-
-def test_they_run_without_the_model(experiment):
-    found = experiment({"pairs_all": {}}, {**MASS, "sufficiency": {}})
-    assert [found.runs_model(metric) for metric in found.metrics] == [False, False, True]
-
-
 def test_a_column_without_any_is_an_error_of_the_first_job(table, tmp_path):
     from exparity.stages.prepare import prepare
 

@@ -267,28 +267,6 @@ class TestWhatTheConfigSetsWins:
         assert found.config["statistics"]["alpha"] == 0.01
         assert found.config["statistics"]["threshold"] == 0.2
 
-    def test_epochs_of_all_models(self):
-        found = experiment(study="text", training={"epochs": 3})
-        epochs = {
-            training_of(found, d, m)["epochs"] for d in GRID["datasets"] for m in GRID["models"]
-        }
-        assert epochs == {3}
-        assert training_of(found, "first", "gpt2")["learning_rate"] == 1e-3
-
-    def test_epochs_of_one_model(self):
-        models = copy.deepcopy(GRID["models"])
-        models["gpt2"]["training"] = {"epochs": 3}
-        found = experiment(study="text", models=models)
-        assert training_of(found, "first", "gpt2")["epochs"] == 3
-        assert training_of(found, "first", "mine")["epochs"] == 50
-        assert training_of(found, "first", "large")["epochs"] == 1
-
-    def test_epochs_in_an_override(self):
-        override = {"match": {"dataset": "records"}, "training": {"epochs": 7}}
-        found = experiment(study="text", overrides=[override])
-        assert training_of(found, "records", "gpt2")["epochs"] == 7
-        assert training_of(found, "first", "gpt2")["epochs"] == 50
-
     def test_a_share_for_warm_up_takes_the_steps_back(self):
         found = experiment(study="text", training={"warmup_share": 0.2})
         settings = training_of(found, "first", "gpt2")

@@ -67,22 +67,7 @@ class TestOptionsOf:
             },
         }
 
-    def test_a_function_without_options(self):
-        assert options_of(lambda batch, other=1: None) == {}
-
-    def test_an_option_without_a_default(self):
-        def bare(*, count: int) -> None: ...
-
-        with pytest.raises(TypeError, match="option 'count' of bare needs a default and a type"):
-            options_of(bare)
-
-    def test_an_option_without_a_type(self):
-        def bare(*, count=1): ...
-
-        with pytest.raises(TypeError, match="option 'count' of bare needs a default and a type"):
-            options_of(bare)
-
-    def test_an_option_of_a_type_that_no_config_has(self):
+    def test_what_is_no_option(self):  # more in test_registry
         def odd(*, table: dict[str, Any] = {}) -> None: ...  # noqa: B006
 
         with pytest.raises(TypeError, match="an option cannot be annotated dict"):
@@ -97,11 +82,6 @@ class TestComplete:
             "count": 3, "kind": None, "limit": 7, "mode": "b", "name": "x", "share": 0.5,
             "shares": [0.5], "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
         }  # fmt: skip
-
-    def test_values_are_left_as_they_were(self):
-        values = {"count": 1}
-        complete(OPTIONS, values, "here")
-        assert values == {"count": 1}
 
     @pytest.mark.parametrize(
         ("name", "value"),

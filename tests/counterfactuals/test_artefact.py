@@ -7,7 +7,6 @@ import json
 import pytest
 
 from exparity import cli
-from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
@@ -48,11 +47,6 @@ class TestConfig:
         assert {n: found.grid["analyses"][n] for n in others} == {
             n: experiment().grid["analyses"][n] for n in others
         }
-
-    def test_a_grid_of_an_earlier_version_has_none(self, experiment):
-        grid = {**experiment().grid, "analyses": {}}
-        assert list(layout.cells(grid, "counterfactuals")) == []
-        assert list(layout.cells(grid, "bias"))
 
     def test_a_job_depends_on_the_generator_its_options_and_its_files(self, experiment, tmp_path):
         def of(**settings):

@@ -168,11 +168,7 @@ class Settled:
             "methods": [[i.id, i.entry.id] for i in self.methods.values()],
             "metrics": [[i.id, i.entry.id] for i in self.metrics.values()],
             **({"unmeasured": self.unmeasured} if self.unmeasured else {}),
-            **(
-                {"left_out": excluded}
-                if (excluded := left_out(self.datasets, self.methods, self.metrics, self.lacks))
-                else {}
-            ),
+            **({"left_out": excluded} if excluded else {}),
         }
 
     def _fewer_seeds(self) -> dict[str, list[int]]:

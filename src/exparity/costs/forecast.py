@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from exparity.core.grouping import grouped
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
 from exparity.resources import resource
@@ -52,9 +53,7 @@ class Total:
 
 def totals(jobs: Iterable[Job]) -> list[Total]:
     """Return the total of every stage in the order in which they come, and of all jobs."""
-    stages: dict[str, list[Job]] = {}
-    for job in jobs:
-        stages.setdefault(job.kind.stage, []).append(job)
+    stages = grouped(jobs, lambda job: job.kind.stage)
     all_jobs = [job for group in stages.values() for job in group]
     return [*(_total(*stage) for stage in stages.items()), _total("total", all_jobs)]
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from exparity.core.grouping import grouped
 from exparity.published.expressions import COUNTS, SETTINGS, Counted
 from exparity.published.study import Claim, Part, PublishedStudy, Value
 
@@ -155,11 +156,8 @@ def value_of(
         except LookupError:
             return None
         return None if value is None else (value, value)
-    groups: dict[str, list[Value]] = {}
-    for cell in chosen:
-        groups.setdefault(cell.of(counted.smallest_by) if counted.smallest_by else "", []).append(
-            cell
-        )
+    by = counted.smallest_by
+    groups = grouped(chosen, lambda cell: cell.of(by) if by else "")
     counts = [_count(counted.what, unit, group) for group in groups.values()]
     return (min(low for low, _ in counts), min(high for _, high in counts)) if counts else None
 

@@ -13,9 +13,11 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.grouping import grouped
 from exparity.core.strict import read_yaml
 from exparity.published.expressions import Counted, parse_counted
 from exparity.resources import resource
@@ -168,10 +170,8 @@ def load_study(id: str) -> PublishedStudy:
     for form in facts["tables"]:
         for value in _values(published_table(id, form["name"]), form):
             values.setdefault(value.key, value)
-    claims: dict[str, list[Mapping[str, str]]] = {}
-    for row in published_table(id, "claims"):
-        if "counted" in row:
-            claims.setdefault(row["claim_id"], []).append(row)
+    counted = [row for row in published_table(id, "claims") if "counted" in row]
+    claims = grouped(counted, itemgetter("claim_id"))
     return PublishedStudy(
         id=id,
         reference=facts["reference"],

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from exparity.core.escaping import file_name
+from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd, read_analysis
 
 Run = tuple[str, str, int]
@@ -196,10 +197,7 @@ class BiasTable:
 
     def blocks(self) -> list[list[BiasLine]]:
         """Return the shown lines by quantity."""
-        by_quantity: dict[str, list[BiasLine]] = {}
-        for line in self.shown:
-            by_quantity.setdefault(line.quantity, []).append(line)
-        return list(by_quantity.values())
+        return list(grouped(self.shown, lambda line: line.quantity).values())
 
 
 def read_bias(results: Path, grid: Mapping[str, Any]) -> ModelBias:
@@ -245,11 +243,11 @@ def _tables(
     kind: str,
     names: Mapping[str, Mapping[str, str]],
 ) -> list[BiasTable]:
-    rows: dict[tuple[str, BiasLine, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in bias.rows:
-        if row["quantity"] in names.get(row["dataset"], ()):
-            line = BiasLine(row["quantity"], row["group"], row["group_b"], row["class_name"])
-            rows[row["dataset"], line, row["model"]].append(row)
+    line_ids = [field.name for field in fields(BiasLine)]
+    rows = grouped(
+        (row for row in bias.rows if row["quantity"] in names.get(row["dataset"], ())),
+        lambda row: (row["dataset"], BiasLine(*(row[n] for n in line_ids)), row["model"]),
+    )
     collapsed: dict[tuple[str, str], list[int]] = defaultdict(list)
     for dataset, model, seed in sorted(collapsed_cells(bias)):
         collapsed[dataset, model].append(seed)
@@ -262,7 +260,9 @@ def _tables(
         if not lines:
             continue
         models = [m for d, m in pairs if d == dataset]
-        cells = {(line, m): _cell(rows[dataset, line, m]) for line in lines for m in models}
+        cells = {
+            (line, m): _cell(rows.get((dataset, line, m), ())) for line in lines for m in models
+        }
         wanted = [line for line in lines if _wanted(line, declared)]
         shown = [x for x in wanted if any(cells[x, m].mean is not None for m in models)]
         tables.append(

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import itemgetter
 
+from exparity.core.grouping import grouped
 from exparity.report.bias import RATES, BiasCell, BiasLine, BiasTable, ModelBias
 
 KINDS = {"statistical": "", "causal": "causal_"}
 """What a gap compares: examples of two groups, or the same examples; and how its id starts."""
+_LINE = ("dataset", "quantity", "model", "group", "group_b", "class_name")
 _RATE_OF = {f"{start}{rate}_gap": (kind, rate) for kind, start in KINDS.items() for rate in RATES}
 
 
@@ -57,18 +58,15 @@ class Overview:
 
 def class_gaps(bias: ModelBias, datasets: Sequence[str]) -> list[ClassGap]:
     """Return the gaps of every class, in the order of datasets, rates and classes as declared."""
-    values: dict[tuple[Any, ...], list[float]] = defaultdict(list)
-    for row in bias.rows:
-        if row["quantity"] in _RATE_OF and row["value"] == row["value"]:
-            kind, rate = _RATE_OF[row["quantity"]]
-            groups = row["group"], row["group_b"]
-            key = row["dataset"], row["model"], groups, row["class_name"], rate, kind
-            values[key].append(row["value"])
-    gaps = [
-        ClassGap(dataset, model, groups, name, rate, kind, sum(of) / len(of), min(of), max(of))
-        for (dataset, model, groups, name, rate, kind), of in values.items()
-        if dataset in datasets
-    ]
+    defined = [r for r in bias.rows if r["quantity"] in _RATE_OF and r["value"] == r["value"]]
+    gaps = []
+    for (dataset, quantity, *ids), rows in grouped(defined, itemgetter(*_LINE)).items():
+        kind, rate = _RATE_OF[quantity]
+        model, a, b, name = ids
+        of = [row["value"] for row in rows]
+        mean = sum(of) / len(of)
+        if dataset in datasets:
+            gaps.append(ClassGap(dataset, model, (a, b), name, rate, kind, mean, min(of), max(of)))
     classes = {dataset: bias.declared[dataset].classes for dataset in datasets}
     return sorted(
         gaps,

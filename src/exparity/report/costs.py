@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.layout import PATHS, path_of
+from exparity.core.grouping import grouped
 
 _FOLDERS = [path.partition("/")[0] for path in PATHS.values()]
 _PARTS = {"explain": "method", "evaluate": "metric"}
@@ -79,10 +80,8 @@ def total_cost(jobs: Iterable[Mapping[str, Any]]) -> Cost:
 
 def _sums(parts: Iterable[tuple[str, str, Mapping[str, Any]]]) -> list[Cost]:
     """Sum up jobs by stage and part."""
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for stage, part, job in parts:
-        groups[stage, part].append(job)
-    return [_sum(*names, group) for names, group in groups.items()]
+    groups = grouped(parts, itemgetter(0, 1)).items()
+    return [_sum(stage, part, [job for *_, job in group]) for (stage, part), group in groups]
 
 
 def _sum(stage: str, part: str, jobs: Sequence[Mapping[str, Any]]) -> Cost:

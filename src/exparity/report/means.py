@@ -16,6 +16,7 @@ from exparity.artefacts.examples import Examples
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import facts_of
 from exparity.artefacts.schemas import CUT_TEXTS
+from exparity.core.grouping import grouped
 from exparity.explanations.markup import decimals_of, number_text
 from exparity.metrics.facts import Direction
 from exparity.report.tables import CellKey
@@ -155,9 +156,6 @@ def mean_tables(
     random: Sequence[MeanLine] = (),
 ) -> list[MeanTable]:
     """Return a table for each dataset, everything in the order of the lines."""
-    by_dataset: dict[str, list[MeanLine]] = defaultdict(list)
-    for line in lines:
-        by_dataset[line.dataset].append(line)
     return [
         MeanTable(
             dataset=dataset,
@@ -169,7 +167,7 @@ def mean_tables(
             directions=directions,
             random={(r.model, r.metric): r for r in random if r.dataset == dataset},
         )
-        for dataset, of in by_dataset.items()
+        for dataset, of in grouped(lines, lambda line: line.dataset).items()
     ]
 
 
@@ -184,12 +182,9 @@ def _key(line: MeanLine) -> CellKey:
 
 def _best(lines: Sequence[MeanLine], directions: Mapping[str, Direction]) -> frozenset[CellKey]:
     """Return the lines with the best mean of a model by a metric, of several methods."""
-    columns: dict[tuple[str, str], list[MeanLine]] = defaultdict(list)
-    for line in lines:
-        if line.mean == line.mean and line.metric in directions:
-            columns[line.model, line.metric].append(line)
+    known = [line for line in lines if line.mean == line.mean and line.metric in directions]
     best: set[CellKey] = set()
-    for (_, metric), of in columns.items():
+    for (_, metric), of in grouped(known, lambda line: (line.model, line.metric)).items():
         choose = max if directions[metric] == "higher" else min
         top = choose(line.mean for line in of)
         best |= {_key(line) for line in of if line.mean == top and len(of) > 1}

@@ -6,13 +6,14 @@ effect is considerable, and is coloured by the group with the higher scores.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
+from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
@@ -106,18 +107,12 @@ def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
 
 def by_table(rows: Sequence[Row]) -> dict[tuple[str, str, str], list[Row]]:
     """Return the tests of each dataset and pair of groups."""
-    tables: dict[tuple[str, str, str], list[Row]] = defaultdict(list)
-    for row in rows:
-        tables[row["dataset"], row["group_a"], row["group_b"]].append(row)
-    return dict(tables)
+    return grouped(rows, itemgetter("dataset", "group_a", "group_b"))
 
 
 def by_cell(rows: Sequence[Row]) -> dict[CellKey, list[Row]]:
     """Return the tests of each (model, method, metric)."""
-    cells: dict[CellKey, list[Row]] = defaultdict(list)
-    for row in rows:
-        cells[row["model"], row["method"], row["metric"]].append(row)
-    return dict(cells)
+    return grouped(rows, itemgetter("model", "method", "metric"))
 
 
 def tables_of(
@@ -163,10 +158,7 @@ def disparity_tables(study: Study) -> list[Table]:
 
 def by_dataset(tables: Sequence[Table]) -> dict[str, list[Table]]:
     """Return the tables of each dataset, one for each pair of its groups."""
-    of: dict[str, list[Table]] = defaultdict(list)
-    for table in tables:
-        of[table.dataset].append(table)
-    return dict(of)
+    return grouped(tables, lambda table: table.dataset)
 
 
 _SETS = "signed rank on matched sets"

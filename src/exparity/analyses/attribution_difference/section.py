@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.core.grouping import grouped
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
 from exparity.report.reading import mean_and_sd
 
@@ -79,10 +80,8 @@ def difference_tables(
     noise: Set[tuple[str, str, str]] = frozenset(),
 ) -> list[DifferenceTable]:
     """Average the attribution_differences artefact over seeds."""
-    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        grouped[row["dataset"], row["group_a"], row["group_b"]].append(row)
-    return [_table(key, part, alpha, noise) for key, part in grouped.items()]
+    parts = grouped(rows, itemgetter("dataset", "group_a", "group_b"))
+    return [_table(key, part, alpha, noise) for key, part in parts.items()]
 
 
 def _table(
@@ -91,14 +90,13 @@ def _table(
     alpha: float,
     noise: Set[tuple[str, str, str]],
 ) -> DifferenceTable:
-    grouped: dict[tuple[str, str, tuple[str, str]], list[Mapping[str, Any]]] = defaultdict(list)
-    sizes: dict[tuple[str, str], int] = defaultdict(int)
-    for row in rows:
-        word = row["word_a"], row["word_b"]
-        grouped[row["model"], row["method"], word].append(row)
-        if any(word) and row["p"] == row["p"]:
-            sizes[word] = max(sizes[word], row["n_sets"])
-    cells = {cell: _difference(part, alpha) for cell, part in grouped.items()}
+    def word_of(row: Mapping[str, Any]) -> tuple[str, str]:
+        return row["word_a"], row["word_b"]
+
+    parts = grouped(rows, lambda row: (row["model"], row["method"], word_of(row)))
+    cells = {cell: _difference(part, alpha) for cell, part in parts.items()}
+    tested = grouped((row for row in rows if row["p"] == row["p"] and any(word_of(row))), word_of)
+    sizes = {word: max(row["n_sets"] for row in of) for word, of in tested.items()}
     strengths = [
         abs(difference.mean_difference or 0.0)
         for (model, method, word), difference in cells.items()

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.core.grouping import grouped
 from exparity.published.expressions import parse_ordering
 from exparity.published.study import Key, load_study, published_table
 from exparity.report.flags import ROUNDING_NOISE, meaning_of, noise_of
@@ -92,17 +94,13 @@ class Claim:
 
 def correctness_tables(rows: Sequence[Mapping[str, Any]]) -> list[CorrectnessTable]:
     """Average the correctness artefact over seeds: a table per dataset and metric."""
-    grouped: dict[tuple[str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        grouped[row["dataset"], row["metric"]].append(row)
-    return [_table(dataset, metric, part) for (dataset, metric), part in grouped.items()]
+    parts = grouped(rows, itemgetter("dataset", "metric"))
+    return [_table(dataset, metric, part) for (dataset, metric), part in parts.items()]
 
 
 def _table(dataset: str, metric: str, rows: Sequence[Mapping[str, Any]]) -> CorrectnessTable:
-    grouped: dict[tuple[str, str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in rows:
-        grouped[row["model"], row["method"], row["subset"], row["group"]].append(row)
-    levels = {key: _level(part) for key, part in grouped.items()}
+    parts = grouped(rows, itemgetter("model", "method", "subset", "group"))
+    levels = {key: _level(part) for key, part in parts.items()}
     means = {key[:2]: level.mean for key, level in levels.items() if key[2:] == ("correct", "")}
 
     def over_models(method: str) -> float:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from exparity.artefacts.analyses import Findings
 from exparity.artefacts.exports import Export
+from exparity.core.grouping import grouped
 from exparity.published.study import Key, load_study
 
 if TYPE_CHECKING:
@@ -67,12 +69,9 @@ def dataset_biases(
     rows: Sequence[Mapping[str, Any]], datasets: Mapping[str, str]
 ) -> list[DatasetBias]:
     """Arrange the dataset_bias artefact by dataset."""
-    by_dataset: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        by_dataset.setdefault(row["dataset"], []).append(row)
     return [
         DatasetBias(dataset, _shares(own, datasets[dataset]), _associations(own))
-        for dataset, own in by_dataset.items()
+        for dataset, own in grouped(rows, itemgetter("dataset")).items()
     ]
 
 
@@ -97,10 +96,10 @@ def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
 
 
 def _associations(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    by_class: dict[str, list[Mapping[str, Any]]] = {}
-    for row in rows:
-        if row["quantity"] == "tfidf_correlation" and row["value"] == row["value"]:
-            by_class.setdefault(row["class_name"], []).append(row)
+    by_class = grouped(
+        (r for r in rows if r["quantity"] == "tfidf_correlation" and r["value"] == r["value"]),
+        itemgetter("class_name"),
+    )
     labels = rows[0]["labels"]
     strongest = {
         name: sorted(by_class[name], key=lambda row: (-abs(row["value"]), row["word"]))

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
+from exparity.core.grouping import grouped
 from exparity.report.verdicts import named
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.stats.rank_correlation import rank_correlation
@@ -129,10 +130,8 @@ class ChangeTable:
     @property
     def by_metric(self) -> Mapping[str, Sequence[str]]:
         """The methods of each metric."""
-        methods: dict[str, list[str]] = defaultdict(list)
-        for method, metric in self.lines:
-            methods[metric].append(method)
-        return methods
+        by_metric = grouped(self.lines, itemgetter(1))
+        return {metric: [method for method, _ in of] for metric, of in by_metric.items()}
 
     def place(self, change: float) -> float:
         """Return where a change lies on the axis, from 0 to 100, cut at its ends."""
@@ -153,12 +152,9 @@ def change_tables(rows: Rows, study: Study) -> list[ChangeTable]:
             verdict = cell["excess_change" if row["quantity"] == "excess" else "change"]
             judged.append({**row, **{name: verdict[name] for name in JUDGED}})
     of_seeds = [row for row in rows if row["seed"] is not None and row["quantity"] == "score"]
-    grouped: dict[tuple[str, str, str], list[Mapping[str, Any]]] = defaultdict(list)
-    for row in judged:
-        grouped[_key(row)].append(row)
     return [
         _table(key, part, [row for row in of_seeds if _key(row) == key], study)
-        for key, part in grouped.items()
+        for key, part in grouped(judged, _key).items()
     ]
 
 

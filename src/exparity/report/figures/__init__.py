@@ -18,8 +18,9 @@ import numpy as np
 
 from exparity.artefacts.analyses import Picture
 from exparity.core.escaping import file_name, visible
+from exparity.core.grouping import grouped
 from exparity.report.bias import RATES
-from exparity.report.causal import ClassGap, class_gaps
+from exparity.report.causal import class_gaps
 from exparity.report.figures.distributions import (
     TAILS,
     WHISKERS,
@@ -208,10 +209,7 @@ def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
     if not any(gap.kind == "causal" for gap in gaps):
         return
     models = [m for d, m in study.pairs if d == dataset]
-    panels: dict[tuple[tuple[str, str], str], list[ClassGap]] = {}
-    for gap in gaps:
-        panels.setdefault((gap.groups, gap.rate), []).append(gap)
-    for (groups, rate), part in panels.items():
+    for (groups, rate), part in grouped(gaps, lambda gap: (gap.groups, gap.rate)).items():
         title = f"{RATES[rate]} by class, {study.display('dataset', dataset)}, {' − '.join(groups)}"
         facts = {"dataset": dataset, "groups": groups, "rate": RATES[rate].lower()}
         figure = _figure(study, "causal_bias", title, dataset, *groups, rate, **facts)

@@ -154,7 +154,7 @@ def run(at_end: Callable[[], object] = lambda: None) -> None:
 
 
 def _parser() -> Parser:
-    """Return the parser of what stands in the place of a command."""
+    """Return the parser of a line without a command."""
     parser = Parser(
         prog="exparity",
         usage="exparity [-h] COMMAND ...",
@@ -228,7 +228,7 @@ def _without_command(arguments: Sequence[str]) -> NoReturn:
 
 
 def _summaries() -> Iterator[tuple[str, str]]:
-    """Yield commands with the first lines of their docstrings, of which none is imported."""
+    """Yield commands with the first lines of their docstrings; none is imported."""
     package = Path(__file__).parent
     for name, command in COMMANDS.items():
         module, _, function = str(command.place).partition(":")

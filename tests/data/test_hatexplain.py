@@ -87,7 +87,7 @@ class TestPosts:
     def test_posts_without_a_majority_are_left_out_and_counted(self, tmp_path, caplog):
         found = load(source_of(tmp_path, test=[post("HON"), *NAMED], train=[post("NOH"), *NAMED]))
         assert not {"test0", "train0"} & found.keys()
-        assert "left out 2 posts of which every annotator thinks otherwise" in caplog.messages[0]
+        assert "left out 2 posts on whose label no two annotators agree" in caplog.messages[0]
 
     @pytest.mark.parametrize(
         ("targets", "group"),

@@ -35,7 +35,7 @@ class Seal(NamedTuple):
     """What a seal says of its file, in hexadecimal.
 
     Attributes:
-        lineage: key of what the file was made from; empty if nobody said.
+        lineage: key of what the file was made from; empty where it is unknown.
         digest: of the whole file.
     """
 

@@ -101,7 +101,7 @@ class Analyses:
         return bool(metrics or not reads) and ids.get("metric", "") in ("", *metrics)
 
     def _wanted(self, name: str) -> str:
-        """Return what an analysis wanted of a dataset, of which no dataset has all."""
+        """Return what an analysis needs of a dataset and every dataset lacks."""
         facts, experiment = ANALYSES.get(name).facts, self._experiment
         wanted = {"rationale": "marks the words that carry the label", "groups": "has groups"}
         lacking = [

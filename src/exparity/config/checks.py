@@ -269,7 +269,7 @@ def check_results(experiment: Settled) -> None:
     try:
         grid = facts_of(read_metadata(report).metadata).get("parameters", {})
     except InputError:
-        return  # whose it was is not known, and nobody can read it
+        return  # it cannot be read, and so not lost
     datasets = dict(grid.get("datasets", ()))
     if datasets and not datasets.keys() & experiment.datasets.keys():
         title = f"'{grid['title']}'" if grid.get("title") else "another experiment"

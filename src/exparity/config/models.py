@@ -21,7 +21,7 @@ from exparity.models.spec import ModelSpec, TrainingSpec
 LEFT_OUT: Any = None
 """What a key is that a config need not have, and that may not be null."""
 MAX_ID = 64
-"""Longest id in the config, of which names of files are made."""
+"""Longest id in the config; ids become names of files."""
 Id = Annotated[
     str,
     Text(

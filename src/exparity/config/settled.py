@@ -1,4 +1,4 @@
-"""A config of which every entry is resolved, and what the result of each job depends on."""
+"""A config with every entry resolved, and what the result of each job depends on."""
 
 from __future__ import annotations
 
@@ -286,7 +286,7 @@ class Settled:
         return self._scoring(cell)
 
     def scoring(self, ids: Cell) -> dict[str, Any]:
-        """Return what scores by a metric depend on, whatever method made the explanations."""
+        """Return what scores by a metric depend on, for explanations of any method."""
         made: dict[str, Any] = json.loads(self._scoring(ids))
         return made
 

@@ -249,7 +249,7 @@ def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
-    """Return a type without what stands around it: the notes, and whether None is allowed."""
+    """Return a type without its notes, the notes, and whether None is allowed."""
     marks: list[Any] = []
     optional = False
     while True:

@@ -17,7 +17,7 @@ class Progress:
     """Counts finished units of one job and tells the user.
 
     Args:
-        total: units in the job; None if nobody knows.
+        total: units in the job; None if it is unknown.
         label: what is done.
         unit: plural name of what is counted.
     """

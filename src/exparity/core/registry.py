@@ -291,7 +291,7 @@ def load_plugin(name: str) -> None:
 
 @contextmanager
 def _held_in_process() -> Iterator[None]:
-    """Turn ``os._exit``, after which nobody learns that nothing was done, into ``sys.exit``."""
+    """Turn ``os._exit`` into ``sys.exit``: a job must not end in silence before its work."""
     process, end = os.getpid(), os._exit
 
     def exit_in_order(status: int) -> NoReturn:

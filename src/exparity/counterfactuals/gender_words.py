@@ -28,7 +28,7 @@ def _is_count(context: Context, place: int) -> bool:
 
 
 def _is_master(context: Context, place: int) -> bool:
-    """Return whether it is who is served, and no degree and nobody who knows a craft."""
+    """Return whether it is one who is served, no degree and no craftsman."""
     return (
         not context.is_capital(place)
         and context.after_owner(place)

@@ -71,7 +71,7 @@ def bias_in_bios(
 
     Args:
         source: where the raw files lie or go.
-        dev: train on the development part too, of which the trainer holds out its own share.
+        dev: train on the development part too; training holds out a share by itself.
         professions: those to keep, in the order of the classes; all if None.
         n_train: biographies to train on, with the shares of class and gender of all; all if None.
         n_test: biographies in the test split, likewise.

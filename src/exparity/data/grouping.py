@@ -22,8 +22,8 @@ _PART = re.compile(r"[^\W_]+")
 def term_counter(terms: Terms) -> Callable[[Iterable[str]], dict[str, int]]:
     """Return what counts a text's words of each group; of phrases, the longest from the left.
 
-    Case does not count, and what stands in a word beside other characters does: ``she's``,
-    ``(his``, ``mother-in-law``.
+    Case does not count. A term counts within a word, beside other characters: ``she's``, ``(his``,
+    ``mother-in-law``.
     """
     groups_of: dict[tuple[str, ...], set[str]] = defaultdict(set)
     for group, named in terms.items():

@@ -228,7 +228,7 @@ def _report(posts: Sequence[_Post], communities: Sequence[str]) -> None:
     undecided = sum(post.label is None for post in posts)
     if undecided:
         log.warning(
-            "hatexplain: left out %d posts of which every annotator thinks otherwise", undecided
+            "hatexplain: left out %d posts on whose label no two annotators agree", undecided
         )
     if communities:
         rest = Counter(len(post.first) for post in posts if post.group(communities) == REST)
@@ -243,7 +243,7 @@ def _report(posts: Sequence[_Post], communities: Sequence[str]) -> None:
 
 
 def _texts(path: Path, group: str) -> Iterator[Example]:
-    """Yield texts to train on, of which nothing is known but the label."""
+    """Yield texts to train on, with nothing known but the label."""
     for number, (where, row) in enumerate(read_rows(path, ("text", "label")), start=1):
         if row["label"] not in LABELS:
             raise InputError(f"{where}: label must be one of {', '.join(LABELS)}")

@@ -71,8 +71,8 @@ def jigsaw_gender(
         test_private_sha256: SHA-256 of the private test file.
 
     Returns:
-        The comments of which the shares of annotators who saw a woman and a man mentioned differ by
-        more than 0.5; their group is the gender that more of them saw.
+        The comments whose shares of annotators who saw a woman and a man mentioned differ by more
+        than 0.5; their group is the gender that more annotators saw.
 
     Raises:
         InputError: a file is missing, altered or malformed.
@@ -98,7 +98,7 @@ def _comments(
     """Yield the comments of a file that mention one gender rather than the other."""
     toxicity_of = "target" if split == "train" else "toxicity"
     for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):
-        if not all(row[group] for group in GROUPS):  # nobody was asked who is mentioned
+        if not all(row[group] for group in GROUPS):  # no annotator was asked who is mentioned
             continue
         male, female = (_share(where, row, group) for group in GROUPS)
         words = tuple(row["comment_text"].split())

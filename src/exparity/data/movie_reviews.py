@@ -59,11 +59,11 @@ def movie_reviews(
     val_sha256: str | None = None,
     test_sha256: str | None = None,
 ) -> list[Example]:
-    """Long film reviews, of which people marked the passages that tell a negative from a positive.
+    """Long film reviews with the passages marked that tell a negative from a positive one.
 
     Args:
         source: where the raw files lie.
-        dev: train on the validation part too, of which the trainer holds out its own share.
+        dev: train on the validation part too; training holds out a share by itself.
         verify: refuse files of other SHA-256 or numbers of reviews than expected.
         train_sha256: SHA-256 of the training file, once you have compared it.
         val_sha256: SHA-256 of the validation file.

@@ -43,7 +43,7 @@ def sst_gender(
     Args:
         source: where the raw files lie or go.
         classes: ``two``, without neutral sentences, or all ``five``.
-        dev: train on the development part too, of which the trainer holds out its own share.
+        dev: train on the development part too; training holds out a share by itself.
         verify: refuse files that are not the ones known, by their SHA-256.
 
     Returns:

@@ -85,7 +85,7 @@ def _example(row: dict[str, Any]) -> Example:
 
 
 def refuse_pairs(examples: Sequence[Example], where: str) -> None:
-    """Refuse pairs of texts, of which only one would be looked at."""
+    """Refuse pairs of texts: only one of the two would be looked at."""
     pair = next((example for example in examples if example.words_b is not None), None)
     if pair is not None:
         raise InputError(

@@ -1,7 +1,7 @@
 """What a run begins with, also where another workflow imports this one.
 
 When a run starts, Snakemake calls one function, that of the main file, which may call those of its
-modules and may forget to. A lock that can be forgotten protects nobody.
+modules and may forget to. A lock that can be forgotten protects nothing.
 
 A killed run may have left jobs in a SLURM queue. Snakemake does not know them and submits their
 cells anew. They are ended before Snakemake looks at the files, since they may finish some until

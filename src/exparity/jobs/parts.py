@@ -1,6 +1,6 @@
 """Parts: the finished chunks of a job's examples, kept beside its output until that is whole.
 
-A part is a Parquet file without the suffix, so that nobody who reads the results sees it. It is
+A part is a Parquet file without the suffix, so that no reader of the results sees it. It is
 valid only for the fingerprint of all that its rows depend on. Chunks depend on the list of examples
 alone, and shards are whole chunks: a job computes the same batches, and so the same bits, however
 often it is interrupted and however it is split.
@@ -131,7 +131,7 @@ class Parts:
         job: what is made.
         chunks: examples by position in the whole cell; of a shard, its own ones.
         folder: where part files go; None if they are not worth it.
-        key: the job's fingerprint; empty if nobody needs it.
+        key: the job's fingerprint; empty where it is not needed.
         provenance: facts that the artefact must carry.
         finished: True if another job has written the artefact meanwhile.
         done: what is known of each finished chunk.

@@ -380,7 +380,7 @@ def attribute(
 ) -> list[FloatArray]:
     """Return the (t,) float64 scores that a method gives to each text, special tokens included.
 
-    Tokens of a prompt get 0. What is not said here stands at :class:`MethodBatch`.
+    Tokens of a prompt get 0. More at :class:`MethodBatch`.
     """
     from exparity.engine.preflight import check_targets
 

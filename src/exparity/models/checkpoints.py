@@ -40,8 +40,8 @@ _SETTINGS = (
 _REFUSED = {
     "auto_map": "names Python code of its own (auto_map), and no code from checkpoints is run; "
     "load it where you trust it, and save it as a model of transformers",
-    "quantization_config": "has quantised weights (quantization_config), of which there are no "
-    "gradients; save it dequantised",
+    "quantization_config": "has quantised weights (quantization_config), which have no gradients; "
+    "save it dequantised",
     "configuration_files": "names another file in its place (configuration_files); call that one "
     "config.json",
     "transformers_weights": "names another file for the weights (transformers_weights); call it "

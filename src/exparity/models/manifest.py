@@ -21,7 +21,7 @@ from exparity.core.errors import InputError
 
 
 class DamageError(ValueError):
-    """A file of a folder with a manifest is missing, altered or unreadable; says which."""
+    """A file of a folder with a manifest is missing, altered or unreadable."""
 
 
 @contextmanager

@@ -73,7 +73,7 @@ def apply_scheme(model: PreTrainedModel, scheme: str) -> None:
 def training_mode(model: torch.nn.Module) -> None:
     """Put what is trained into training mode, and what is fixed into evaluation mode.
 
-    A module with weights of which none is trained computes what it computed before training:
+    A module without a trained weight computes what it computed before training:
     there is no dropout in it.
     """
     model.train()

@@ -88,7 +88,7 @@ def _remove_leftovers() -> None:
 
 
 def _is_dead(address: str) -> bool:
-    """Whether a socket has nobody who listens, such as a run that this one cannot see."""
+    """Return whether no process listens on a socket, not even of a run that this one cannot see."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.setblocking(False)  # where many wait to be served, a connection would wait too
         return connection.connect_ex(address) == errno.ECONNREFUSED

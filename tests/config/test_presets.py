@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.config.experiment import Experiment
-from exparity.config.presets import preset, preset_names, replaced_use, with_preset
+from exparity.config.presets import preset, preset_names, with_preset
 from exparity.config.schema import config_schema
 from exparity.core.options import complete
 from exparity.data import DATASETS
@@ -172,7 +172,6 @@ class TestCode:
         found = metric_of(experiment(**config), id)
         assert found["use"] == "sensitivity"
         assert found["params"]["radius"] == 0.5
-        assert replaced_use(config, "metrics", id) is None
 
     def test_flip_sensitivity_under_any_name(self):
         metrics = {"flips": {"use": "flip_sensitivity", "steps": 9}}

@@ -69,14 +69,13 @@ class Experiment(Settled):
 
     Args:
         config: the config with its preset and all defaults filled in.
-        written: the config as its author wrote it; the same if None.
 
     Raises:
         InputError: names the key and the remedy.
     """
 
-    def __init__(self, config: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> None:
-        super().__init__(config, written)
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        super().__init__(config)
         check(self)
         self.analyses = Analyses(self)
 
@@ -93,7 +92,7 @@ class Experiment(Settled):
         draws = filled["controls"]["weights"]["draws"]
         if draws and filled["metrics"]:
             filled["metrics"] = {CONTROL: {"draws": draws}, **filled["metrics"]}
-        return cls(filled, written)
+        return cls(filled)
 
     @property
     def environment(self) -> dict[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from exparity.artefacts.lineage import sha256_of
-from exparity.config.presets import replaced_use
+from exparity.config.presets import preset
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.options import Option, complete
@@ -91,9 +91,7 @@ class Instance:
         return {**self.call(where), **({"files": files} if files else {})}
 
 
-def instances_of(
-    block: str, config: Mapping[str, Any], written: Mapping[str, Any]
-) -> dict[str, Instance]:
+def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
     """Return the instances of a block."""
     registry: Any = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}[block]
     instances = {}
@@ -113,11 +111,10 @@ def instances_of(
         try:
             complete(options, settings, where)
         except InputError as error:
-            replaced = replaced_use(written, block, id)
-            if replaced is None:
+            if preset(config["study"]).get(block, {}).get(id, {}).get("use") != entry.id:
                 raise
             raise InputError(
-                f"{error}; its 'study' makes it an instance of {replaced}, unless it says "
+                f"{error}; its 'study' makes it an instance of {entry.id}, unless it says "
                 f"'use: {id}'"
             ) from None
         shared = SHARED_SOURCES if block == "metrics" else ()

@@ -63,13 +63,6 @@ def with_preset(config: Mapping[str, Any]) -> dict[str, Any]:
     return filled
 
 
-def replaced_use(config: Mapping[str, Any], block: str, id: str) -> str | None:
-    """Return what a preset makes an entry an instance of, if not of what its id says."""
-    own = config[block][id] or {}
-    use = preset(config.get("study", DEFAULT)).get(block, {}).get(id, {}).get("use")
-    return None if "use" in own else use
-
-
 def _instance(id: str, own: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
     replaced = {key: value for key, value in known.get(id, {}).items() if key == "use"}
     use = own.get("use", replaced.get("use", id))

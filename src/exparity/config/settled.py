@@ -34,20 +34,18 @@ class Settled:
 
     Args:
         config: the config with its preset and all defaults filled in.
-        written: the config as its author wrote it; the same if None.
 
     Raises:
         InputError: an entry that names nothing, or sets what its owner does not know.
     """
 
-    def __init__(self, config: Mapping[str, Any], written: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, config: Mapping[str, Any]) -> None:
         self.config = config
-        self._written = config if written is None else written
         for plugin in config["plugins"]:
             load_plugin(plugin)
-        self.datasets = instances_of("datasets", config, self._written)
-        self.methods = instances_of("methods", config, self._written)
-        self.metrics = instances_of("metrics", config, self._written)
+        self.datasets = instances_of("datasets", config)
+        self.methods = instances_of("methods", config)
+        self.metrics = instances_of("metrics", config)
         self.models: dict[str, dict[str, Any]] = {
             id: resolve_model(id, settings or {}, f"models.{id}", config.get("encoder"))
             for id, settings in config["models"].items()

@@ -12,8 +12,8 @@ from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.counterfactuals import terms_of
-from exparity.data import DATASETS, load_dataset, load_with_facts
-from exparity.data._sst import FILES, RATINGS, Phrase, read_sentences
+from exparity.data import DATASETS, load_dataset
+from exparity.data._sst import FILES, Phrase, read_sentences
 from exparity.data.files import DataSource
 
 HE, SHE = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
@@ -120,21 +120,6 @@ class TestDataset:
         assert caplog.messages[-1] == (
             "sst_gender: left out 1 sentences with as many words of both genders, and 2 with none"
         )
-
-    def test_five_classes_and_no_development_part(self, tmp_path):
-        source = source_of(tmp_path, train=[HE.replace("(3", "(2", 1)])
-        options = {"verify": False, "classes": "five", "dev": False}
-        examples, facts = load_with_facts("sst_gender", source, options)
-        assert facts.labels == RATINGS
-        assert Counter((e.split, e.label) for e in examples) == {
-            ("train", 3): 1, ("train", 1): 1, ("train", 2): 1, ("test", 3): 1, ("test", 1): 1,
-        }  # fmt: skip
-
-    def test_missing_and_altered_files_are_told(self, tmp_path):
-        with pytest.raises(InputError, match=r"is missing; get trees/train.txt of https://nlp.st"):
-            load_dataset("sst_gender", DataSource(tmp_path / "none", download=False))
-        with pytest.raises(InputError, match=r"train.txt is altered"):
-            load_dataset("sst_gender", source_of(tmp_path))
 
 
 class TestReal:

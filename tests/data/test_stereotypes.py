@@ -355,9 +355,6 @@ class TestReader:
             assert re.search(slot, row["text"]), row
             assert re.fullmatch(f"({slot}|{word})( ({slot}|{word}))*", row["text"]), row
 
-    def test_it_reads_the_same_twice(self, examples):
-        assert load_dataset("stereotypes", NOWHERE) == examples
-
     @pytest.mark.parametrize("name", DIGESTS)
     def test_an_altered_or_missing_file_is_refused(self, name, tmp_path, monkeypatch):
         shutil.copytree(FOLDER, tmp_path / "copy")

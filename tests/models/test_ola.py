@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from exparity import InputError, evaluate, explain, load_classifier
+from exparity import evaluate, explain, load_classifier
 from exparity.engine.preflight import check_wrapper
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer, quiet_transformers
 from exparity.models.schemes import parts_of
@@ -130,13 +130,6 @@ class TestCheckpoint:
         assert model.config.model_type == "ola"
         assert model.config.hidden_size == 64
         assert model.config.vocab_size == len(tokenizer)
-
-    def test_an_unknown_size_is_refused(self, examples):
-        spec = ModelSpec(
-            init="scratch", architecture="ola", size={"num_hidden_layers": 2}, vocab_size=400
-        )
-        with pytest.raises(InputError, match=r"size: 'ola' has no setting 'num_hidden_layers'"):
-            build_model(spec, ["a", "b"], [e.text for e in examples[:20]])
 
 
 class TestEngine:

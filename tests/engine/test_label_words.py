@@ -271,6 +271,25 @@ def test_a_pipeline_that_generates_text_is_taken():
     assert 0 < compared.table().loc["gradient", "gini"] < 1
 
 
+def test_a_model_that_is_spread_over_devices_is_taken_as_it_is(monkeypatch):
+    from accelerate import dispatch_model
+
+    model = copy.deepcopy(language_model("llama"))
+    places = ["model.embed_tokens", "model.layers", "model.norm", "model.rotary_emb", "lm_head"]
+    spread = dispatch_model(model, dict.fromkeys(places, "cpu"), force_hooks=True)
+    monkeypatch.setattr(spread, "to", None)  # which would undo it
+    classifier = exparity.load_classifier((spread, tokenizer()), prompt=PROMPT, words=WORDS)
+    for method in ("lime", "gradient", "attnlrp"):
+        found, whole = (exparity.explain(one, TEXTS, 1, method) for one in (classifier, prompted()))
+        for a, b in zip(found, whole, strict=True):
+            np.testing.assert_allclose(a.scores, b.scores, atol=1e-5 * np.abs(b.scores).max())
+    with pytest.raises(InputError, match=r"device .cpu.: .* is spread over devices"):
+        exparity.load_classifier((spread, tokenizer()), "cpu", prompt=PROMPT, words=WORDS)
+    away = copy.deepcopy(language_model("llama")).to("meta")
+    with pytest.raises(InputError, match="has weights that are on no device"):
+        exparity.load_classifier((away, tokenizer()), prompt=PROMPT, words=WORDS)
+
+
 def test_what_does_not_fit_is_refused(checkpoints):
     model = language_model("llama")
     with pytest.raises(InputError, match="no classification head"):

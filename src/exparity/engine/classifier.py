@@ -80,7 +80,9 @@ class Classifier:
             check_family(model)
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], FloatArray] | None = None
-        self.model = model.to(device)  # type: ignore[arg-type]
+        # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
+        spread = getattr(model, "hf_device_map", None)
+        self.model = model if spread else model.to(device)  # type: ignore[arg-type]
         self.model.eval()
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)
@@ -393,7 +395,7 @@ class Classifier:
         shortcut = pooled_position_only(self.model, lengths) if self.shortcuts else nullcontext()
         with shortcut:
             logits = self.head.logits(self.model, embeddings, mask, sizes - 1)
-        result: torch.Tensor = logits.float()[:count]
+        result: torch.Tensor = logits.float()[:count].to(self.device)
         return result
 
     @contextlib.contextmanager
@@ -501,7 +503,15 @@ def load_classifier(
         name = model.config.name_or_path or type(model).__name__
         if revision is not None or precision != "fp32":
             raise InputError(f"{name}: a loaded model has its revision and precision; leave both")
-        target = model.device if device == "auto" else target
+        spread = getattr(model, "hf_device_map", None)
+        if device != "auto" and spread:
+            raise InputError(f"device '{device}': {name} is spread over devices; leave it out")
+        if any(weight.is_meta for weight in model.parameters()):
+            raise InputError(
+                f"{name}: has weights that are on no device; load it without offloading"
+            )
+        if device == "auto":
+            target = model.get_input_embeddings().weight.device if spread else model.device
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:

@@ -340,5 +340,9 @@ def predict(
     used: dict[str, Any] = {"device": str(classifier.device), "seconds": time.monotonic() - start}
     extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
     extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
+    if prompt := classifier.head.prompt:
+        texts = [e.text for e in examples]
+        reads = read(classifier.tokenizer, prompt, texts, classifier.max_length)
+        extra["n_straddling"] = sum(one.straddling for one in reads)
     write(output, "predictions", rows, **used, extra=extra)
     return rows

@@ -195,7 +195,8 @@ def _last_hidden(model: Any, last: torch.Tensor, **inputs: Any) -> torch.Tensor:
     import torch
 
     hidden = model.base_model(**inputs, use_cache=False).last_hidden_state
-    rows: torch.Tensor = hidden[torch.arange(len(last), device=hidden.device), last]
+    places = torch.arange(len(last), device=hidden.device)
+    rows: torch.Tensor = hidden[places, last.to(hidden.device)]
     return rows
 
 

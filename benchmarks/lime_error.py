@@ -1,26 +1,34 @@
-"""Measure LIME's sampling error over cost, for each sampling scheme.
+"""Measure the sampling error of LIME and of Partition SHAP over their cost.
 
-Usage: python benchmarks/lime_error.py CHECKPOINT --data-dir DIR [--texts N] [--output FOLDER]
+Usage: python benchmarks/lime_error.py CHECKPOINT DATA.parquet [--texts N] [--output FOLDER]
 
-The reference of each text is LIME with 50 × t² independent samples. Errors are root mean squares
+DATA is a prepared dataset, such as results/data/bios.parquet. The reference of each text is LIME
+with 50 × t² independent samples, and SHAP with every branch split. Errors are root mean squares
 over content tokens, texts and seeds, relative to the reference's own root mean square.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import torch
+from engine_tables import markdown
 
+import exparity
 from exparity import Classifier, load_classifier
+from exparity.data.table import read_prepared
 from exparity.engine.masking import MaskedTexts
-from exparity.methods._lime import draw_masks, fit, smooth
+from exparity.methods._lime import draw_masks, fit, fit_with_surrogate
+from exparity.types import BoolArray, FloatArray, IntArray
 
 REFERENCE = 50
-SHARES = (1 / 8, 1 / 6, 1 / 4, 1 / 3, 1 / 2, 1)
+SHARES = (1 / 8, 1 / 4, 1 / 3, 0.4, 1 / 2, 1)
+EVALUATIONS = (100, 200, 300, 400, 500)
+ALL = 100_000
+"""Evaluations that split every branch of a sentence."""
 SCHEMES = (
     ("independent", False),
     ("stratified", False),
@@ -30,13 +38,12 @@ SCHEMES = (
 )
 
 
-def sentences(folder: Path, count: int, longest: int) -> list[tuple[str, int]]:
-    """Return texts and labels of GECO's test split with at most ``longest`` words."""
-    path = folder / "geco" / "binary_gender_all" / "test.jsonl"
-    rows = [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-    fit_in = [r for r in rows if 6 <= len(r["sentence"]) <= longest]
+def sentences(table: Path, count: int, longest: int) -> list[tuple[str, int]]:
+    """Return texts and labels of a test split with 6 to ``longest`` words, evenly spaced."""
+    rows = read_prepared(table, "test").split("test")
+    fit_in = [row for row in rows if 6 <= len(row.text.split()) <= longest]
     step = max(1, len(fit_in) // count)
-    return [(" ".join(r["sentence"]), int(r["target"])) for r in fit_in[::step][:count]]
+    return [(row.text, row.label) for row in fit_in[::step][:count]]
 
 
 def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[dict[str, object]]:
@@ -60,8 +67,9 @@ def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[d
                 masks = draw_masks(t, size, rng, scheme)
                 answers = values(masks)
                 if surrogate:
-                    masks, answers = smooth(masks, answers, rng)
-                found = fit(masks, answers)[content]
+                    found = fit_with_surrogate(masks, answers, rng)[content]
+                else:
+                    found = fit(masks, answers)[content]
                 rows.append(
                     {
                         "scheme": scheme, "surrogate": surrogate, "share": share, "tokens": t,
@@ -70,6 +78,35 @@ def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[d
                     }
                 )  # fmt: skip
     return rows
+
+
+def shap_errors(
+    classifier: Classifier, chosen: Sequence[tuple[str, int]]
+) -> list[dict[str, object]]:
+    """Return the masks that SHAP asks about, and its error, for each bound on evaluations."""
+    texts, targets = [text for text, _ in chosen], [target for _, target in chosen]
+    asked: list[int] = []
+    plain = MaskedTexts.probabilities
+
+    def counted(self: MaskedTexts, owners: IntArray, masks: Sequence[BoolArray]) -> FloatArray:
+        asked.append(len(owners))
+        return plain(self, owners, masks)
+
+    def values(max_evals: int) -> tuple[list[FloatArray], float]:
+        asked.clear()
+        found = exparity.explain(classifier, texts, targets, "shap", max_evals=max_evals)
+        return [one.scores[one.content_mask] for one in found], sum(asked) / len(texts)
+
+    MaskedTexts.probabilities = counted  # type: ignore[method-assign]
+    reference, masks = values(ALL)
+    size = np.mean([np.mean(one**2) for one in reference])
+    rows: list[dict[str, object]] = []
+    for max_evals in EVALUATIONS:
+        found, masks_asked = values(max_evals)
+        errors = [np.mean((a - b) ** 2) for a, b in zip(found, reference, strict=True)]
+        error = float(np.sqrt(np.mean(errors) / size))
+        rows.append({"max_evals": max_evals, "distinct masks": masks_asked, "error": error})
+    return [*rows, {"max_evals": "all", "distinct masks": masks, "error": 0.0}]
 
 
 def plot(table: object, path: Path) -> None:
@@ -99,7 +136,7 @@ def main() -> None:
 
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("checkpoint", type=Path)
-    parser.add_argument("--data-dir", type=Path, required=True)
+    parser.add_argument("data", type=Path)
     parser.add_argument("--texts", type=int, default=10)
     parser.add_argument("--longest", type=int, default=14, help="words")
     parser.add_argument("--seeds", type=int, default=8)
@@ -108,8 +145,9 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     classifier = load_classifier(str(arguments.checkpoint), shortcuts=True)
-    rows = []
-    for text, target in sentences(arguments.data_dir, arguments.texts, arguments.longest):
+    rows, chosen = [], sentences(arguments.data, arguments.texts, arguments.longest)
+    print(markdown(shap_errors(classifier, chosen)), flush=True)
+    for text, target in chosen:
         rows += scores(classifier, text, target, arguments.seeds)
         print(f"{len(rows)} fits", flush=True)
     arguments.output.mkdir(parents=True, exist_ok=True)
@@ -118,7 +156,8 @@ def main() -> None:
     grouped = frame.groupby(["scheme", "surrogate", "share"], sort=False)
     means = grouped[["square_error", "square_reference"]].mean().reset_index()
     means["error"] = np.sqrt(means["square_error"] / means["square_reference"])
-    print(means.pivot(index=["scheme", "surrogate"], columns="share", values="error").round(4))
+    table = means.pivot(index=["scheme", "surrogate"], columns="share", values="error")
+    print(table.round(2).to_string())
     plot(means, arguments.output / "lime_error.png")
 
 

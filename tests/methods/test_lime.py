@@ -117,10 +117,31 @@ def test_size_of_the_neighbourhood(classifiers, monkeypatch):
     monkeypatch.setattr(
         module, "draw_masks", lambda t, m, *rest: (seen.append((t, m)), inner(t, m, *rest))[1]
     )
-    for options in ({}, {"max_samples": 30}, {"num_samples": 7, "max_samples": 5}):
+    half = {"budget": "equal_error"}
+    for options in ({}, {"max_samples": 30}, {"num_samples": 7, "max_samples": 5}, half):
         exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", **options)
     (a, b) = (len(e) for e in classifiers["bert"].encode(TEXTS))
-    assert seen == [(a, a * a), (b, b * b), (a, min(a * a, 30)), (b, 30), (a, 7), (b, 7)]
+    given = [(a, min(a * a, 30)), (b, 30), (a, 7), (b, 7)]
+    assert seen == [(a, a * a), (b, b * b), *given, (a, round(a * a / 2)), (b, round(b * b / 2))]
+
+
+def test_equal_error_is_pairs_and_a_surrogate_on_half_the_samples(trained):
+    """With about the error of twice as many independent samples."""
+    model, texts, labels = trained
+    text, target = texts[:1], labels[:1]
+    size = len(model.encode(text)[0])
+    settings = {"sampling": "paired", "surrogate": True, "num_samples": round(size**2 / 2)}
+
+    def scores(seed, **options):
+        return exparity.explain(model, text, target, "lime", seed, **options)[0].scores
+
+    assert (scores(0, budget="equal_error") == scores(0, **settings)).all()
+    limit = scores(0, num_samples=40 * size**2)
+    published, equal, few = (
+        np.mean([(scores(seed, **options) - limit) ** 2 for seed in range(6)]) ** 0.5
+        for options in ({}, {"budget": "equal_error"}, {"num_samples": size**2 // 4})
+    )
+    assert equal < 1.3 * published < few
 
 
 def test_special_tokens_score_nothing(classifiers):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import Literal
 
 import numpy as np
 
@@ -10,10 +11,12 @@ from exparity.core.flags import NotNegative, Positive
 from exparity.core.seeding import generator
 from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Samples, Sampling, draw_masks, fit, smooth
+from exparity.methods._lime import Samples, Sampling, draw_masks, fit, fit_with_surrogate
 from exparity.methods._words import spread
 from exparity.types import SPECIAL_WORD, Encoding, FloatArray, IntArray
 
+EQUAL_ERROR = 0.5
+"""Samples with ``budget: equal_error``, as a share of those that are published."""
 _TOGETHER = 64  # texts whose masks share batches; more would only hold more memory
 
 _lime_method = partial(
@@ -41,6 +44,7 @@ def lime(
     ridge: NotNegative = 1.0,
     sampling: Sampling = "independent",
     surrogate: bool = False,
+    budget: Literal["published", "equal_error"] = "published",
 ) -> list[FloatArray]:
     r"""Coefficients of a linear model fitted to the text's neighbourhood.
 
@@ -58,14 +62,20 @@ def lime(
         ridge: penalty λ on the squared coefficients; with few samples, one of 1 shrinks them.
         sampling: ``independent`` masks as LIME's, or with less variance at equal cost
             ``paired`` with their complements, or ``stratified`` by the number of masked tokens.
-        surrogate: fit to many answers of a surrogate that was fitted to the samples: less error
-            with t² samples or fewer, a bias with very many.
+        surrogate: fit to many answers of a surrogate that was fitted to the samples, and to what
+            it misses: less error with t² samples or fewer.
+        budget: ``published``, or ``equal_error``: half of the default number of samples, in pairs
+            and with a surrogate, whatever ``sampling`` and ``surrogate`` say. Their error is about
+            that of all of them as published.
 
     Returns:
         (t,) signed scores for each text, in probability.
     """
     from exparity.engine.masking import MaskedTexts
 
+    share = 1.0
+    if budget == "equal_error":
+        sampling, surrogate, share = "paired", True, EQUAL_ERROR
     scores: list[FloatArray] = []
     for first in range(0, len(batch), _TOGETHER):
         texts = range(first, min(first + _TOGETHER, len(batch)))
@@ -74,7 +84,7 @@ def lime(
         drawn = [
             draw_masks(
                 size,
-                num_samples or max(2, min(size**2, max_samples)),
+                num_samples or max(2, round(share * min(size**2, max_samples))),
                 batch.generator(row),
                 sampling,
             )
@@ -90,8 +100,10 @@ def lime(
         for row, own, some, answers in zip(texts, places, drawn, values, strict=True):
             if surrogate:
                 rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
-                some, answers = smooth(some, answers, rng)
-            coefficients = laid_on(own, fit(some, answers, kernel_width, ridge), 0.0)
+                fitted = fit_with_surrogate(some, answers, rng, kernel_width, ridge)
+            else:
+                fitted = fit(some, answers, kernel_width, ridge)
+            coefficients = laid_on(own, fitted, 0.0)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores
 

@@ -346,7 +346,7 @@ class TestCode:
             ("config.json", {"quantization_config": {"quant_method": "mine"}}, "save it dequant"),
             ("config.json", {"configuration_files": ["config.4.0.0.json"]}, "call that one"),
             ("config.json", {"transformers_weights": "other.safetensors"}, "call it model.safe"),
-            ("adapter_config.json", {"peft_type": "LORA"}, "merge them"),
+            ("adapter_config.json", {"peft_type": "LORA"}, "this folder as adapter"),
             (
                 "model.safetensors.index.json",
                 {"weight_map": {"a": "../other/model.safetensors"}},

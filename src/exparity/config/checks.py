@@ -12,6 +12,7 @@ from exparity.config.settled import Settled
 from exparity.core.errors import InputError, did_you_mean
 from exparity.counterfactuals import check_groups, label_refusal
 from exparity.models.heads import HEADS
+from exparity.models.lora import check_adapter
 
 _OTHER = {"methods": "metric", "metrics": "method"}
 
@@ -202,6 +203,8 @@ def check_cells(experiment: Settled) -> None:
         if spec.checkpoint is not None:
             try:
                 check_checkpoint(spec.checkpoint)
+                if spec.adapter is not None:
+                    check_adapter(Path(spec.adapter))
             except InputError as error:
                 raise InputError(f"models.{model}: {error}") from None
     for dataset, model in experiment.pairs:

@@ -196,8 +196,10 @@ class Settled:
             return self.prepare_inputs(str(ids["dataset"]))
         if stage == "explain":
             return self._method_inputs(ids)
-        checkpoint = self.model_spec(str(ids["model"])).checkpoint if stage == "finetune" else None
-        return [checkpoint] if checkpoint and Path(checkpoint).is_dir() else []
+        if stage != "finetune":
+            return []
+        spec = self.model_spec(str(ids["model"]))
+        return [path for path in (spec.checkpoint, spec.adapter) if path and Path(path).is_dir()]
 
     def _method_inputs(self, ids: Cell) -> list[str]:
         method = self._instance("method", ids)

@@ -19,6 +19,7 @@ from exparity.core.errors import InputError
 from exparity.core.hub import hub_problem
 from exparity.models.architectures import SETTLED
 from exparity.models.heads import HEADS, SEQUENCE, Head, new_head
+from exparity.models.lora import with_adapter
 from exparity.models.manifest import require_intact
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import random_model, train_tokenizer
@@ -46,7 +47,7 @@ _REFUSED = {
     "config.json",
     "transformers_weights": "names another file for the weights (transformers_weights); call it "
     "model.safetensors",
-    "peft_type": "is of an adapter without its model; merge them (merge_and_unload) and save that",
+    "peft_type": "is of an adapter without its model; name that as checkpoint and this folder as adapter",
     "is_encoder_decoder": "is of an encoder-decoder, whose texts reach the output twice; take an "
     "encoder or a decoder",
 }
@@ -402,6 +403,8 @@ def build_model(
         assert spec.checkpoint is not None
         scheme = spec.scheme if trained and not prompted else None
         model = load_model(spec.checkpoint, spec.revision, labels=labels, scheme=scheme, head=head)
+        if spec.adapter is not None:
+            model = with_adapter(model, Path(spec.adapter))
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)

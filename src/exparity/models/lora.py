@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from exparity.core.errors import InputError
@@ -11,6 +14,56 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel
 
 _ALPHA = 16
+_SETTINGS, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
+
+
+_NO_PEFT = "needs peft; install it with: pip install 'exparity[lora]'"
+
+
+def check_adapter(folder: Path) -> None:
+    """Refuse a folder that holds no adapter of low rank with weights in safetensors.
+
+    Raises:
+        InputError: says what it lacks.
+    """
+    try:
+        kind = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))["peft_type"]
+    except (OSError, ValueError, KeyError, TypeError):
+        raise InputError(f"adapter {folder}: has no {_SETTINGS} as peft writes it") from None
+    if kind != "LORA":
+        raise InputError(f"adapter {folder}: is of type {kind}; take one of type LORA")
+    if not (folder / _WEIGHTS).is_file():
+        raise InputError(f"adapter {folder}: has no {_WEIGHTS}; save it with save_pretrained")
+
+
+def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
+    """Return a model with a saved adapter of low rank merged into its weights.
+
+    Raises:
+        InputError: it is no such adapter, or one of another model, or peft is not installed.
+    """
+    from safetensors.torch import load_file
+
+    check_adapter(folder)
+    try:
+        from peft import LoraConfig
+        from peft.tuners.lora import LoraModel
+    except ImportError:
+        raise InputError(f"adapter {folder}: {_NO_PEFT}") from None
+    held = {
+        re.sub(r"(lora_\w+)", r"\1.default", name.removeprefix("base_model.")): weight
+        for name, weight in load_file(folder / _WEIGHTS).items()
+    }
+    try:
+        tuned: Any = LoraModel(model, LoraConfig.from_pretrained(str(folder)), "default")
+        known = {name for name in tuned.state_dict() if "lora_" in name}
+        if known != held.keys():
+            raise ValueError(f"{len(held.keys() ^ known)} weights are of one of the two alone")
+        tuned.load_state_dict(held, strict=False)
+    except (ValueError, RuntimeError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"adapter {folder}: does not fit the checkpoint: {reason}") from error
+    return merge_adapters(tuned)
 
 
 def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
@@ -33,9 +86,7 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
         from peft import LoraConfig
         from peft.tuners.lora import LoraModel
     except ImportError:
-        raise InputError(
-            "training.lora: needs peft; install it with: pip install 'exparity[lora]'"
-        ) from None
+        raise InputError(f"training.lora: {_NO_PEFT}") from None
     settings: dict[str, Any] = {"r": lora["rank"], "lora_alpha": lora.get("alpha", _ALPHA)}
     settings |= {"target_modules": "all-linear", "lora_dropout": 0.0, "bias": "none"}
     # GPT-2 keeps the weights of its layers transposed.

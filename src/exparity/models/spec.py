@@ -52,6 +52,8 @@ class ModelSpec:
             alone (classification).
         head: kind of classifier: sequence, a classification head of transformers; label_words, a
             causal language model that answers ``prompts``; or one that a plug-in registers.
+        adapter: folder of an adapter of low rank (LoRA) that peft saved, of ``checkpoint``; merged
+            into its weights. Needs peft (``exparity[lora]``).
         chat: put prompts into the chat template of the checkpoint's tokenizer, as a message of the
             user; with head label_words.
     """
@@ -65,9 +67,12 @@ class ModelSpec:
     vocab_size: Annotated[int, Range(at_least=300, at_most=_MOST)] = 8000
     scheme: Literal["all", "embedding", "embedding_reinitialised", "classification"] = "all"
     head: str = "sequence"
+    adapter: str | None = None
     chat: bool = False
 
     def __post_init__(self) -> None:
+        if self.adapter is not None and self.init == "scratch":
+            raise InputError("adapter: a model from scratch has none; leave it out")
         if self.init == "pretrained" and not self.checkpoint:
             raise InputError("a pretrained model needs 'checkpoint': a Hub id or a folder")
         if self.init == "scratch" and not (self.architecture or self.checkpoint):

@@ -186,7 +186,8 @@ def _save(
     prompted = HEADS.get(model.head).facts.prompted
     shutil.rmtree(folder, ignore_errors=True)
     with quiet_transformers(), saving(output):
-        if prompted and model.init == "pretrained" and not training.epochs:
+        as_it_is = model.init == "pretrained" and not training.epochs and model.adapter is None
+        if prompted and as_it_is:
             folder.mkdir(parents=True)
             write_reference(folder, model, trained.model.config, trained.tokenizer.model_max_length)
         else:

@@ -81,8 +81,9 @@ class Classifier:
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], FloatArray] | None = None
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
-        spread = getattr(model, "hf_device_map", None)
-        self.model = model if spread else model.to(device)  # type: ignore[arg-type]
+        if not getattr(model, "hf_device_map", None):
+            model.to(device)  # type: ignore[arg-type]
+        self.model = model
         self.model.eval()
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)
@@ -510,8 +511,8 @@ def load_classifier(
             raise InputError(
                 f"{name}: has weights that are on no device; load it without offloading"
             )
-        if device == "auto":
-            target = model.get_input_embeddings().weight.device if spread else model.device
+        table: Any = model.get_input_embeddings()
+        target = table.weight.device if device == "auto" else target
     check_vocabulary(name, model, tokenizer)
     limit = input_limit(model, tokenizer)
     if max_length is not None:

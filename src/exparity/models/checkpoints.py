@@ -47,7 +47,8 @@ _REFUSED = {
     "config.json",
     "transformers_weights": "names another file for the weights (transformers_weights); call it "
     "model.safetensors",
-    "peft_type": "is of an adapter without its model; name that as checkpoint and this folder as adapter",
+    "peft_type": "is of an adapter without its model; name that as checkpoint and this folder as "
+    "adapter",
     "is_encoder_decoder": "is of an encoder-decoder, whose texts reach the output twice; take an "
     "encoder or a decoder",
 }

@@ -20,20 +20,22 @@ _SETTINGS, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 _NO_PEFT = "needs peft; install it with: pip install 'exparity[lora]'"
 
 
-def check_adapter(folder: Path) -> None:
-    """Refuse a folder that holds no adapter of low rank with weights in safetensors.
+def check_adapter(folder: Path) -> dict[str, Any]:
+    """Return the settings of a folder with an adapter of low rank in safetensors.
 
     Raises:
         InputError: says what it lacks.
     """
     try:
-        kind = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))["peft_type"]
+        settings: dict[str, Any] = json.loads((folder / _SETTINGS).read_text(encoding="utf-8"))
+        kind = settings["peft_type"]
     except (OSError, ValueError, KeyError, TypeError):
         raise InputError(f"adapter {folder}: has no {_SETTINGS} as peft writes it") from None
     if kind != "LORA":
         raise InputError(f"adapter {folder}: is of type {kind}; take one of type LORA")
     if not (folder / _WEIGHTS).is_file():
         raise InputError(f"adapter {folder}: has no {_WEIGHTS}; save it with save_pretrained")
+    return {**settings, "inference_mode": True}
 
 
 def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
@@ -44,7 +46,7 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """
     from safetensors.torch import load_file
 
-    check_adapter(folder)
+    settings = check_adapter(folder)
     try:
         from peft import LoraConfig
         from peft.tuners.lora import LoraModel
@@ -55,7 +57,7 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
         for name, weight in load_file(folder / _WEIGHTS).items()
     }
     try:
-        tuned: Any = LoraModel(model, LoraConfig.from_pretrained(str(folder)), "default")
+        tuned: Any = LoraModel(model, LoraConfig(**settings), "default")
         known = {name for name in tuned.state_dict() if "lora_" in name}
         if known != held.keys():
             raise ValueError(f"{len(held.keys() ^ known)} weights are of one of the two alone")

@@ -83,7 +83,7 @@ class Classifier:
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not getattr(model, "hf_device_map", None):
             model.to(device)  # type: ignore[arg-type]
-        self.model = model
+        self.model: Any = model
         self.model.eval()
         self.tokenizer = tokenizer
         self.head = head or new_head(SEQUENCE)

@@ -523,7 +523,7 @@ class TestRefused:
             assert stop.value.code == 2
             assert capsys.readouterr().err == (
                 f"exparity: results: results holds the report of '{experiment().config['title']}' "
-                f"on {names}, which that of bios would overwrite; set results to another folder\n"
+                f"on {names}; running bios here would overwrite it; set results to another folder\n"
             )
         (report / "disparity.parquet").write_bytes(b"damaged")  # whose it was is unknown
         load_or_exit(other)

@@ -99,7 +99,7 @@ class TestCommand:
         code, out, err = run(tmp_path, "--output", tmp_path / "out")
         assert code == 0
         assert f"wrote {tmp_path / 'out'} in " in err
-        assert "168 of our cells stand beside 168 of 1,008 published ones" in out
+        assert "168 of our cells are laid beside 168 of 1,008 published ones" in out
         assert "labels of Tables 8 and 9 are corrected" in out
         assert re.search(r"significant in most seeds +all +168 +168 +100\.0 %", out)
         assert re.search(r"scratch_significant +> 80 % +81\.7 % +holds +81\.7 % +holds +840", out)
@@ -207,7 +207,7 @@ class TestPage:
 
     def test_rates_and_claims(self, equal):
         text = " ".join(re.sub(r"<[^>]+>", " ", page(equal)).split())
-        assert "1,008 of our cells stand beside 1,008 of 1,008 published ones" in text
+        assert "1,008 of our cells are laid beside 1,008 of 1,008 published ones" in text
         assert "100.0 % (1008 of 1008; 99.6 to 100.0 %)" in text
         assert (
             "share of combinations with a significant gap (5) 72.4 % 69.7 % does not hold" in text

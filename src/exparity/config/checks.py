@@ -277,8 +277,9 @@ def check_results(experiment: Settled) -> None:
     if datasets and not datasets.keys() & experiment.datasets.keys():
         title = f"'{grid['title']}'" if grid.get("title") else "another experiment"
         raise InputError(
-            f"results: {results} holds the report of {title} on {', '.join(datasets)}, which that "
-            f"of {', '.join(experiment.datasets)} would overwrite; set results to another folder"
+            f"results: {results} holds the report of {title} on {', '.join(datasets)}; running "
+            f"{', '.join(experiment.datasets)} here would overwrite it; set results to another "
+            "folder"
         )
 
 

@@ -159,7 +159,8 @@ class TestLookUp:
             asked.append(group)
             return [SimpleNamespace(load=lambda: __import__("outside_widget"))]
 
-        monkeypatch.setattr(registry_module, "entry_points", entry_points)
+        offered = SimpleNamespace(select=entry_points)
+        monkeypatch.setattr(registry_module, "entry_points", lambda: offered)
         import widgets_under_test
 
         assert widgets_under_test.WIDGETS.ids() == ["one", "outside", "two"]

@@ -24,7 +24,7 @@ try:
     from exparity.jobs.locks import hold
     from exparity.jobs.outcome import explain_failures, name_report
     from exparity.tools.data import fetch
-    from exparity.warm.start import ENGINE, start_server
+    from exparity.warm.start import ENGINE, FACTS, start_server
 except ModuleNotFoundError as error:
     if "--lint" not in sys.argv:
         raise WorkflowError(
@@ -199,7 +199,7 @@ def look_for_outdated():
 def serve(jobs):
     """Have a server fork the jobs that this process starts."""
     running = [job for job in jobs if runs_model(*job)]
-    start_server(ahead=ENGINE if len(running) > 1 else ())
+    start_server(ahead=(*FACTS, *(ENGINE if len(running) > 1 else ())))
 
 
 @cache

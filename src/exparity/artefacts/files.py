@@ -97,6 +97,18 @@ def _remove_abandoned(path: Path) -> None:
 
 
 @cache
+def facts_of_code() -> dict[str, Any]:
+    """Return version and commit of exparity and the versions of what it computes with.
+
+    They are looked up once, also for the processes that this one forks.
+    """
+    packages = {}
+    for package in ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate"):
+        with suppress(PackageNotFoundError):
+            packages[package] = version(package)
+    return {"version": version("exparity"), "commit": _commit(), "packages": packages}
+
+
 def _commit() -> str:
     """Return the git commit of the source tree that exparity runs from, or ``unknown``."""
     command = ["git", "-C", str(Path(__file__).resolve().parent), "rev-parse", "HEAD"]
@@ -105,16 +117,6 @@ def _commit() -> str:
     except (OSError, subprocess.SubprocessError):
         return "unknown"
     return run.stdout.strip()
-
-
-@cache
-def _versions() -> dict[str, str]:
-    packages = ("numpy", "scipy", "pyarrow", "torch", "transformers", "accelerate")
-    versions = {}
-    for package in packages:
-        with suppress(PackageNotFoundError):
-            versions[package] = version(package)
-    return versions
 
 
 def write_artefact(
@@ -144,12 +146,10 @@ def write_artefact(
     table = rows if isinstance(rows, pa.Table) else table_of(path, artefact, rows, ids)
     provenance = {
         "artefact": artefact,
-        "version": version("exparity"),
-        "commit": _commit(),
+        **facts_of_code(),
         "stage": stage,
         "wildcards": dict(ids),
         "parameters": dict(parameters),
-        "packages": _versions(),
         "device": device,
         "seed": ids.get("seed"),
         "rows": table.num_rows,

@@ -20,8 +20,8 @@ import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
-from importlib.metadata import entry_points
+from functools import cache, cached_property
+from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
@@ -195,7 +195,7 @@ class Registry(Generic[Facts]):
         for module in pkgutil.iter_modules(package.__path__):
             if not module.name.startswith("_"):
                 importlib.import_module(f"{self.package}.{module.name}")
-        for point in entry_points(group=self.package):
+        for point in entry_points().select(group=self.package):
             point.load()
 
     def ids(self) -> list[str]:
@@ -216,6 +216,12 @@ class Registry(Generic[Facts]):
                 f"{place}unknown {self.kind} '{id}'; {did_you_mean(id, self._entries)}"
             )
         return self._entries[id]
+
+
+@cache
+def entry_points() -> metadata.SelectableGroups:
+    """Return what installed packages offer; looked up once, also for processes forked later."""
+    return metadata.entry_points()
 
 
 def is_on_hub(path: str | Path) -> bool:

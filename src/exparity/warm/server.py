@@ -262,12 +262,15 @@ class Server:
             self._learn(notes.get("imports", ()))
 
     def _learn(self, names: Sequence[str]) -> None:
-        """Import what a worker had to import."""
+        """Import what a worker had to import; of ``module:function`` the function is called."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             for name in names:
                 with suppress(Exception):
-                    importlib.import_module(name)
+                    place, _, function = name.partition(":")
+                    found = importlib.import_module(place)
+                    if function:
+                        getattr(found, function)()
         for module in [*sys.modules.values()]:
             path = getattr(module, "__file__", None) or ""
             if path.startswith(_ROOT) and path not in self._sources:

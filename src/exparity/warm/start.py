@@ -22,6 +22,8 @@ _SERVER = str(Path(__file__).with_name("server.py"))
 SWITCH = "EXPARITY_WARM"
 ENGINE = ("exparity.engine.classifier", "exparity.models.auto")
 """What every job imports that runs a model, torch and transformers above all."""
+FACTS = ("exparity.artefacts.files:facts_of_code", "exparity.core.registry:entry_points")
+"""What every job looks up, and keeps for the processes that it forks."""
 # Snakemake sets these for each job to its threads, which are one in all rules.
 THREAD_VARIABLES = (
     "OMP_NUM_THREADS",

@@ -22,12 +22,12 @@ from exparity.costs.finished import Finished, Job
 from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
-from exparity.stats.power import planned_effect, planned_typical_gaps
+from exparity.stats.power import planned_typical_gaps
 
 LIME = Kind(("explain", "lime"), "of bert on pairs", True)
 TEST = Kind(("test",), "on pairs")
 SUMMED = {"match": {"method": "ig", "model": "hub"}, "method": {"pooling": "sum"}}
-JOBS = 1 + 5 + N_METHODS + 2 * N_METHODS * N_METRICS + N_METRICS + 3
+JOBS = 1 + 4 + N_METHODS + 2 * N_METHODS * N_METRICS + N_METRICS + 3
 
 
 def finished(kind, seconds, examples=10, **facts):
@@ -219,25 +219,12 @@ class TestCommand:
         assert found["basis"]["none"] == JOBS
         assert [row["stage"] for row in found["stages"]][:2] == ["prepare", "finetune"]
 
-    def test_what_the_samples_can_show(self, here, run, caplog):
+    def test_samples_that_decide_nothing_are_named(self, here, run, caplog):
         few = {"use": "gini", "max_examples": 12}
         metrics = {"gini": {}, "few": few, "same": {**few, "max_examples": 16}}
         config = {**TINY, "metrics": metrics, "seeds": [0, 1, 2, 3, 4]}
         (here / "some.yaml").write_text(yaml.safe_dump(config))
-        code, out, _ = run("plan", "--configfile", "some.yaml", "--json")
-        assert code == 0
-        found = json.loads(out)["detectable"]
-        # Three keys set sizes, of two sizes; each with two standard deviations.
-        sizes = [(row["key"], row["n_sets"], row["seed_sd"]) for row in found]
-        keys = {"metrics.few.max_examples": 6, "datasets.pairs_all": 8}
-        keys["metrics.same.max_examples"] = 8
-        assert sizes == [(key, n, sd) for key, n in keys.items() for sd in (0.3, 1.0)]
-        for row in found:
-            assert (row["tests"], row["cells"]) == (30, 6)
-            size, sd = (row["n_sets"],) * 3, row["seed_sd"]
-            for name, alpha in (("", 0.05), ("_corrected", 0.05 / 6)):
-                effect = planned_effect(5, size, seed_sd=sd, alpha=alpha)
-                assert row[f"minimal_detectable_effect{name}"] == pytest.approx(effect)
+        assert run("plan", "--configfile", "some.yaml", "--json")[0] == 0
         # 2^-7 and 2^-5 are above 0.05/30, and so few texts decide nothing anyway
         lines = [record.getMessage() for record in caplog.records]
         assert len(lines) == 3 + 2
@@ -245,14 +232,6 @@ class TestCommand:
         assert lines[4].endswith("or more are found, and never that there is none; take more texts")
         few = "metrics.few.max_examples: too few texts, 6 sets of pairs_all: the smallest possible"
         assert lines[0] == f"{few} p is 0.031, and Holm over 30 tests needs 0.0017; take more"
-
-        out = run("plan", "--configfile", "some.yaml")[1]
-        assert "Smallest |d| of the mean over 5 seeds" in out
-        table = out.splitlines()[-3:]
-        assert [line.split()[1] for line in table[1:]] == ["6", "8"]
-        effect = planned_effect(5, (6, 6, 6), seed_sd=0.3)
-        assert table[1].split()[3] == f"{effect:.2f}"
-        assert max(map(len, table)) <= 80
 
     @pytest.mark.parametrize(
         ("seeds", "numbers", "level"),
@@ -286,7 +265,7 @@ class TestCommand:
 
     def test_one_seed_shows_nothing_of_others(self, here, run):
         out = run("plan", "--configfile", "tiny.yaml")[1]
-        assert out.splitlines()[-1].startswith("One seed: nothing is said of other trainings")
+        assert "One seed: nothing is said of other trainings" in out
 
     @pytest.mark.parametrize(
         ("changes", "key"),

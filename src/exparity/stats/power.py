@@ -94,29 +94,6 @@ def detectable_effect(errors: TwoErrors, *, alpha: float, power: float) -> Float
     return minimal_detectable_effect(scale, of_cells, alpha=alpha, power=power)
 
 
-def planned_effect(
-    seeds: int,
-    sizes: tuple[int, int, int],
-    *,
-    seed_sd: float,
-    alpha: float = 0.05,
-    power: float = DETECTED,
-) -> float:
-    """Return the minimal detectable |d| of the crossed test before there are any scores.
-
-    ``sizes`` are n_a, n_b and the matched sets, 0 for none; ``seed_sd`` is of d between trainings.
-
-    Of the scores it is assumed that those of one set go together no more than others, and that all
-    that varies between texts stays from training to training: both make the gap harder to find.
-    """
-    of_texts, dof_texts = _of_texts(sizes)
-    if min(seeds - 1, dof_texts) < 1:
-        return math.nan
-    numbers = (seed_sd**2 / seeds, seeds - 1.0, of_texts, dof_texts)
-    errors = TwoErrors(*(np.asarray(x, dtype=np.float64) for x in numbers))
-    return float(detectable_effect(errors, alpha=alpha, power=power))
-
-
 def planned_typical_gaps(
     seeds: int | Sequence[int],
     sizes: tuple[int, int, int] | None = None,
@@ -128,11 +105,11 @@ def planned_typical_gaps(
 ) -> tuple[FloatArray, FloatArray]:
     """Return which typical gaps of a training are found: above the threshold, and below.
 
-    ``sizes`` are as for :func:`planned_effect`, None for no end of texts; ``together`` is the
-    correlation of the scores of a set.
+    ``sizes`` are n_a, n_b and the matched sets, 0 for none; None for no end of texts. ``together``
+    is the correlation of the scores of a set.
 
-    Of texts the same is assumed as by :func:`planned_effect`, and of trainings that they have no
-    mean gap.
+    Of the scores it is assumed that all that varies between texts stays from training to training,
+    and of trainings that they have no mean gap: both make a gap harder to find.
     """
     of_texts, dof = (0.0, 1e6) if sizes is None else _of_texts(sizes)
     of_texts *= 1 - together if sizes and sizes[2] else 1

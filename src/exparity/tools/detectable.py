@@ -15,7 +15,7 @@ from exparity.config.models import Until
 from exparity.core.errors import InputError
 from exparity.costs.forecast import aligned
 from exparity.costs.planned import ExampleCounts
-from exparity.stats.power import DETECTED, planned_effect, planned_typical_gaps, smallest_p
+from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
 from exparity.types import Example, FloatArray
 
 if TYPE_CHECKING:
@@ -26,8 +26,6 @@ LARGE = 0.8
 """Gap that an experiment must be able to show; a large effect (Cohen 1988, §2.2)."""
 TOGETHER = 0.8
 """Correlation of the scores of a matched set where its texts differ in few words."""
-SEED_SDS = (0.3, 1.0)
-"""Standard deviations of d between trainings that a plan reckons with: small, and as on GECO."""
 
 
 @dataclass(frozen=True)
@@ -261,46 +259,8 @@ def trainings_text(
     for jobs, words in taken:
         rows[1].append(f"{jobs:,}")
         rows[2].append(words)
-    return "\n\n".join([*(parts if planned else []), aligned(rows)])
-
-
-def effects(samples: list[PlannedSample], seeds: int, alpha: float) -> Iterator[dict[str, Any]]:
-    """Yield the minimal detectable |d| of each sample by the crossed test, at α and corrected."""
-    for sample in samples:
-        sizes = sample.n_a, sample.n_b, sample.n_sets
-        for seed_sd in SEED_SDS:
-            at, corrected = (
-                planned_effect(seeds, sizes, seed_sd=seed_sd, alpha=level)
-                for level in (alpha, alpha / sample.cells)
-            )
-            yield {
-                **vars(sample),
-                "seed_sd": seed_sd,
-                "minimal_detectable_effect": at,
-                "minimal_detectable_effect_corrected": corrected,
-            }
-
-
-def effects_text(samples: list[PlannedSample], seeds: int, alpha: float) -> str:
-    """Return the minimal detectable |d| of each sample as a table of at most 80 columns."""
-    if not samples:
-        return "Nothing is tested: nothing is explained, or no dataset has groups."
-    if seeds < 2:
-        return "One seed: nothing is said of other trainings; name more in `seeds`."
-    head = ["dataset, sample", *(f"sd {sd:g}" for sd in SEED_SDS)]
-    head += [f"{name}, /m" for name in head[1:]]
-    rows: dict[tuple[str, ...], None] = {}
-    for sample in samples:
-        own = list(effects([sample], seeds, alpha))
-        cells = [
-            f"{row[name]:.2f}"
-            for name in ("minimal_detectable_effect", "minimal_detectable_effect_corrected")
-            for row in own
-        ]
-        rows[(f"{sample.dataset}, {sample.words}", *cells)] = None
-    small, large = SEED_SDS
-    return (
-        f"Smallest |d| of the mean over {seeds} seeds that is found with {DETECTED:.0%} power, if\n"
-        f"d varies between seeds by an sd of {small:g} or {large:g}; at alpha, and at alpha over\n"
-        f"m tests:\n\n{aligned([head, *rows])}"
-    )
+    if len(experiment.seeds) < 2:
+        parts = ["One seed: nothing is said of other trainings; name more in `seeds`.", *parts]
+    if not planned:
+        parts = ["Nothing is tested: nothing is explained, or no dataset has groups."]
+    return "\n\n".join([*parts, aligned(rows)])

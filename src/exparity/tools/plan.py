@@ -22,8 +22,6 @@ from exparity.costs.probe import FOLDER, probe_config
 from exparity.resources import workflow_file
 from exparity.tools.detectable import (
     check_samples,
-    effects,
-    effects_text,
     planned_gaps,
     planned_numbers,
     planned_samples,
@@ -112,8 +110,7 @@ def plan(
     if as_json:
         about = {"config": named, "results": str(results), "device": device}
         measured = {str(finished.folder): len(finished.jobs) for finished in known if finished.jobs}
-        detectable = list(effects(samples, len(experiment.seeds), alpha))
-        values = {**about, "sources": measured, **plain(made), "detectable": detectable}
+        values = {**about, "sources": measured, **plain(made)}
         say(
             json.dumps({**values, "by_trainings": list(rows_of(planned, numbers, taken))}, indent=1)
         )
@@ -124,7 +121,6 @@ def plan(
         if not made.total.known:
             amounts = [(jobs, "unknown") for jobs, _ in taken]
         say(f"\n{trainings_text(experiment, planned, amounts)}")
-        say(f"\n{effects_text(samples, len(experiment.seeds), alpha)}")
 
 
 def _device(experiment: Experiment, known: Sequence[Finished]) -> Literal["cpu", "cuda"]:

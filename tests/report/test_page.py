@@ -39,7 +39,8 @@ def results(tmp_path_factory):
         methods=tuple(SETTINGS["methods"]),
         metric="comprehensiveness",
     ).make()
-    options = {**options_of(SETTINGS), "analyses": analyses.analyses}
+    options = options_of(SETTINGS)
+    options["analyses"] = {**options["analyses"], **analyses.analyses}
     cost(folder)
     report(folder, folder / "report" / "index.html", options)
     return folder
@@ -355,10 +356,13 @@ class TestBrowser:
         assert drawn(page, "chart-distributions") > 5  # what stands below has its place now
         page.get_by_text("The same as numbers").click()
         page.locator("#distributions-table").wait_for()
-        shown = page.locator("#distributions-table tbody tr").first.inner_text().split("\t")
+        lines = page.locator("#distributions-table tbody tr").all_inner_texts()
+        shown, *_ = rows = [line.split("\t") for line in lines]
         five = embedded["distributions"]["items"][1 * 2 + 1][2][0][1]
         assert shown[:3] == ["Gradient", "male", "12"]
-        assert [float(x.replace("−", "-")) for x in shown[3:]] == pytest.approx(five, rel=5e-4)
+        assert [float(x.replace("−", "-")) for x in shown[3:]] == pytest.approx(five, abs=5e-4)
+        for column in list(zip(*rows, strict=True))[3:]:  # one format
+            assert len({len(x.partition(".")[2]) for x in column}) == 1
 
     def test_a_plot_stays_until_the_next_is_whole(self, open_page):
         """Otherwise what stands below would jump, under a mouse that is about to click."""

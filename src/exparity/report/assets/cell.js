@@ -7,6 +7,7 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
     const flags = [...new Set(rows.flatMap((t) => tests.flags[t]))];
     const paired = rows.some((t) => tests.n_pairs[t]);
     const get = (name) => (t) => number.text(tests[name][t]);
+    const same = (name) => { const texts = number.alike(rows.map((t) => tests[name][t])); return (t) => texts[t - rows[0]]; };
     const count = (test, correction) => { const view = views[`score.${test}.${correction}`]; return view.looks[view.of[i]].gaps; };
     const over = (quantity, name, digits = 3) => number.text(cells[`${quantity}.${name}`][i], digits);
     const tested = ["excess", "score"].filter((quantity) => cells[`${quantity}.verdict`][i]);
@@ -42,11 +43,11 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
     const means = [
       ["Seed", (t) => String(tests.seed[t])],
       [`n ${table.a}`, get("n_a")], [`n ${table.b}`, get("n_b")],
-      [`mean ${table.a}`, get("mean_a")], [`mean ${table.b}`, get("mean_b")],
-      ["difference", get("mean_difference")],
-      [`sd ${table.a}`, get("sd_a")], [`sd ${table.b}`, get("sd_b")],
+      [`mean ${table.a}`, same("mean_a")], [`mean ${table.b}`, same("mean_b")],
+      ["difference", same("mean_difference")],
+      [`sd ${table.a}`, same("sd_a")], [`sd ${table.b}`, same("sd_b")],
       ["undefined", (t) => `${tests.n_undefined[t]} of ${tests.n_examples[t]}`],
-      ["accuracy", get("test_accuracy")],
+      ["accuracy", same("test_accuracy")],
       ["flags", (t) => tests.flags[t].join(", ")],
     ];
     const omnibus = rows.some((t) => tests.omnibus_p[t] !== null);

@@ -39,6 +39,14 @@ const number = {
     const shown = size >= 1e6 || size < 1e-4 ? value.toExponential(digits - 1) : String(+value.toPrecision(digits));
     return shown.replace(/-/g, "−");
   },
+  /** The numbers of one column, all with as many decimals as the largest has room for. */
+  alike(column, digits = 4) {
+    const largest = Math.max(0, ...column.map(number.value).filter(Number.isFinite).map(Math.abs));
+    if (largest >= 1e6 || largest < 1e-3) return column.map((x) => number.text(x, digits));
+    const decimals = Math.max(0, digits - 1 - Math.floor(Math.log10(largest)));
+    const fixed = (x) => number.value(x).toFixed(decimals).replace("-", "−");
+    return column.map((x) => (Number.isFinite(number.value(x)) ? fixed(x) : number.text(x)));
+  },
   signed(x, digits = 2) {
     const value = number.value(x);
     if (value === null || value === undefined) return "undefined";

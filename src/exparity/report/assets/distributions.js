@@ -49,8 +49,10 @@ sections.distributions = () => {
     charts.show(document.getElementById("chart-distributions"),
       violins(rows, groups[dataset], points, { title: metric.unit, shared: false }));
     const head = ["Method", "Group", "n", "Minimum", "1st quartile", "Median", "3rd quartile", "Maximum"];
-    const table = makeTable(null, head, rows.flatMap((row) => row.groups.filter(Boolean).map((group) =>
-      [row.label, group.name, String(group.n), ...group.numbers.map((x) => number.text(x))])), 2);
+    const lines = rows.flatMap((row) => row.groups.filter(Boolean).map((group) => [row.label, group]));
+    const columns = head.slice(3).map((_, k) => number.alike(lines.map(([, group]) => group.numbers[k])));
+    const table = makeTable(null, head, lines.map(([label, group], i) =>
+      [label, group.name, String(group.n), ...columns.map((column) => column[i])]), 2);
     document.getElementById("distributions-table").replaceChildren(scrollable("Distributions as a table", table));
     tables.equip(table);
   }

@@ -21,6 +21,7 @@ Text = str | Sequence[str] | tuple[str | Sequence[str], str | Sequence[str]]
 """A text, or its words; a tuple of two of these is a pair of texts."""
 Words = list[str] | tuple[list[str], list[str]]
 """The words of a text, or of both texts of a pair."""
+Split = Literal["train", "test"]
 Guarded = TypeVar("Guarded")
 
 SPECIAL_WORD = -1
@@ -79,7 +80,7 @@ class Example:
     words: tuple[str, ...]
     label: int
     group: str
-    split: Literal["train", "test"]
+    split: Split
     match_id: str | None = None
     rationale: tuple[int, ...] | None = None
     attributes: dict[str, str] = field(default_factory=dict)

@@ -235,7 +235,7 @@ def test_pronoun_cases_by_hand(protagonist: int, words: str) -> None:
         "P:name": ("Omar", "Ingrid"),
         "thing": ("clock", "clock"),
     }
-    assert " ".join(_grammar.words_of(template, filling, protagonist, {"O": 1})) == words
+    assert " ".join(_grammar.reading_of(template, filling, protagonist, {"O": 1})) == words
 
 
 # Corpus

@@ -15,7 +15,7 @@ from support import TINY
 
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
-from exparity.data.hub import HubFile, table_of
+from exparity.data.hub import HubFile, local_copy
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ADDRESS = "hf://datasets/them/theirs/data/t.csv"
@@ -58,7 +58,7 @@ def test_a_file_of_ones_own_has_no_revision(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     with pytest.raises(InputError, match="`revision` is for tables at hf://"):
         Experiment.from_mapping(config(path=str(tmp_path / "t.csv")))
-    assert table_of("t.csv", None, download=False).name == "t.csv"
+    assert local_copy("t.csv", None, download=False).name == "t.csv"
 
 
 def test_it_is_no_input_of_a_job_and_its_pin_is_an_option():

@@ -16,7 +16,7 @@ from exparity.artefacts.lineage import current_lineage, identity, lineage
 from exparity.config.analyses import Analyses
 from exparity.core.command_line import Command
 from exparity.core.errors import InputError
-from exparity.jobs.inputs import inputs_of, lineage_of
+from exparity.jobs.inputs import job_inputs, lineage_of
 
 JOBS = """
 prepare --output o : {"use": "table", "params": {"path": "own.csv"}} : own.csv
@@ -53,7 +53,7 @@ def call_of(flags, options=None):
 def test_a_job_is_told_by_what_it_reads(job):
     flags, options, read = (part.strip() for part in job.split(" : "))
     call = call_of(flags, options)
-    assert sorted(inputs_of(call)) == sorted(map(Path, read.split()))
+    assert sorted(job_inputs(call)) == sorted(map(Path, read.split()))
     with lineage_of(call):
         identities = map(identity, map(Path, read.split()))
         assert current_lineage() == lineage(json.loads(options), identities)
@@ -63,12 +63,12 @@ def test_the_report_reads_what_the_grid_holds():
     grid = {"pairs": [["d", "m"]], "seeds": [0], "methods": {}, "metrics": {}}
     options = {**grid, "report": {}, "analyses": {"bias": [["d", "m"]]}}
     call = call_of("report --page r/report/p.html", json.dumps(options))
-    assert Path("r/bias/d/m/0.parquet") in list(inputs_of(call))
+    assert Path("r/bias/d/m/0.parquet") in list(job_inputs(call))
 
 
 @pytest.mark.parametrize("options", ["{}", '{"pairs": 5}'])
 def test_a_report_without_its_options_is_told_by_nothing(options):
-    assert list(inputs_of(call_of("report --page r/p", options))) == []
+    assert list(job_inputs(call_of("report --page r/p", options))) == []
 
 
 @pytest.mark.parametrize("more", ["--param alpha=0.1", "--options {}"])
@@ -93,7 +93,7 @@ def test_what_a_flag_overrides_has_no_key(flag):
 def test_a_block_that_is_no_object():
     call = call_of("finetune --data d --output o --predictions p", '{"model": 5}')
     with pytest.raises(InputError, match="'model' must be an object, not 5"):
-        list(inputs_of(call))
+        list(job_inputs(call))
 
 
 @pytest.mark.contract
@@ -108,7 +108,7 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     call = command.parse([*flags, "--output", "o", "--options", options])
     assert not call.overrides()
     expected = [Path(path) for one in paths.values() for path in one]
-    assert sorted(inputs_of(call)) == sorted(expected)
+    assert sorted(job_inputs(call)) == sorted(expected)
 
 
 def test_inputs_of_several_words():

@@ -17,7 +17,7 @@ from exparity.models.catalogue import (
 )
 from exparity.models.schemes import TRAINED_PARTS
 from exparity.models.scratch import random_model
-from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 
 BERT_BASE = {
     "vocab_size": 105879, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12,
@@ -146,7 +146,7 @@ class TestSizes:
                 return 1000
 
         entry = resolve_model(id, {"tokenizer": "bpe"}, "models.m")
-        spec = build(ModelSpec, entry, "models.m")
+        spec = build_spec(ModelSpec, entry, "models.m")
         assert spec.checkpoint is None
         with torch.device("meta"):
             model = random_model(spec, Tokenizer(), ["a", "b"])
@@ -210,10 +210,10 @@ class TestSchemes:
     def test_they_are_trained_as_published(self, id):
         epochs, batch_size, learning_rate, embedding, attention = TABLE[id]
         entry = resolve_model(id, {}, "models.m")
-        training = build(TrainingSpec, entry.pop("training"), "models.m")
+        training = build_spec(TrainingSpec, entry.pop("training"), "models.m")
         assert (training.epochs, training.batch_size) == (epochs, batch_size)
         assert training.learning_rate == learning_rate
-        spec = build(ModelSpec, entry, "models.m")
+        spec = build_spec(ModelSpec, entry, "models.m")
         trained = TRAINED_PARTS[spec.scheme]
         assert ("attention" in trained) == (attention != "fixed")
         assert ("embedding" in trained) == (embedding != "fixed")
@@ -253,7 +253,7 @@ class TestSchemes:
     def test_from_scratch_a_part_cannot_be_trained_alone(self):
         entry = resolve_model("bert_c", {"init": "scratch", "vocab_size": 900}, "models.m")
         with pytest.raises(InputError, match="scheme 'classification' would leave random weights"):
-            build(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m")
+            build_spec(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, "models.m")
 
 
 @pytest.mark.contract

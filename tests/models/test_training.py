@@ -17,7 +17,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
 from exparity.models.snapshots import StateFolder
-from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 from exparity.models.training import TrainingLoop, finetune, linear_schedule
 from exparity.stages.finetune import finetune_cell, predict
 from exparity.stages.prepare import prepare
@@ -259,7 +259,7 @@ def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
 )
 def test_specs_that_contradict_themselves_are_named(kind, values, message):
     with pytest.raises(InputError, match=message):
-        build(kind, values, "here")
+        build_spec(kind, values, "here")
 
 
 class TestDivergence:

@@ -207,9 +207,9 @@ def with_length(content):
 ODD_CLIENT = """
 import os, select, socket, sys
 from exparity.warm import messages
-from exparity.warm.process import identity, settings
+from exparity.warm.process import process_identity, settings
 
-request = {"identity": identity(), "settings": settings()}
+request = {"identity": process_identity(), "settings": settings()}
 connection = socket.socket(socket.AF_UNIX)
 connection.connect(os.environ["EXPARITY_WARM"])
 messages.receive(connection)

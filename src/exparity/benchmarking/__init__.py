@@ -13,7 +13,7 @@ import numpy as np
 
 from exparity.benchmarking.zero_shot import hypotheses
 from exparity.config.presets import preset
-from exparity.core.calls import Options, Several, checked, listed, options_of_ids, plain
+from exparity.core.calls import Options, Several, checked, checked_value, listed, options_of_ids
 from exparity.core.errors import InputError
 from exparity.core.progress import Progress
 from exparity.engine.encoding import as_list
@@ -111,7 +111,7 @@ class Benchmark:
         check_texts(self.classifier, self._encodings)
         self._targets = targets_of(self.classifier, self._encodings, targets)
         self._seed = seed
-        self._study = preset(plain(study, Study, "study"))
+        self._study = preset(checked_value(study, Study, "study"))
         self._memo: dict[Any, Any] = {}
         self._training = None if training is None else Training.of(*training)
         self._rationales = None

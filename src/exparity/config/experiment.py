@@ -24,7 +24,7 @@ from exparity.config.presets import with_preset
 from exparity.config.schema import config_schema, validate, with_defaults
 from exparity.config.settled import Cell, Settled
 from exparity.core.errors import InputError
-from exparity.core.strict import plain, read_yaml
+from exparity.core.strict import json_value, read_yaml
 from exparity.models.catalogue import known_id
 from exparity.models.size import n_weights
 
@@ -83,7 +83,7 @@ class Experiment(Settled):
     def from_mapping(cls, config: Mapping[str, Any]) -> Experiment:
         """Validate a config against its description and the registries."""
         try:
-            written = plain(config)
+            written = json_value(config)
         except RecursionError:
             raise InputError("config: holds itself, or is nested too deeply") from None
         schema = config_schema()

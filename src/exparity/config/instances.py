@@ -122,7 +122,9 @@ def instances_of(block: str, config: Mapping[str, Any]) -> dict[str, Instance]:
     return instances
 
 
-def named(registry: Registry[Any], written: str | Mapping[str, Any], where: str) -> Instance:
+def named_instance(
+    registry: Registry[Any], written: str | Mapping[str, Any], where: str
+) -> Instance:
     """Return what an entry names: the id of an implementation, or ``use`` and its options."""
     settings = {"use": written} if isinstance(written, str) else dict(written)
     entry = registry.get(settings.pop("use"), where)

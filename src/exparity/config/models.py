@@ -11,10 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Any, Literal, Never
 
-from exparity.core.flags import Items, Range, Text
+from exparity.core.flags import Items, Range, Seed, Text
 from exparity.core.schema import Open
 from exparity.core.settings import Statistics as Settings
-from exparity.core.wording import MAX_INTEGER
 from exparity.methods import Explains
 from exparity.models.spec import ModelSpec, TrainingSpec
 
@@ -30,7 +29,6 @@ Id = Annotated[
         rule=f"use lower-case letters, digits and underscores, at most {MAX_ID}",
     ),
 ]
-Seed = Annotated[int, Range(at_least=0, at_most=MAX_INTEGER)]
 Size = Annotated[int | None, Range(at_least=2)]
 Shards = Annotated[int, Range(at_least=1, at_most=10_000)]
 NonEmpty = Annotated[str, Text(r"[\s\S]+", rule="name one, or leave it out")]
@@ -89,7 +87,7 @@ class Named(Open):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Instance(Open):
+class InstanceEntry(Open):
     """An entry of datasets, methods or metrics.
 
     Attributes:
@@ -155,7 +153,7 @@ NOT_OF_SPEC = ("training", "datasets", "debias")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Statistics(Settings):
+class StudyStatistics(Settings):
     """How groups are compared.
 
     Attributes:
@@ -293,10 +291,10 @@ class Override:
     training: TrainingSpec = field(default_factory=TrainingSpec)
     method: Changes = field(default_factory=Changes)
     metric: Changes = field(default_factory=Changes)
-    statistics: Statistics = field(default_factory=Statistics)
+    statistics: StudyStatistics = field(default_factory=StudyStatistics)
 
 
-Instances = Mapping[Id, Instance | None]
+Instances = Mapping[Id, InstanceEntry | None]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -418,7 +416,7 @@ class Config:
     training: TrainingSpec = field(default_factory=TrainingSpec)
     methods: Instances
     metrics: Instances
-    statistics: Statistics = field(default_factory=Statistics)
+    statistics: StudyStatistics = field(default_factory=StudyStatistics)
     report: Report = field(default_factory=Report)
     controls: Controls = field(default_factory=Controls)
     analyses: Mapping[Id, Mapping[str, Any] | None] = field(default_factory=dict)

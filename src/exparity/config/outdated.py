@@ -22,7 +22,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.lineage import identity, lineage, recorded_lineage
 from exparity.config.experiment import Experiment
 
-Job = tuple[Callable[[], str], list[str], list[str], list[str], list[str]]
+Task = tuple[Callable[[], str], list[str], list[str], list[str], list[str]]
 """What a job is told, as JSON, asked for finished jobs only; its inputs, as far as they tell what
 others are made from; its results that carry a key; what it writes without one; and the shards that
 it gathers, which carry its key and are there only until then."""
@@ -64,7 +64,7 @@ def up_to_date(experiment: Experiment, paths: Set[str]) -> set[str]:
     return current
 
 
-def _jobs(experiment: Experiment) -> Iterator[Job]:
+def _jobs(experiment: Experiment) -> Iterator[Task]:
     """Yield all jobs, each after those that it needs."""
 
     def place(artefacts: Iterable[str], ids: Mapping[str, Any]) -> list[str]:

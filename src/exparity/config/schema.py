@@ -8,7 +8,7 @@ from typing import Any
 
 from exparity.config.models import MAX_ID, Config
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.schema import schema_of, violation
+from exparity.core.schema import json_schema, violation
 from exparity.core.wording import reason
 from exparity.data import DATASETS
 from exparity.methods import METHODS
@@ -26,7 +26,7 @@ _KNOWN: Mapping[str, Callable[[], Iterable[str]]] = {
 
 def config_schema() -> dict[str, Any]:
     """Return the JSON schema of the config."""
-    return schema_of(Config)
+    return json_schema(Config)
 
 
 def validate(config: Mapping[str, Any], schema: Mapping[str, Any]) -> None:

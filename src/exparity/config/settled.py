@@ -12,7 +12,7 @@ from typing import Any
 from exparity.artefacts import layout
 from exparity.config import digests
 from exparity.config.applies import Lack, lacks_of, left_out
-from exparity.config.instances import Instance, canonical, instances_of, named
+from exparity.config.instances import Instance, canonical, instances_of, named_instance
 from exparity.config.models import NOT_OF_SPEC
 from exparity.config.trainings import looks_of, trainings_of
 from exparity.core.errors import InputError, did_you_mean
@@ -24,7 +24,7 @@ from exparity.models.architectures import check_architecture
 from exparity.models.catalogue import known_id, known_models, resolve_model
 from exparity.models.heads import HEADS
 from exparity.models.prompts import PromptSpec
-from exparity.models.spec import ModelSpec, TrainingSpec, build, merge_training
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec, merge_training
 
 Cell = Mapping[str, str | int]
 
@@ -57,7 +57,7 @@ class Settled:
             for id, settings in self.models.items()
         }
         self.generators = {
-            dataset: named(GENERATORS, written, f"counterfactuals.{dataset}")
+            dataset: named_instance(GENERATORS, written, f"counterfactuals.{dataset}")
             for dataset, written in config.get("counterfactuals", {}).items()
         }
         self.looks = looks_of(config["seeds"])
@@ -217,7 +217,7 @@ class Settled:
             self.models[model].get("training", {}),
             *self._blocks("training", cell),
         )
-        settled = build(TrainingSpec, training, f"models.{model}.training")
+        settled = build_spec(TrainingSpec, training, f"models.{model}.training")
         return canonical(
             {
                 "model": asdict(spec),
@@ -237,7 +237,7 @@ class Settled:
         settings = dict(self.config["prompts"][dataset])
         templates = settings.pop("templates")
         own = {**settings, "template": templates[seed], "chat": spec.chat}
-        prompt = asdict(build(PromptSpec, own, f"prompts.{dataset}"))
+        prompt = asdict(build_spec(PromptSpec, own, f"prompts.{dataset}"))
         taken = [templates[number] for number in training.templates or ()]
         return {"prompt": prompt, **({"templates": taken} if taken else {})}
 
@@ -257,7 +257,7 @@ class Settled:
         """Return where a model comes from."""
         own = {k: v for k, v in self.models[model].items() if k not in NOT_OF_SPEC}
         try:
-            spec = build(ModelSpec, own, f"models.{model}")
+            spec = build_spec(ModelSpec, own, f"models.{model}")
         except InputError as error:
             if "checkpoint" in own or "architecture" in own:
                 raise
@@ -353,7 +353,7 @@ class Settled:
 
 def _interventions(debias: Any, where: str) -> list[Instance]:
     """Return the interventions in the training of a model, in order."""
-    return [named(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
+    return [named_instance(INTERVENTIONS, call, where) for call in calls_of(debias, where)]
 
 
 def _cell(*ids: str | int) -> dict[str, str | int]:

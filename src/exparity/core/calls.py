@@ -52,13 +52,13 @@ def checked(function: Callable[P, R]) -> Callable[P, R]:
     def call(*args: P.args, **kwargs: P.kwargs) -> R:
         bound = signature.bind(*args, **kwargs)
         for name in annotations.keys() & bound.arguments.keys():
-            bound.arguments[name] = plain(bound.arguments[name], annotations[name], name)
+            bound.arguments[name] = checked_value(bound.arguments[name], annotations[name], name)
         return function(*bound.args, **bound.kwargs)
 
     return call
 
 
-def plain(value: Any, annotation: Any, name: str) -> Any:
+def checked_value(value: Any, annotation: Any, name: str) -> Any:
     """Return a value that an annotation allows, as Python's own type."""
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()

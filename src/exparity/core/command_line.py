@@ -29,7 +29,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import visible
 from exparity.core.flags import Flag
 from exparity.core.options import Option, complete
-from exparity.core.schema import documented, schema_of, violation
+from exparity.core.schema import documented, json_schema, violation
 from exparity.core.strict import parse_json
 from exparity.core.wording import reason
 
@@ -147,7 +147,7 @@ class Argument:
         if self.kind is float:
             with suppress(ValueError):
                 value = float(text)
-        if error := violation(schema_of(Annotated[(self.kind, *self._marks, "a flag")]), value):
+        if error := violation(json_schema(Annotated[(self.kind, *self._marks, "a flag")]), value):
             raise argparse.ArgumentTypeError(reason(error))
         return value
 
@@ -365,7 +365,7 @@ class Command:
     def checked(self, values: Mapping[str, Any], where: str) -> dict[str, Any]:
         """Return values of JSON that the function's types allow."""
         known = {
-            name: Option(name, argument.default, schema_of(argument.annotation))
+            name: Option(name, argument.default, json_schema(argument.annotation))
             for name, argument in self._settable.items()
         }
         completed = complete(known, values, where)

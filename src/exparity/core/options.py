@@ -15,7 +15,7 @@ from typing import Any
 
 from exparity.core.calls import shown
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.schema import schema_of, violation
+from exparity.core.schema import json_schema, violation
 from exparity.core.wording import reason
 
 
@@ -39,7 +39,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
             raise TypeError(f"option '{name}' of {function.__name__} needs a default and a type")
         default = parameter.default
         default = list(default) if isinstance(default, tuple) else default
-        options[name] = Option(name, default, schema_of(hints[name]))
+        options[name] = Option(name, default, json_schema(hints[name]))
     return options
 
 

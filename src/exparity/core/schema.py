@@ -54,7 +54,7 @@ def documented(described: Callable[..., Any]) -> dict[str, str]:
     }
 
 
-def schema_of(annotation: Any) -> dict[str, Any]:
+def json_schema(annotation: Any) -> dict[str, Any]:
     """Translate a type to a JSON schema."""
     if annotation in _TYPES:
         return {"type": _TYPES[annotation]}
@@ -64,7 +64,7 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         return _of_class(annotation)
     origin, args = typing.get_origin(annotation), typing.get_args(annotation)
     if origin is Annotated:
-        schema = schema_of(args[0])
+        schema = json_schema(args[0])
         for mark in args[1:]:
             schema |= _marked(mark, is_list=schema.get("type") == "array")
         return schema
@@ -74,13 +74,13 @@ def schema_of(annotation: Any) -> dict[str, Any]:
         return {"type": "array", "maxItems": 0}
     if origin in (list, tuple, Sequence):
         items = [a for a in args if a is not Ellipsis]
-        return {"type": "array", "items": schema_of(items[0]), "minItems": 1}
+        return {"type": "array", "items": json_schema(items[0]), "minItems": 1}
     if origin is Mapping:
-        keys, values = map(schema_of, args)
+        keys, values = map(json_schema, args)
         names = {} if keys == {"type": "string"} else {"propertyNames": keys}
         return {"type": "object", **names, "additionalProperties": values}
     if origin in (typing.Union, types.UnionType):
-        first, *others = options = [schema_of(a) for a in args]
+        first, *others = options = [json_schema(a) for a in args]
         if others == [{"type": "null"}] and "enum" in first:
             return {"enum": [*first["enum"], None]}
         if others == [{"type": "null"}] and "type" in first and "items" not in first:
@@ -112,7 +112,7 @@ def _of_class(described: Any) -> dict[str, Any]:
     for field in dataclasses.fields(described):
         meaning = words.get(field.name, "").replace("``", "`").replace("if None", "if null")
         told = {"description": f"{meaning[0].upper()}{meaning[1:]}."} if meaning else {}
-        schema = told | schema_of(hints[field.name])
+        schema = told | json_schema(hints[field.name])
         made = field.default_factory
         default = field.default if made is dataclasses.MISSING else made()
         if default is dataclasses.MISSING:

@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
-from exparity.core.schema import schema_of, violation
+from exparity.core.schema import json_schema, violation
 from exparity.core.wording import reason
 
 
@@ -36,6 +36,6 @@ class Statistics:
 
     def __post_init__(self) -> None:
         """Refuse what is out of range."""
-        for name, schema in schema_of(Statistics)["properties"].items():
+        for name, schema in json_schema(Statistics)["properties"].items():
             if error := violation(schema, getattr(self, name)):
                 raise InputError(f"statistics.{name}: {reason(error)}")

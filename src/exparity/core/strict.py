@@ -138,17 +138,17 @@ def _without_repeats(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return items
 
 
-def plain(value: Any, where: str = "") -> Any:
+def json_value(value: Any, where: str = "") -> Any:
     """Return a value of a config as it comes out of JSON: new mappings and lists, keys as text."""
     if isinstance(value, Mapping):
         return {
-            plain(key if isinstance(key, str) else json.dumps(key, default=repr), where): plain(
-                inner, f"{where}.{key}" if where else str(key)
-            )
+            json_value(
+                key if isinstance(key, str) else json.dumps(key, default=repr), where
+            ): json_value(inner, f"{where}.{key}" if where else str(key))
             for key, inner in value.items()
         }
     if isinstance(value, list | tuple):
-        return [plain(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
+        return [json_value(inner, f"{where}[{i}]") for i, inner in enumerate(value)]
     place = f"config: {where}: " if where else "config: "
     lines = isinstance(value, str) and where.startswith(_OF_LINES)
     shown = value.replace("\n", " ") if lines else value

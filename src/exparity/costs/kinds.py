@@ -20,7 +20,7 @@ from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 
 Ids = tuple[str, ...]
 GATHER = "gather"
@@ -122,7 +122,7 @@ def _options(registry: Any, own: Mapping[str, Any]) -> str:
 def _training(own: Mapping[str, Any]) -> str:
     training = own.get("training", {})
     with suppress(InputError):  # of another version
-        training = asdict(build(TrainingSpec, training, "training"))
+        training = asdict(build_spec(TrainingSpec, training, "training"))
     deciding = {key: training.get(key) for key in _TRAINING}
     if debias := [[call["use"], call.get("params", {})] for call in own.get("debias", ())]:
         deciding["debias"] = debias  # an epoch may take several times what the data hold
@@ -134,5 +134,5 @@ def _model(trained: Any) -> str:
         return str(trained)  # its ids, where nothing is known of it
     own = trained.get("model", {})
     with suppress(InputError):  # of another version
-        return canonical(asdict(build(ModelSpec, own, "model")))
+        return canonical(asdict(build_spec(ModelSpec, own, "model")))
     return canonical(own)

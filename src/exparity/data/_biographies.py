@@ -19,7 +19,6 @@ from exparity.data._grammar import (
     SURNAMES,
     Dealer,
     Entries,
-    Split,
     Template,
     alike,
     items,
@@ -33,7 +32,7 @@ from exparity.data._grammar import (
 )
 from exparity.data.files import shipped
 from exparity.data.genders import GROUPS
-from exparity.types import Example
+from exparity.types import Example, Split
 
 OTHER = "O"
 # A change of the words changes this file, and so the workflow runs again what they made.

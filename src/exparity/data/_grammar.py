@@ -14,14 +14,13 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from exparity.core.strict import read_yaml
 from exparity.data.files import shipped
 from exparity.data.genders import GROUPS, LABELS
-from exparity.types import Example
+from exparity.types import Example, Split
 
-Split = Literal["train", "test"]
 _MIN_TEST_TEMPLATES = 2
 GenderedEntry = tuple[str, str]
 Entries = tuple[GenderedEntry, ...]
@@ -207,9 +206,9 @@ def generate_pairs(
         others = [person for person in template.persons() if person != PROTAGONIST]
         fixed = {person: genders[split].deal(person, len(GROUPS), set()) for person in others}
         readings = [
-            words_of(template, filling, gender, dict.fromkeys(fixed, gender))
+            reading_of(template, filling, gender, dict.fromkeys(fixed, gender))
             if variant == "all"
-            else words_of(template, filling, gender, fixed)
+            else reading_of(template, filling, gender, fixed)
             for gender in range(len(GROUPS))
         ]
         rationale = tuple(int(one != other) for one, other in zip(*readings, strict=True))
@@ -276,7 +275,7 @@ def new_filling(
     """
     while True:
         filling = deal_filling(template, dealer, lists)
-        reading = tuple(words_of(template, filling, 0, dict.fromkeys(template.persons(), 0)))
+        reading = tuple(reading_of(template, filling, 0, dict.fromkeys(template.persons(), 0)))
         if reading not in seen:
             seen.add(reading)
             return filling
@@ -307,7 +306,7 @@ def deal_filling(
     return filling
 
 
-def words_of(
+def reading_of(
     template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
 ) -> list[str]:
     """Write the words of one reading; genders are indices into ``GROUPS``."""
@@ -317,7 +316,7 @@ def words_of(
 def spelled(
     template: Template, filling: Filling, protagonist: int, others: Mapping[str, int]
 ) -> list[tuple[str, Slot | None]]:
-    """Do as :func:`words_of`, and say of each word which slot it fills, if any."""
+    """Do as :func:`reading_of`, and say of each word which slot it fills, if any."""
     genders = {**others, PROTAGONIST: protagonist, NOBODY: protagonist}
     words: list[str] = []
     slots: list[Slot | None] = []

@@ -16,14 +16,14 @@ from exparity.data.files import read_jsonl
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Row = tuple[str, dict[str, Any]]
+PlacedRow = tuple[str, dict[str, Any]]
 """Place of a row (``file:line``), and its values by column."""
 
 _MAX_CELL = 1 << 30
 """Longest CSV cell in characters; Python's own limit, 131,072, is below long documents."""
 
 
-def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV, TSV, JSONL or Parquet file, as its suffix says.
 
     CSV and TSV values are text as written: ``01`` and ``NA`` stay what they are.
@@ -38,7 +38,7 @@ def read_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
     return _checked(reader(path, columns))
 
 
-def _checked(rows: Iterator[Row]) -> Iterator[Row]:
+def _checked(rows: Iterator[PlacedRow]) -> Iterator[PlacedRow]:
     """Refuse NUL, which no text has, and which UTF-16 leaves all over what is read as UTF-8."""
     for where, row in rows:
         for name, value in row.items():
@@ -50,7 +50,7 @@ def _checked(rows: Iterator[Row]) -> Iterator[Row]:
 
 def csv_rows(
     path: Path, columns: Sequence[str] | None, delimiter: str = ",", *, repeats: bool = False
-) -> Iterator[Row]:
+) -> Iterator[PlacedRow]:
     """Yield the rows of a CSV file; see :func:`read_rows`.
 
     With ``repeats``, the first of several columns of one name is read, instead of none.
@@ -102,7 +102,7 @@ def _place(path: Path, name: str, header: Sequence[str], repeats: bool) -> int:
     return first
 
 
-def words_of(where: str, row: Mapping[str, Any], column: str) -> list[str]:
+def words_in(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     """Return the words of a row's text: a string, split at blanks, or a list of words as it is."""
     value = row[column]
     words = value.split() if isinstance(value, str) else value or []
@@ -111,7 +111,7 @@ def words_of(where: str, row: Mapping[str, Any], column: str) -> list[str]:
     return words
 
 
-def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     for number, row in read_jsonl(path):
         where = f"{path}:{number}"
         names = row if columns is None else columns
@@ -121,7 +121,7 @@ def _jsonl_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
         yield where, {name: row[name] for name in names}
 
 
-def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[Row]:
+def _parquet_rows(path: Path, columns: Sequence[str] | None) -> Iterator[PlacedRow]:
     import pyarrow as pa
     from pyarrow import parquet
 
@@ -184,7 +184,7 @@ def write_rows(path: Path, rows: Sequence[Mapping[str, Any]]) -> None:
             writer.writerows(rows)
 
 
-_READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[Row]]] = {
+_READERS: dict[str, Callable[[Path, Sequence[str] | None], Iterator[PlacedRow]]] = {
     ".csv": csv_rows,
     ".tsv": partial(csv_rows, delimiter="\t"),
     ".jsonl": _jsonl_rows,

@@ -10,7 +10,7 @@ from typing import Literal
 
 from exparity.core.errors import InputError
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, parts_of
+from exparity.data.files import DataSource, published_parts
 from exparity.types import Example
 
 FILES = {
@@ -86,7 +86,7 @@ def sentences_of(
     source: DataSource, classes: Classes, *, dev: bool, verify: bool
 ) -> Iterator[tuple[str, Sentence]]:
     """Yield part and sentence of all that have a class."""
-    for part, _, path in parts_of(source, FILES, {}, verify=verify, held_out=dev):
+    for part, _, path in published_parts(source, FILES, {}, verify=verify, held_out=dev):
         for sentence in read_sentences(path):
             if classes == "five" or sentence.rating != NEUTRAL:
                 yield part, sentence

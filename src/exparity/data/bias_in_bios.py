@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping, Sequence
 from sys import intern
-from typing import Any, Literal
+from typing import Any
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.flags import Count
@@ -13,9 +13,9 @@ from exparity.data import dataset
 from exparity.data._rows import read_rows
 from exparity.data._split import stratified_sample
 from exparity.data.facts import Loaded, RemoteFile
-from exparity.data.files import DataSource, parts_of, require_size
+from exparity.data.files import DataSource, published_parts, require_size
 from exparity.data.genders import GROUPS
-from exparity.types import Example
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
@@ -95,7 +95,7 @@ def bias_in_bios(
             raise InputError(f"dataset bias_in_bios: no profession '{name}'; {hint}")
     digests = {"train_sha256": train_sha256, "dev_sha256": dev_sha256, "test_sha256": test_sha256}
     biographies: dict[str, list[Example]] = {"train": [], "test": []}
-    for part, split, path in parts_of(source, FILES, digests, verify=verify, held_out=dev):
+    for part, split, path in published_parts(source, FILES, digests, verify=verify, held_out=dev):
         rows = list(read_rows(path, ("hard_text", "profession", "gender")))
         if verify:
             require_size(path, len(rows), SIZES[part])
@@ -112,7 +112,7 @@ def bias_in_bios(
 
 def _examples(
     part: str,
-    split: Literal["train", "test"],
+    split: Split,
     rows: Sequence[tuple[str, Mapping[str, Any]]],
     classes: Sequence[str],
 ) -> list[Example]:

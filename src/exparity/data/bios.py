@@ -8,7 +8,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
 from exparity.data.files import DataSource
-from exparity.data.genders import facts_of
+from exparity.data.genders import gender_facts
 from exparity.types import Example
 
 LABELS = ("baker", "gardener", "journalist", "pharmacist")
@@ -24,7 +24,7 @@ MAX_BIOGRAPHIES = 10_000
     licence="MIT",
     reference="exparity's own grammar, after the task of De-Arteaga et al. 2019",
     display="Bios",
-    **facts_of(),
+    **gender_facts(),
 )
 def bios(
     source: DataSource,

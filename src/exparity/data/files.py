@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from exparity.artefacts.files import atomic_path
 from exparity.artefacts.lineage import sha256_of
@@ -16,6 +16,7 @@ from exparity.core.progress import Progress
 from exparity.core.strict import parse_json
 from exparity.data.facts import RemoteFile
 from exparity.resources import resource
+from exparity.types import Split
 
 log = logging.getLogger(__name__)
 
@@ -72,14 +73,14 @@ def with_digest(file: RemoteFile, options: Mapping[str, Any]) -> RemoteFile:
     return file if pinned is None else replace(file, sha256=str(pinned).lower())
 
 
-def parts_of(
+def published_parts(
     source: DataSource,
     files: Mapping[str, RemoteFile],
     options: Mapping[str, Any],
     *,
     verify: bool,
     held_out: bool = True,
-) -> Iterator[tuple[str, Literal["train", "test"], Path]]:
+) -> Iterator[tuple[str, Split, Path]]:
     """Yield each published part, its split and its verified file.
 
     The part that its publisher validates on (``dev``, ``val``) is trained on, or left out.

@@ -7,20 +7,19 @@ from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, parts_of, read_jsonl, require_size
-from exparity.data.genders import GROUPS, LABELS, facts_of
-from exparity.types import Example
+from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
+from exparity.data.genders import GROUPS, LABELS, gender_facts
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
 _COMMIT = "f0907c69d95353016556a6cbd0c5fcaa76392ed9"
 _URL = f"https://raw.githubusercontent.com/braindatalab/gecobench/{_COMMIT}/data/dataset"
-Split = Literal["train", "test"]
 _SPLITS: tuple[Split, Split] = ("train", "test")
 _KEYS = {
     "sentence": list,
@@ -148,7 +147,7 @@ def _loader(id: str) -> Callable[..., list[Example]]:
         variant = _VARIANTS[id]
         digests = {"train_sha256": train_sha256, "test_sha256": test_sha256}
         examples: list[Example] = []
-        for _, split, path in parts_of(source, variant.files(), digests, verify=verify):
+        for _, split, path in published_parts(source, variant.files(), digests, verify=verify):
             part = read_geco(path, split)
             if verify:
                 require_size(path, len(part), variant.sizes[split])
@@ -244,7 +243,7 @@ for _id, _variant in _VARIANTS.items():
         reference="Wilming et al. 2024, GECOBench",
         files=tuple(_variant.files().values()),
         display=_variant.display,
-        **facts_of(_variant.groups),
+        **gender_facts(_variant.groups),
         sizes=tuple(_variant.sizes.values()),
         group_decides_label=True,
     )(_loader(_id))

@@ -32,7 +32,7 @@ _OF_ANYONE = (
 """What also names anyone (actors), a family (King), or another thing (a master's degree)."""
 
 
-def facts_of(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
+def gender_facts(groups: tuple[str, ...] = GROUPS) -> dict[str, Any]:
     """Return what is true of every dataset of sentences in one version a gender."""
     return {
         "attribute": "gender",

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 
 from exparity.core.errors import InputError
-from exparity.data._rows import no_column, read_rows, words_of, write_rows
+from exparity.data._rows import no_column, read_rows, words_in, write_rows
 
 Terms = Mapping[str, Collection[str]]
 """Words or phrases that tell each group."""
@@ -74,7 +74,7 @@ def group_table(
     for where, row in read_rows(table, None):
         if text not in row:
             raise no_column(where, text, list(row))
-        counts = count(words_of(where, row, text))
+        counts = count(words_in(where, row, text))
         group = most_named(counts)
         sizes[group] += 1
         added = {column: group, **{f"n_{name}": n for name, n in counts.items()}}

@@ -12,10 +12,10 @@ from typing import Any, Literal
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
 from exparity.data import dataset
-from exparity.data._rows import read_rows, words_of
+from exparity.data._rows import read_rows, words_in
 from exparity.data.facts import Loaded, RemoteFile
 from exparity.data.files import DataSource, with_digest
-from exparity.types import Example
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
@@ -40,8 +40,7 @@ REST = "rest"
 _NOBODY = "None"
 
 Part = Literal["train", "val", "test"]
-Split = Literal["train", "test"]
-Rationales = Literal["union", "majority"]
+Marking = Literal["union", "majority"]
 
 
 @dataset(
@@ -62,7 +61,7 @@ Rationales = Literal["union", "majority"]
 def hatexplain(
     source: DataSource,
     *,
-    rationales: Rationales = "union",
+    rationales: Marking = "union",
     groups: list[str] | tuple[()] | None = None,
     train: list[Part] | None = None,
     test: list[Part] | None = None,
@@ -152,14 +151,14 @@ class _Post:
             return ""
         return self.first[0] if len(self.first) == 1 and self.first[0] in communities else REST
 
-    def rationale(self, kind: Rationales) -> tuple[int, ...] | None:
+    def rationale(self, kind: Marking) -> tuple[int, ...] | None:
         """Return 0/1 per word; None where nobody marked any."""
         if not self.marks:
             return None
         least = 1 if kind == "union" else len(self.marks) // 2 + 1
         return tuple(int(sum(of_word) >= least) for of_word in zip(*self.marks, strict=True))
 
-    def example(self, split: Split, kind: Rationales, communities: Sequence[str]) -> Example:
+    def example(self, split: Split, kind: Marking, communities: Sequence[str]) -> Example:
         """Return it as an example."""
         return Example(
             example_id=self.id,
@@ -249,7 +248,7 @@ def _texts(path: Path, group: str) -> Iterator[Example]:
             raise InputError(f"{where}: label must be one of {', '.join(LABELS)}")
         yield Example(
             example_id=f"text-{number:05d}",
-            words=tuple(words_of(where, row, "text")),
+            words=tuple(words_in(where, row, "text")),
             label=LABELS.index(row["label"]),
             group=group,
             split="train",

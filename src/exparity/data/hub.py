@@ -76,7 +76,7 @@ class HubFile:
         raise InputError(f"{self.address}: {problem}")
 
 
-def table_of(path: str, revision: str | None, *, download: bool) -> Path | None:
+def local_copy(path: str, revision: str | None, *, download: bool) -> Path | None:
     """Return where a table lies: a path as it is, an address in the Hub's cache.
 
     None for an address that the cache does not have, if it may not be downloaded.

@@ -5,15 +5,14 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Literal
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data._rows import csv_rows
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, parts_of
+from exparity.data.files import DataSource, published_parts
 from exparity.data.genders import GROUPS
-from exparity.types import Example
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
@@ -83,7 +82,7 @@ def jigsaw_gender(
         "test_private_sha256": test_private_sha256,
     }
     examples: list[Example] = []
-    for _, split, path in parts_of(source, FILES, digests, verify=verify):
+    for _, split, path in published_parts(source, FILES, digests, verify=verify):
         examples += _comments(path, split, half_is_toxic)
     for name, size in SIZES.items():
         n = sum(example.split == name for example in examples)
@@ -92,9 +91,7 @@ def jigsaw_gender(
     return examples
 
 
-def _comments(
-    path: Path, split: Literal["train", "test"], half_is_toxic: bool
-) -> Iterator[Example]:
+def _comments(path: Path, split: Split, half_is_toxic: bool) -> Iterator[Example]:
     """Yield the comments of a file that mention one gender rather than the other."""
     toxicity_of = "target" if split == "train" else "toxicity"
     for where, row in csv_rows(path, ("id", "comment_text", toxicity_of, *GROUPS)):

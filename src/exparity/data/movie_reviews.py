@@ -5,13 +5,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from exparity.core.errors import InputError
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
-from exparity.data.files import DataSource, parts_of, read_jsonl, require_size
-from exparity.types import Example
+from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
+from exparity.types import Example, Split
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,6 @@ FILES = {
 SIZES = {"train": 1_600, "val": 200, "test": 199}
 LABELS = ("negative", "positive")
 _CLASSES = ("NEG", "POS")
-Split = Literal["train", "test"]
 
 
 @dataset(
@@ -77,7 +76,7 @@ def movie_reviews(
     """
     digests = {"train_sha256": train_sha256, "val_sha256": val_sha256, "test_sha256": test_sha256}
     examples: list[Example] = []
-    for part, split, path in parts_of(source, FILES, digests, verify=verify, held_out=dev):
+    for part, split, path in published_parts(source, FILES, digests, verify=verify, held_out=dev):
         reviews = list(_reviews(path, split))
         if verify:
             require_size(path, len(reviews), SIZES[part])

@@ -7,18 +7,18 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, cast
 
 from exparity.core.errors import InputError
 from exparity.core.escaping import UNSAFE
 from exparity.core.flags import Range
 from exparity.data import MAX_CLASSES, MAX_GROUPS, dataset
-from exparity.data._rows import read_rows, words_of
+from exparity.data._rows import read_rows, words_in
 from exparity.data._split import split_examples
 from exparity.data.facts import Loaded
 from exparity.data.files import FETCH, DataSource
-from exparity.data.hub import table_of
-from exparity.types import Example
+from exparity.data.hub import local_copy
+from exparity.types import Example, Split
 
 Row = Mapping[str, Any]
 AND = " & "
@@ -32,11 +32,11 @@ _COLUMN_OPTIONS = (
 )
 
 
-def check_columns(options: Mapping[str, Any]) -> None:
+def check_table(options: Mapping[str, Any]) -> None:
     """Read the table as far as its first row."""
     named = [options[option] for option in _COLUMN_OPTIONS if option != "group"]
     by = [] if options["groups"] == [] else _columns_of(options["group"])
-    found = table_of(options["path"], options["revision"], download=False)
+    found = local_copy(options["path"], options["revision"], download=False)
     if found is not None:  # or the job that downloads it says so
         check_head(found, [*filter(None, named), *by])
 
@@ -68,7 +68,7 @@ def _columns_of(group: str | Sequence[str] | None) -> list[str]:
     from_hub=True,
     rationale_option="rationale",
     group_option="group",
-    check_options=check_columns,
+    check_options=check_table,
 )
 def own_table(
     source: DataSource,
@@ -131,7 +131,7 @@ def own_table(
         )
     by = _columns_of(None if groups is not None and not groups else group)
     named = (text, label, id, match, split, rationale, text_b, rationale_b)
-    found = table_of(path, revision, download=source.download)
+    found = local_copy(path, revision, download=source.download)
     if found is None:
         raise InputError(f"{path} is not here{FETCH}")
     rows = list(read_rows(found, [*(name for name in named if name is not None), *by]))
@@ -254,13 +254,13 @@ def _name(where: str, row: Row, column: str) -> str:
     return name
 
 
-def _split(where: str, row: Row, column: str) -> Literal["train", "test"]:
+def _split(where: str, row: Row, column: str) -> Split:
     name = _name(where, row, column)
     if name not in ("train", "test"):
         raise InputError(
             f"{where}: {column} '{name}' is neither train nor test; rename it or remove the row"
         )
-    return cast(Literal["train", "test"], name)
+    return cast(Split, name)
 
 
 def _texts(
@@ -282,7 +282,7 @@ def _words(
     where: str, row: Row, text: str, rationale: str | None
 ) -> tuple[tuple[str, ...], tuple[int, ...] | None]:
     """Return a row's words and their marks; a word that is only a blank goes with its mark."""
-    words = words_of(where, row, text)
+    words = words_in(where, row, text)
     kept = [word.strip() for word in words if word.strip()]
     if not kept:
         raise InputError(f"{where}: the {text} is empty; remove the row")

@@ -8,7 +8,7 @@ from typing import Annotated
 from exparity.core.flags import Range, Share
 from exparity.data import dataset
 from exparity.data.files import DataSource
-from exparity.data.genders import LABELS, facts_of
+from exparity.data.genders import LABELS, gender_facts
 from exparity.types import Example
 
 # Every template gives far more distinct pairs than its share of this many (see the tests), whatever
@@ -56,5 +56,5 @@ for _variant, _changed in {
         reference="exparity's own grammar, in the format of Wilming et al. 2024",
         display=f"Pairs-{_variant.upper()}",
         group_decides_label=True,
-        **facts_of(),
+        **gender_facts(),
     )(_generated(_variant, _changed))

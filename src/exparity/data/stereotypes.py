@@ -7,7 +7,7 @@ from pathlib import Path
 
 from exparity.data import dataset
 from exparity.data.files import DataSource, read_jsonl, shipped
-from exparity.data.genders import GROUPS, facts_of
+from exparity.data.genders import GROUPS, gender_facts
 from exparity.types import Example
 
 FOLDER = "stereotypes"
@@ -26,7 +26,7 @@ _SLOT = re.compile(r"\[([^\[\]|\s]+)\|([^\[\]|\s]+)\]")
     licence="MIT",
     reference="exparity's own sentences, after the recipe of Dhaini et al. 2025",
     display="Stereotypes",
-    **facts_of(),
+    **gender_facts(),
     group_decides_label=True,
 )
 def stereotypes(source: DataSource) -> list[Example]:

@@ -44,7 +44,7 @@ def intervention(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callab
     return INTERVENTIONS.register(id, **facts)
 
 
-def sources(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
+def sources_of(calls: Sequence[Mapping[str, Any]]) -> list[Path]:
     """Return the files that implement interventions, for the digest of what they give."""
     return [Path(__file__), *(INTERVENTIONS.get(call["use"]).source for call in calls)]
 

@@ -8,20 +8,20 @@ from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
 
-Cell = tuple[int, str]
+GroupClass = tuple[int, str]
 """A class, by its index, and a group."""
 
 
-def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[Cell, list[int]]:
+def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[GroupClass, list[int]]:
     """Return the positions of each cell that holds some, in the order of the training set."""
-    cells: dict[Cell, list[int]] = defaultdict(list)
+    cells: dict[GroupClass, list[int]] = defaultdict(list)
     for position in positions:
         example = training_set.examples[position]
         cells[example.label, example.group].append(position)
     return dict(cells)
 
 
-def empty_cells(training_set: TrainingSet, filled: Mapping[Cell, Collection[int]]) -> str:
+def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collection[int]]) -> str:
     """Return the cells without an example as one text, empty where there are none."""
     named = enumerate(training_set.labels)
     empty = [

@@ -12,7 +12,7 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import Cell, cells_of, shuffled
+from exparity.debiasing._cells import GroupClass, cells_of, shuffled
 from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
@@ -103,7 +103,7 @@ def _weights(
     if weights == "one":
         return np.ones(len(added))
     cells = cells_of(training_set, range(len(training_set.examples)))
-    means: dict[Cell, float] = {
+    means: dict[GroupClass, float] = {
         cell: float(training_set.weights[members].mean()) for cell, members in cells.items()
     }
     for example in added:

@@ -9,7 +9,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.options import complete, options_of
 from exparity.debiasing import INTERVENTIONS
 
-Call = dict[str, Any]
+InterventionCall = dict[str, Any]
 """An entry of ``debias``: ``use`` and options."""
 
 _JIGSAW = {"order": "counterfactuals_first", "counterfactual_weights": "one"}
@@ -38,7 +38,7 @@ def interventions_of(
     order: Literal["resample_first", "counterfactuals_first"] = "resample_first",
     counterfactual_weights: Literal["same", "one", "own"] = "same",
     equal_steps: bool = False,
-) -> list[Call]:
+) -> list[InterventionCall]:
     """Return the interventions that the keys of ``debias`` stand for, in their order."""
     copying = {"mode": counterfactuals, "weights": counterfactual_weights}
     samples = [{"use": "resampling", "mode": resample}] if resample else []
@@ -50,7 +50,7 @@ def interventions_of(
     return [*steps, *weighing, *copies, *samples]
 
 
-def calls_of(written: Any, where: str) -> list[Call]:
+def calls_of(written: Any, where: str) -> list[InterventionCall]:
     """Return the interventions that a model's ``debias`` names, in order."""
     if isinstance(written, list):
         return [call for one in written for call in calls_of(one, where)]
@@ -67,7 +67,7 @@ def calls_of(written: Any, where: str) -> list[Call]:
     return calls
 
 
-def _named(name: str, where: str) -> list[Call]:
+def _named(name: str, where: str) -> list[InterventionCall]:
     registered = INTERVENTIONS.ids()
     if name in registered:  # also where it is the name of a recipe: a user's own wins
         return [{"use": name}]

@@ -19,7 +19,7 @@ import torch
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
-from exparity.core.calls import checked, plain
+from exparity.core.calls import checked, checked_value
 from exparity.core.device import resolve_device
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.engine.batching import in_batches
@@ -150,7 +150,7 @@ class Classifier:
             if target not in names:
                 raise InputError(f"target '{target}'; {did_you_mean(target, names)}")
             return names.index(target)
-        index: int = plain(target, int, "target")
+        index: int = checked_value(target, int, "target")
         if not 0 <= index < self.n_classes:
             raise InputError(
                 f"target {index}: the model has {self.n_classes} classes, 0 to {self.n_classes - 1}"
@@ -493,7 +493,7 @@ def load_classifier(
     template = TEXT if prompt is None else prompt
     spec = None if words is None else PromptSpec(template=template, words=words, chat=chat)
     if isinstance(checkpoint, str | Path):
-        name = str(plain(checkpoint, str | Path, "checkpoint"))
+        name = str(checked_value(checkpoint, str | Path, "checkpoint"))
         model, tokenizer, head = _loaded(name, revision, precision, spec)
     else:
         model, tokenizer = objects_of(checkpoint)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from exparity.core.calls import array_of, listed, plain, shown
+from exparity.core.calls import array_of, checked_value, listed, shown
 from exparity.core.errors import InputError
 from exparity.explanations import alignment
 from exparity.explanations.markup import notebook_html, token_texts
@@ -91,7 +91,7 @@ class Explanation:
     target_name: str | None = None
 
     def __post_init__(self) -> None:
-        plain(self.text, str, "text")
+        checked_value(self.text, str, "text")
         of = f"explanation of {self.text!r}: "
         if not (self.origin is None or isinstance(self.origin, Origin)):
             raise InputError(f"{of}origin must be what exparity.explain wrote, or None")
@@ -117,7 +117,7 @@ class Explanation:
                 special = words < 0
         ids = None if self.token_ids is None else array_of(int, self.token_ids, f"{of}token_ids")
         tokens = tuple(
-            token if type(token) is str else plain(token, str, f"{of}token")
+            token if type(token) is str else checked_value(token, str, f"{of}token")
             for token in listed(self.tokens, "tokens", "text")
         )
         columns = {"tokens": tokens, "special_mask": special, "word_ids": words, "token_ids": ids}
@@ -126,7 +126,11 @@ class Explanation:
                 raise InputError(
                     f"{of}{len(value)} {name} but {scores.size} scores; give one of each per token"
                 )
-        settled = {**columns, "scores": scores, "target": plain(self.target, int, f"{of}target")}
+        settled = {
+            **columns,
+            "scores": scores,
+            "target": checked_value(self.target, int, f"{of}target"),
+        }
         for name in ("rationale", "changed_words"):
             marks = getattr(self, name)
             if marks is not None:
@@ -190,7 +194,7 @@ class Explanation:
                 class.
         """
         (encoding,) = classifier.encode([text])
-        named = [plain(token, str, "token") for token in listed(tokens, "tokens", "text")]
+        named = [checked_value(token, str, "token") for token in listed(tokens, "tokens", "text")]
         own = alignment.of_tokens(encoding, named, array_of(float, scores, "scores"))
         return cls._of(classifier, encoding, own, target, facts)
 

@@ -18,11 +18,11 @@ def lineage_of(call: Call) -> Iterator[None]:
     if call.options is None or call.overrides():
         yield
         return
-    with made_from(call.options, inputs_of(call)):
+    with made_from(call.options, job_inputs(call)):
         yield
 
 
-def inputs_of(call: Call) -> Iterator[Path]:
+def job_inputs(call: Call) -> Iterator[Path]:
     """Yield what a job is told from others by: what its flags name, and what its options do."""
     yield from call.files()
     options, flags = call.options or {}, call.flags

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from exparity.core.calls import array_of, listed, plain
+from exparity.core.calls import array_of, checked_value, listed
 from exparity.core.errors import InputError
 from exparity.data.files import read_jsonl
 from exparity.explanations import alignment
@@ -100,11 +100,13 @@ def _own(where: str, row: Mapping[str, Any]) -> Line:
     if "words" in row or "text" in row:
         name = "words" if "words" in row else "text"
         words = row[name].split() if isinstance(row[name], str) else listed(row[name], name, "text")
-        text = " ".join(plain(word, str, name) for word in words)
+        text = " ".join(checked_value(word, str, name) for word in words)
     if "tokens" in row:
-        tokens = tuple(plain(t, str, "token") for t in listed(row["tokens"], "tokens", "text"))
+        tokens = tuple(
+            checked_value(t, str, "token") for t in listed(row["tokens"], "tokens", "text")
+        )
     scores = _numbers(row, "scores")
-    target = plain(_value(row, "target"), int, "target")
+    target = checked_value(_value(row, "target"), int, "target")
     return Line(where, _key(row, ("text", text) if text else None), target, scores, text, tokens)
 
 
@@ -127,7 +129,7 @@ def _thermostat(where: str, row: Mapping[str, Any], padding: int) -> Line:
 def _key(row: Mapping[str, Any], otherwise: Key | None) -> Key:
     """Return what a line is found by."""
     if "example_id" in row:
-        return "example_id", plain(row["example_id"], str, "example_id")
+        return "example_id", checked_value(row["example_id"], str, "example_id")
     if otherwise is None:
         raise InputError("does not say what it explains; give it an example_id, text or words")
     return otherwise

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from exparity.core.errors import InputError, did_you_mean
 from exparity.core.strict import read_yaml
-from exparity.models.spec import ModelSpec, build
+from exparity.models.spec import ModelSpec, build_spec
 from exparity.resources import resource
 
 
@@ -139,7 +139,9 @@ def known_type(spec: ModelSpec) -> str | None:
 def known_spec(id: str) -> ModelSpec:
     """Return where a model of the catalogue comes from."""
     entry = resolve_model(id, {}, f"models.{id}")
-    return build(ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}")
+    return build_spec(
+        ModelSpec, {k: v for k, v in entry.items() if k != "training"}, f"models.{id}"
+    )
 
 
 def describe_models() -> str:

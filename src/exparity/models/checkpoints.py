@@ -275,7 +275,7 @@ def load_model(
     trained = TRAINED_PARTS[scheme] if scheme else frozenset()
     random = [weight for weight in new if _part(model, weight) not in trained]
     if random:
-        raise random_weights(name, random, scheme)
+        raise lacking_weights(name, random, scheme)
     if new:
         log.info("checkpoint %s: new weights, to be trained: %s", name, ", ".join(new))
     return model
@@ -289,7 +289,7 @@ def _part(model: PreTrainedModel, weight: str) -> str | None:
     return None if inside else "classification"
 
 
-def random_weights(name: str, weights: Sequence[str], scheme: str | None = None) -> InputError:
+def lacking_weights(name: str, weights: Sequence[str], scheme: str | None = None) -> InputError:
     """Return the refusal of weights that a checkpoint lacks or has in another shape."""
     if scheme not in (None, "all") and all(".pooler." in weight for weight in weights):
         remedy = f"scheme '{scheme}' does not train them; use scheme: all"

@@ -177,7 +177,7 @@ def merge_training(*layers: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def build(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
+def build_spec(kind: type[Spec], values: Mapping[str, Any], where: str) -> Spec:
     """Make a spec from a mapping."""
     complete(_options(kind), values, where)
     try:

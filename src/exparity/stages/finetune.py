@@ -30,7 +30,7 @@ from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, Threads,
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
-from exparity.debiasing import apply, sources
+from exparity.debiasing import apply, sources_of
 from exparity.jobs.locks import job_lock
 from exparity.models.card import write_card
 from exparity.models.heads import HEADS
@@ -38,7 +38,7 @@ from exparity.models.heads.label_words import LabelWords
 from exparity.models.manifest import DamageError, read_verified, saving, sync, write_manifest
 from exparity.models.prompts import CONTENT_FREE, PromptSpec, read
 from exparity.models.snapshots import StateFolder
-from exparity.models.spec import ModelSpec, TrainingSpec, build
+from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 from exparity.stages.cell import key_of
 
 if TYPE_CHECKING:
@@ -103,7 +103,10 @@ def finetune_cell(
 
     start = time.monotonic()
     model_id = model_id or output.parent.name
-    specs = build(ModelSpec, model, f"model {model_id}"), build(TrainingSpec, training, "training")
+    specs = (
+        build_spec(ModelSpec, model, f"model {model_id}"),
+        build_spec(TrainingSpec, training, "training"),
+    )
     processes, held_out = specs[1].processes, specs[1].validation_share
     if processes > 1 and "LOCAL_RANK" not in os.environ:
         launch(processes)
@@ -198,7 +201,7 @@ def _save(
 
 def _asked(prompt: Mapping[str, Any], data: PreparedData, model_id: str) -> PromptSpec:
     """Return how a model is asked, with the words in the order of the classes."""
-    asked = build(PromptSpec, prompt, "prompt")
+    asked = build_spec(PromptSpec, prompt, "prompt")
     if set(asked.words) != set(data.labels):
         raise InputError(
             f"model {model_id}: prompts.{data.dataset}.words are of {', '.join(asked.words)}, and "
@@ -253,7 +256,7 @@ def _digests(interventions: Mapping[str, Any]) -> list[str]:
     """Return the digest of the code that intervenes; none where nothing does."""
     if not interventions:
         return []
-    files, read = sources(interventions["debias"]), []
+    files, read = sources_of(interventions["debias"]), []
     if "counterfactuals" in interventions:
         call = interventions["counterfactuals"]
         generator = GENERATORS.get(call["use"])

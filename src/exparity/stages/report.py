@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from exparity.artefacts.files import atomic_path, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Items, Output
-from exparity.core.schema import Open, schema_of, violation
+from exparity.core.schema import Open, json_schema, violation
 from exparity.core.wording import reason
 from exparity.jobs.locks import job_lock
 from exparity.published.comparison import Comparison, compare_gaps, compare_results
@@ -77,7 +77,7 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
     Raises:
         InputError: an option is missing, or an artefact of the grid is missing or damaged.
     """
-    error = violation(schema_of(_Options), options)
+    error = violation(json_schema(_Options), options)
     if error is not None:
         place = ".".join(["--options", *map(str, error.path)])
         raise InputError(

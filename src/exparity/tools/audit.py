@@ -23,7 +23,7 @@ from exparity.costs.planned import ExampleCounts
 from exparity.data import load_with_facts
 from exparity.data.facts import DatasetFacts
 from exparity.data.files import DataSource
-from exparity.data.hub import table_of
+from exparity.data.hub import local_copy
 from exparity.data.own_table import check_head
 from exparity.models.heads import LABEL_WORDS, new_head
 from exparity.report.gather import gather
@@ -132,7 +132,7 @@ def audit(
     named = {"text": text, "label": label, "match": match, "rationale": rationale}
     options: dict[str, Any] = {name: of for name, of in named.items() if of is not None}
     by = [column.split("+") if "+" in column else column for column in group]
-    here = table_of(table, table_revision, download=True)
+    here = local_copy(table, table_revision, download=True)
     assert here is not None  # it was to be downloaded
     _check_flags(here, {**options, "group": "+".join(group)})
     options |= {"path": table, "test_share": 1}

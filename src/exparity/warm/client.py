@@ -16,7 +16,7 @@ from typing import Any
 
 from exparity.warm import messages
 from exparity.warm.folder import address_in, opened
-from exparity.warm.process import FORWARDED, identity, settings
+from exparity.warm.process import FORWARDED, process_identity, settings
 
 # Seconds until a server is given up: it does not answer while it imports torch, which takes longer
 # than this only where jobs that import it themselves are as slow.
@@ -29,7 +29,7 @@ def hand_over(address: str) -> None:
     Returns only where the job has to be done here: there is no server, it cannot do this job, or it
     was killed on the way. No worker is left then.
     """
-    request = {"identity": identity(), "settings": settings()}
+    request = {"identity": process_identity(), "settings": settings()}
     with _signals_kept() as forward_to:
         status = _served(Path(address), request, forward_to)
     if status is not None:

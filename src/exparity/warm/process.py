@@ -29,7 +29,7 @@ FORWARDED = (
 )
 
 
-def identity() -> dict[str, Any]:
+def process_identity() -> dict[str, Any]:
     """Return what the server and the process of a job must have in common."""
     return {
         "Python": [sys.executable, list(sys.flags), sys._xoptions, sys.warnoptions],

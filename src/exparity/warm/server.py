@@ -24,7 +24,7 @@ import exparity
 from exparity.warm import messages
 from exparity.warm.accounting import name_of
 from exparity.warm.folder import remove
-from exparity.warm.process import READ_LATE, identity, out_of_reach, take_over
+from exparity.warm.process import READ_LATE, out_of_reach, process_identity, take_over
 
 _ROOT = str(Path(exparity.__file__).parent)
 log = logging.getLogger(__name__)
@@ -94,7 +94,9 @@ class Server:
     _sources: dict[str, tuple[int, int] | None] = field(default_factory=dict)
     _refused: set[str] = field(default_factory=set)
     _open: bool = True
-    _identity: dict[str, Any] = field(default_factory=lambda: json.loads(json.dumps(identity())))
+    _identity: dict[str, Any] = field(
+        default_factory=lambda: json.loads(json.dumps(process_identity()))
+    )
 
     def run(self, ahead: Sequence[str] = ()) -> None:
         """Serve until the run has ended and the last worker as well."""

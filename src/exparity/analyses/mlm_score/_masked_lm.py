@@ -143,11 +143,11 @@ def load_masked_lm(
     from exparity.core.device import resolve_device
     from exparity.models.checkpoints import (
         check_vocabulary,
+        lacking_weights,
         load_config,
         load_model,
         load_tokenizer,
         load_weights,
-        random_weights,
     )
 
     config = load_config(original, revision)
@@ -159,7 +159,7 @@ def load_masked_lm(
             "analyses.mlm_score.models"
         )
     if new:
-        raise random_weights(original, new)
+        raise lacking_weights(original, new)
     classifier = load_model(str(tuned))
     sizes = [m.get_input_embeddings().weight.shape for m in (model, classifier)]
     if classifier.base_model_prefix != prefix or sizes[0] != sizes[1]:

@@ -25,7 +25,7 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import InputError, did_you_mean
 from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
-from exparity.debiasing import apply, sources
+from exparity.debiasing import apply, sources_of
 from exparity.debiasing.recipes import calls_of
 from exparity.stages.cell import require_same_cell
 from exparity.types import Example
@@ -60,7 +60,7 @@ def _settle(
         )
     if ids["dataset"] not in experiment.generators:
         return None
-    code = source_digest(*sources([call for name in debias for call in _calls(name)]))
+    code = source_digest(*sources_of([call for name in debias for call in _calls(name)]))
     return {"weights": weights, "terms": terms, "debias": debias, "digest": code}
 
 

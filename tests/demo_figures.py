@@ -21,7 +21,6 @@ from exparity.stats.verdicts import VERDICTS
 KEPT = Path(__file__).with_suffix(".json")
 CELL = "dataset == 'bios_planted' and method == 'gradient' and metric == 'comprehensiveness'"
 """The tests that the quickstart prints."""
-COLUMNS = ("seed", "mean_a", "mean_b", "cohens_d", "excess_cohens_d", "random_significant")
 
 
 def figures(results: Path) -> dict[str, Any]:
@@ -50,7 +49,11 @@ def figures(results: Path) -> dict[str, Any]:
             for line in shown["--correction none"].split("\n\n")[1].splitlines()
             if not re.search(": decided", line)
         ],
-        "cell": tests.query(CELL)[[*COLUMNS]].round(3).to_string(index=False).splitlines(),
+        "cell": tests.query(CELL)
+        .pivot(index="seed", columns="quantity", values="cohens_d")
+        .round(3)
+        .to_string()
+        .splitlines(),
     }
 
 

@@ -113,7 +113,8 @@ def verdicts(folder, methods):
             write_artefact(path, "scores", rows, cell, stage="x", parameters={}, extra=facts)
             scores.append(path)
             test_cell(path, random, output := folder / "test.parquet", statistics={})
-            tests[name] += read_artefact(output, "tests")[0].to_pylist()
+            found = read_artefact(output, "tests")[0].to_pylist()
+            tests[name] += [row for row in found if row["quantity"] == "excess"]
     across_trainings_cell(scores, random_scores, [], across := folder / "across.parquet")
     judge_cells([across], None, judged := folder / "verdicts.parquet")
     rows = read_artefact(judged, "verdicts")[0].to_pylist()
@@ -144,7 +145,7 @@ def test_each_verdict_is_given_where_it_was_planted(planted, verdict):
 def test_single_trainings_find_what_was_planted_in_each(planted):
     directions = {
         name: [
-            int(np.sign(test["excess_mean_difference"])) * (test["excess_wilcoxon_p"] <= 0.05)
+            int(np.sign(test["mean_difference"])) * (test["wilcoxon_p"] <= 0.05)
             for test in row["tests"]
         ]
         for name, row in planted.items()

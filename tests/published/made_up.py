@@ -27,7 +27,8 @@ def row(cell, seed, p, d, **changes):
     dataset, model, method, metric = cell
     values = {
         "dataset": dataset, "model": model, "seed": seed, "method": method, "metric": metric,
-        "group_a": "male", "group_b": "female", "p": p, "cohens_d": d, "significant": p <= 0.05,
+        "quantity": "score", "group_a": "male", "group_b": "female", "p": p, "cohens_d": d,
+        "significant": p <= 0.05,
         "n_examples": 20, "flags": [],
     }  # fmt: skip
     return filled("disparity", **{**values, **changes})

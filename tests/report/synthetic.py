@@ -23,7 +23,6 @@ from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
 from exparity.stages.report import report
-from exparity.stages.test import NO_EXCESS
 from exparity.stats.compare import compare_all
 from exparity.stats.model_bias import model_bias
 from exparity.tools.cost import cost
@@ -211,20 +210,18 @@ def _tested(results: Path, cell: Path, ids: dict, examples: list, values, over) 
     place = cell / ids["method"] / f"{ids['metric']}.parquet"
     rows = [_scored(e, v) for e, v in zip(examples, values, strict=True)]
     _write(results / "scores" / place, "scores", rows, ids, order)
-    tests = zip(*(compare_all(of, groups, order, sets, resamples=0)
-                  for of in (values, over)), strict=True)  # fmt: skip
     columns = [
         vars(found)
-        | {name: getattr(excess, name.removeprefix("excess_")) for name in NO_EXCESS}
         | {
+            "quantity": quantity,
             "flags": list(found.flags),
             "d_ci_low": found.cohens_d - 0.2,
             "d_ci_high": found.cohens_d + 0.2,
             "n_permutations": 100,
-            "permuted_rate": 0.05,
-            "permuted_wilcoxon_rate": 0.05,
+            **dict.fromkeys(("permuted_rate", "permuted_wilcoxon_rate"), 0.05),
         }
-        for found, excess in tests
+        for quantity, of in {"score": values, "excess": over}.items()
+        for found in compare_all(of, groups, order, sets, resamples=0)
     ]
     _write(results / "tests" / place, "tests", columns, ids, order)
 

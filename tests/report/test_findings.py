@@ -26,7 +26,7 @@ def judged(d, verdict, **more):
 
 def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
-    tests = [{"excess_p": 0.5, "flags": list(flags)} for _ in seeds]
+    tests = [{"p": 0.5, "flags": list(flags)} for _ in seeds]
     cells = {("bert", *key): {"excess": row} for key, row in verdicts.items()}
     table = SimpleNamespace(
         dataset="d", group_a="men", group_b="women", tests=dict.fromkeys(cells, tests),
@@ -41,7 +41,8 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0):
         for g in ("men", "women")
     ]
     study = SimpleNamespace(
-        rows=tests * len(cells), verdicts=cells, pairs=[("d", "bert")], seeds=list(seeds),
+        rows=tests * len(cells), excess=tests * len(cells), verdicts=cells,
+        pairs=[("d", "bert")], seeds=list(seeds),
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
         bias=SimpleNamespace(rows=sizes), dependence={"d": {"test": Dependence(200, v)}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,

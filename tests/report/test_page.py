@@ -60,7 +60,7 @@ class TestData:
     """Every number that scripts show is the artefact's."""
 
     def test_tests(self, results, embedded):
-        found = read_results(results, "disparity")
+        found = read_results(results, "disparity").query("quantity == 'score'")
         cells, tests = embedded["disparity"]["cells"], embedded["disparity"]["tests"]
         tables = embedded["disparity"]["tables"]
         compared = 0
@@ -565,7 +565,7 @@ class TestBrowser:
 
     def test_a_large_table_is_below_its_margins(self, open_page, results, embedded, monkeypatch):
         monkeypatch.setattr(disparity, "MARGINS_ABOVE", 35)
-        options = {**options_of(SETTINGS), "analyses": {}}
+        options = options_of(SETTINGS)
         file = results.parent / "large" / "index.html"
         report(results, file, options)
         page = open_page(file=file)

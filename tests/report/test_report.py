@@ -31,7 +31,6 @@ from exparity.report.sections.disparity import View, cell_data, shown
 from exparity.report.tables import disparity_tables
 from exparity.report.templating import latex_escape
 from exparity.stages.report import report
-from exparity.stages.test import NO_EXCESS
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.model_bias import model_bias
 from exparity.tools.show import show
@@ -120,7 +119,7 @@ def test_row(significant, d, number, seed):
         "omnibus": "", "omnibus_statistic": math.nan, "omnibus_p": math.nan,
         "epsilon_squared": math.nan, "n_sets": 10, "friedman_statistic": math.nan,
         "friedman_p": math.nan, "n_permutations": 20, "permuted_rate": seed / 20,
-        "permuted_wilcoxon_rate": math.nan, **NO_EXCESS,
+        "permuted_wilcoxon_rate": math.nan, "quantity": "score",
     }  # fmt: skip
 
 
@@ -384,13 +383,14 @@ class TestPage:
         known = gather.gather(study, options)
         view, seen = View("score", "mann_whitney", "raw"), set()
         for table in disparity_tables(known):
-            for (*_, metric), rows in table.tests.items():
+            for key, rows in table.tests.items():
+                metric = key[2]
                 counted = [r["cohens_d"] for r in rows if "collapsed" not in r["flags"]]
                 effects = [d for d in counted if not math.isnan(d)]
                 hits = sum(r["p"] <= 0.05 for r in rows)
                 better = sum(effects) * (-1 if metric == "sufficiency" else 1)
                 side = {"a"} if better > 0 else {"b"} if better < 0 else set()
-                style = shown(None, rows, view, known.statistics).style.split()
+                style = shown(table, key, view, known.statistics).style.split()
                 assert {"a", "b"} & set(style) == (side if hits else set())
                 seen |= {(metric, *side)} if hits else set()
         assert {("sufficiency", "a"), ("sufficiency", "b"), ("gini", "b")} <= seen

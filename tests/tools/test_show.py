@@ -56,7 +56,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def tests(results):
-    return read_results(results, "disparity")
+    return read_results(results, "disparity").query("quantity == 'score'")
 
 
 @pytest.fixture
@@ -278,7 +278,7 @@ def row(model="m", method="x", metric="k", seed=0, d=0.5, significant=True, **ot
 
 def printed(rows, width, colours=256):
     """What a terminal of some width shows, with its control codes."""
-    shown = Selection("", rows, [], "significant", "none", 0.05, 0.2, {}, [])
+    shown = Selection("", rows, [], [], "significant", "none", 0.05, 0.2, {}, [])
     system = {0: None, 16: "standard", 256: "truecolor"}[colours]
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system=system, highlight=False

@@ -45,7 +45,7 @@ def test_own_table_and_own_checkpoint(checkout, readme_config, checkpoints):
     checkout.config_path.write_text(yaml.safe_dump(config))
     checkout.snakemake()
     results = checkout.root / config["results"]
-    disparity = exparity.read_results(results, "disparity")
+    disparity = exparity.read_results(results, "disparity").query("quantity == 'score'")
     pairs = set(zip(disparity["group_a"], disparity["group_b"], strict=True))
     assert pairs == {("north", "south"), ("north", "west"), ("south", "west")}
     assert len(disparity) == 3 * len(config["methods"]) * len(config["metrics"])

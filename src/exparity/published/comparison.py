@@ -21,6 +21,7 @@ from exparity.published.trained import (
     model_sources,
     note_on,
 )
+from exparity.stats.informative import of_quantity
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,7 @@ def compare_results(
     Raises:
         InputError: unknown study or model, or a damaged bias artefact.
     """
-    published = load_study(study)
+    published, rows = load_study(study), of_quantity(rows, "score")
     names = match_names(rows, published, options, models or {})
     matches, left_out = match_cells(rows, published, names)
     used = {match.ids[:2] for match in matches}

@@ -21,7 +21,7 @@ from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
 from exparity.report.verdicts import is_random
 from exparity.stats.dependence import Dependence
-from exparity.stats.informative import flagged
+from exparity.stats.informative import flagged, of_quantity
 from exparity.stats.multiplicity import CELL_IDS, adjust
 
 Ids = tuple[str | int, ...]
@@ -62,7 +62,8 @@ class Study:
         metrics: instance id to registered id.
         datasets: instance id to registered id.
         statistics: settings of the tests.
-        rows: the disparity artefact: one mapping per test.
+        rows: tests of scores, as the disparity artefact has them.
+        excess: those of the excess over random explanations.
         bias: how the classifiers themselves treat the groups.
         accuracies: one per trained classifier.
         verdicts: what may be concluded of each cell: rows of the verdicts artefact by dataset,
@@ -85,6 +86,7 @@ class Study:
     rows: Sequence[Mapping[str, Any]]
     bias: ModelBias
     accuracies: Sequence[Accuracy]
+    excess: Sequence[Mapping[str, Any]] = ()
     verdicts: Verdicts = field(default_factory=dict)
     random_verdicts: Sequence[Mapping[str, Any]] = ()
     random_rows: Sequence[Mapping[str, Any]] = ()
@@ -156,6 +158,7 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
     _complete_adjusted(tests, read_analysis(results, options, "adjusted_gaps"))
     judged = read_analysis(results, options, "judge")
     of_data = {dataset: known_of_data(results, dataset) for dataset, _ in pairs}
+    tests = adjust(tests, statistics["family"], alpha=statistics["alpha"])
     return Study(
         results=results,
         options=options,
@@ -166,7 +169,8 @@ def gather(results: Path, options: Mapping[str, Any]) -> Study:
         metrics=metrics,
         datasets=dict(options["datasets"]),
         statistics=statistics,
-        rows=adjust(tests, statistics["family"], alpha=statistics["alpha"]),
+        rows=of_quantity(tests, "score"),
+        excess=of_quantity(tests, "excess"),
         bias=bias,
         accuracies=accuracies,
         verdicts=by_cell_and_quantity(row for row in judged if not is_random(row)),
@@ -216,7 +220,8 @@ def _complete_adjusted(tests: Iterable[dict[str, Any]], gaps: Iterable[Mapping[s
     known = {(*(row[id] for id in (*CELL_IDS, "seed")), row["adjustment"]): row for row in gaps}
     for row in tests:
         for adjustment in ("class", "length", "confidence"):
-            gap = known.get((*(row[id] for id in (*CELL_IDS, "seed")), adjustment), {})
+            key = (*(row[id] for id in (*CELL_IDS, "seed")), adjustment)
+            gap = known.get(key, {}) if row["quantity"] == "score" else {}
             row[f"{adjustment}_adjusted_difference"] = gap.get("estimate", float("nan"))
             row[f"{adjustment}_adjusted_p"] = gap.get("p", float("nan"))
 

@@ -83,7 +83,7 @@ class Panel:
 
 def compared_quantity(study: Study) -> str:
     """Return what is compared: the ``excess`` over random explanations, if there is, or scores."""
-    return "excess" if any(row["excess_p"] == row["excess_p"] for row in study.rows) else "score"
+    return "excess" if any(row["p"] == row["p"] for row in study.excess) else "score"
 
 
 def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:

@@ -7,7 +7,7 @@ effect is considerable, and is coloured by the group with the higher scores.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from operator import itemgetter
 from typing import Any
 
@@ -15,13 +15,14 @@ from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.gather import Study, Verdicts
+from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import adjust
 from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 
 Row = Mapping[str, Any]
-PREFIXES = {"excess": "excess_", "score": ""}
-"""What is compared, and the prefix of its columns in the tests of single trainings."""
+QUANTITIES = ("excess", "score")
+"""What is compared; what says most comes first."""
 CellKey = tuple[str, str, str]
 """Model, method and metric."""
 
@@ -66,6 +67,7 @@ class Table:
         metrics: columns.
         cells: what the seeds of each (model, method, metric) found together.
         tests: the tests behind each cell, one a seed.
+        excess: those of the excess over random explanations, where there are any.
     """
 
     dataset: str
@@ -76,6 +78,11 @@ class Table:
     metrics: Sequence[str]
     cells: Mapping[CellKey, Cell]
     tests: Mapping[CellKey, Sequence[Row]]
+    excess: Mapping[CellKey, Sequence[Row]] = field(default_factory=dict)
+
+    def tests_of(self, quantity: str, key: CellKey) -> Sequence[Row]:
+        """Return the tests of a cell's scores, or of their excess."""
+        return (self.excess if quantity == "excess" else self.tests).get(key, ())
 
     @property
     def name(self) -> str:
@@ -93,7 +100,7 @@ def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
     """Return tests with all that tables ask for."""
     if not len(rows):
         raise InputError("there are no tests to show")
-    full = [{**_ALONE, **row} for row in rows]
+    full = [{**_ALONE, **row} for row in of_quantity(rows, "score")]
     for i, row in enumerate(full):
         missing = [name for name in _NEEDED if name not in row]
         if missing:
@@ -121,8 +128,10 @@ def tables_of(
     """Make a table per dataset and pair of groups, everything in the order of the rows."""
     known = verdicts or {}
     tables = []
-    for (dataset, group_a, group_b), of_table in by_table(rows).items():
+    over = by_table(of_quantity(rows, "excess"))
+    for (dataset, group_a, group_b), of_table in by_table(of_quantity(rows, "score")).items():
         by_seed = by_cell(sorted(of_table, key=lambda row: row["seed"]))
+        of_excess = sorted(over.get((dataset, group_a, group_b), ()), key=lambda row: row["seed"])
         tests = {key: by_seed[key] for key in by_cell(of_table)}
         cells = {
             cell: cell_of_seeds(of_cell, threshold, known.get((dataset, *cell, group_a, group_b)))
@@ -130,7 +139,17 @@ def tables_of(
         }
         models, methods, metrics = (list(dict.fromkeys(ids)) for ids in zip(*tests, strict=True))
         tables.append(
-            Table(dataset, group_a, group_b, models, methods, metrics, cells=cells, tests=tests)
+            Table(
+                dataset,
+                group_a,
+                group_b,
+                models,
+                methods,
+                metrics,
+                cells=cells,
+                tests=tests,
+                excess=by_cell(of_excess),
+            )
         )
     return tables
 
@@ -152,7 +171,8 @@ def disparity_tables(study: Study) -> list[Table]:
     """Make one table per dataset and pair of groups, in the order of the config."""
     order = list(study.datasets)
     threshold = study.statistics["threshold"]
-    tables = tables_of(study.rows, threshold=threshold, verdicts=study.verdicts)
+    rows = [*study.rows, *study.excess]
+    tables = tables_of(rows, threshold=threshold, verdicts=study.verdicts)
     return sorted(tables, key=lambda table: order.index(table.dataset))
 
 
@@ -207,7 +227,7 @@ def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
 
 def _shares(study: Study) -> dict[str, SignificantShare]:
     return headline_shares(
-        study.rows,
+        [*study.rows, *study.excess],
         alpha=study.statistics["alpha"],
         random_rows=study.random_rows,
     )

@@ -67,7 +67,8 @@ class Selection:
 
     Attributes:
         title: the study's title, if known.
-        rows: tests.
+        rows: tests of scores.
+        excess: tests of their excess over random explanations.
         random_rows: tests of random explanations that belong to them, with flags.
         counted: column that says which tests count as significant.
         correction: its correction: ``none``, ``holm`` or ``bh``; None where tables show verdicts,
@@ -83,6 +84,7 @@ class Selection:
 
     title: str
     rows: Sequence[Mapping[str, Any]]
+    excess: Sequence[Mapping[str, Any]]
     random_rows: Sequence[Mapping[str, Any]]
     counted: str
     correction: str | None
@@ -260,7 +262,9 @@ def _headline(selection: Selection, width: int | None) -> Table:
         if keep:
             table.add_column(head, justify="right", no_wrap=True)
     shares = headline_shares(
-        selection.rows, alpha=selection.alpha, random_rows=selection.random_rows
+        [*selection.rows, *selection.excess],
+        alpha=selection.alpha,
+        random_rows=selection.random_rows,
     )
     for counted, share in shares.items():
         low, high = share.interval()

@@ -101,7 +101,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
-        study.rows,
+        [*study.rows, *study.excess],
         {},
         stage="report",
         parameters={k: v for k, v in options.items() if k != "digest"},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -18,18 +18,9 @@ from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
 from exparity.stages.cell import read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
-from exparity.stats import GroupComparison, compare_all, permuted_rates
+from exparity.stats import compare_all, permuted_rates
+from exparity.stats.permutation import NOT_PERMUTED
 from exparity.types import FloatArray
-
-_NUMBERS = (
-    *("mean_difference", "p", "wilcoxon_p", "cohens_d"),
-    *("d_ci_low", "d_ci_high", "rank_biserial", "d_z"),
-)
-NO_EXCESS: Mapping[str, float] = {
-    **{f"excess_{name}": float("nan") for name in _NUMBERS},
-    **{f"excess_{name}": 0 for name in ("direction", "n_a", "n_b")},
-}
-"""What a test says of the excess where there are no random explanations."""
 
 
 def test_cell(
@@ -37,7 +28,8 @@ def test_cell(
 ) -> None:
     """Compare the groups of one scores artefact.
 
-    There is one row per pair of groups.
+    There is one row per pair of groups for the ``score``, and one for the ``excess`` over random
+    explanations where there are any.
 
     Args:
         scores: the scores artefact.
@@ -59,29 +51,32 @@ def test_cell(
     order, ids = metadata["groups"], metadata["wildcards"]
 
     settings = {name: value for name, value in statistics.items() if name != "label_permutations"}
-
-    def compare(values: FloatArray) -> list[GroupComparison]:
-        return compare_all(values, groups, order, sets, **settings)
-
-    values = table.column("score").to_numpy()
-    rows: list[dict[str, Any]] = []
     names = (str(ids[name]) for name in ("dataset", "model", "method", "metric"))
     permuted = {
         "alpha": statistics["alpha"],
         "permutations": statistics["label_permutations"],
         "seed": derive_seed(ids["seed"], "control", *names),
     }
-    for pair in compare(values):
+    values = table.column("score").to_numpy()
+    flags = metadata.get("flags", [])
+    rows: list[dict[str, Any]] = []
+    for pair in compare_all(values, groups, order, sets, **settings):
         of_pair = (pair.group_a, pair.group_b)
         rates = permuted_rates(values, groups, of_pair, sets, **permuted)
-        rows.append({**asdict(pair), **rates})
-    over: Sequence[Mapping[str, Any]] = [NO_EXCESS] * len(rows)
+        row = {"quantity": "score", **asdict(pair), **rates}
+        rows.append({**row, "flags": [*pair.flags, *flags]})
     if random_scores is not None:
-        pairs = compare(_excess(table, metadata, scores, random_scores))
-        over = [{n: getattr(p, n.removeprefix("excess_")) for n in NO_EXCESS} for p in pairs]
-    for row, of_excess in zip(rows, over, strict=True):
-        row["flags"] += metadata.get("flags", [])
-        row |= of_excess
+        over = compare_all(
+            _excess(table, metadata, scores, random_scores), groups, order, sets, **settings
+        )
+        for pair, row in zip(over, tuple(rows), strict=True):
+            # Scores that are all equal say nothing, whatever random ones are.
+            constant = [flag for flag in row["flags"] if flag == "constant"]
+            of_excess = {
+                **asdict(pair),
+                "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
+            }
+            rows.append({"quantity": "excess", **of_excess, **NOT_PERMUTED})
     write_artefact(
         output,
         "tests",

@@ -23,6 +23,11 @@ def informative(rows: Iterable[Row]) -> list[Row]:
     return [row for row in rows if is_informative(row)]
 
 
+def of_quantity(rows: Iterable[Row], quantity: str) -> list[Row]:
+    """Return the tests of scores, or those of their excess; tests by hand are of scores."""
+    return [row for row in rows if row.get("quantity", "score") == quantity]
+
+
 def flagged(
     random_rows: Iterable[Mapping[str, Any]], collapsed: Container[tuple[Any, ...]]
 ) -> list[dict[str, Any]]:

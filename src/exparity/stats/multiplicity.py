@@ -82,7 +82,8 @@ def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[l
     members: dict[tuple[Any, ...], list[int]] = defaultdict(list)
     for i, row in enumerate(rows):
         if is_informative(row):
-            members[tuple(row[name] for name in family)].append(i)
+            quantity = row.get("quantity", "score")
+            members[quantity, *(row[name] for name in family)].append(i)
     return list(members.values())
 
 
@@ -91,7 +92,7 @@ def adjust(
 ) -> list[dict[str, Any]]:
     """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
 
-    So are those of the excess over random explanations, where rows have them.
+    Scores, and their excess over random explanations (``quantity``), are families of their own.
 
     Args:
         rows: tests, with ``p`` and the ids that ``family`` names; ``wilcoxon_p`` and ``flags``
@@ -101,15 +102,14 @@ def adjust(
 
     Returns:
         The rows with ``p_holm``, ``p_bh``, ``significant_holm``, ``significant_bh``,
-        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``, and the like of ``excess_p``.
+        ``wilcoxon_p_holm`` and ``wilcoxon_p_bh``.
 
     Raises:
         InputError: as :func:`families`.
     """
     members = families(rows, family)
-    of_excess = ("excess_p", "excess_wilcoxon_p") if rows and "excess_p" in rows[0] else ()
     adjusted = [dict(row) for row in rows]
-    for column in ("p", "wilcoxon_p", *of_excess):
+    for column in ("p", "wilcoxon_p"):
         p = np.array([row.get(column, np.nan) for row in rows], dtype=np.float64)
         for name, correct in (("holm", holm), ("bh", benjamini_hochberg)):
             corrected = np.full(len(p), np.nan)

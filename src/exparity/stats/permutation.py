@@ -15,6 +15,8 @@ from exparity.stats.samples import complete, samples, set_index, set_means
 from exparity.types import FloatArray, IntArray
 
 NAN = float("nan")
+NOT_PERMUTED = {"n_permutations": 0, "permuted_rate": NAN, "permuted_wilcoxon_rate": NAN}
+"""What a test says of permuted groups where nothing is permuted."""
 
 
 def permuted_rates(
@@ -52,10 +54,10 @@ def permuted_rates(
     )
     defined = ~np.isnan(scores)
     scores, codes, sets = scores[defined], codes[defined], set_index(names, defined)
-    rates: dict[str, float] = {"permuted_rate": NAN, "permuted_wilcoxon_rate": NAN}
+    rates: dict[str, float] = {**NOT_PERMUTED}
     is_testable = np.bincount(codes, minlength=2).min() >= 2 and bool(np.ptp(scores))
     if not permutations or sets is None or not is_testable:
-        return {"n_permutations": 0, **rates}
+        return rates
     rng = np.random.default_rng(derive_seed(seed, "within_sets", *order))
     whole = complete(set_means(scores, codes, sets, 2))[sets]  # (n,) both groups are in its set
     labels = shuffled(codes, np.where(whole, sets, -1), permutations, rng)
@@ -69,7 +71,7 @@ def permuted_rates(
         if differences.any():
             p = signed_rank(differences)
             rates["permuted_wilcoxon_rate"] = float((p <= alpha).mean())
-    return {"n_permutations": permutations, **rates}
+    return {**rates, "n_permutations": permutations}
 
 
 def shuffled(codes: IntArray, blocks: IntArray, repeats: int, rng: np.random.Generator) -> IntArray:

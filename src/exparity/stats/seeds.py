@@ -108,14 +108,14 @@ def count_seeds(
     )
 
 
-def mean_effect(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> float:
+def mean_effect(rows: Sequence[Mapping[str, Any]]) -> float:
     """Return the mean of Cohen's d over all seeds that count and have one; NaN if none has."""
-    return _mean(_effects(informative(rows), prefix))
+    return _mean(_effects(informative(rows)))
 
 
-def has_both_signs(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> bool:
+def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
     """Return whether seeds that count have opposite signs; arguments as :func:`mean_effect`."""
-    return {-1, 1} <= {row[f"{prefix}direction"] for row in informative(rows)}
+    return {-1, 1} <= {row["direction"] for row in informative(rows)}
 
 
 def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2) -> SeedSummary:
@@ -170,8 +170,8 @@ def combine_p(p: Sequence[float] | FloatArray) -> float:
     return math.atan2(1.0, statistic) / math.pi
 
 
-def _effects(rows: Sequence[Mapping[str, Any]], prefix: str = "") -> FloatArray:
-    d = np.array([row[f"{prefix}cohens_d"] for row in rows], dtype=np.float64)
+def _effects(rows: Sequence[Mapping[str, Any]]) -> FloatArray:
+    d = np.array([row["cohens_d"] for row in rows], dtype=np.float64)
     return d[~np.isnan(d)]
 
 

@@ -10,27 +10,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from exparity.stats.informative import informative
+from exparity.stats.informative import informative, of_quantity
 
 Rows = Sequence[Mapping[str, Any]]
 NAN = float("nan")
 
 HEADLINE = {
-    "plain": ("p", ""),
-    "considerable": ("p", "considerable"),
-    "holm": ("p_holm", ""),
-    "bh": ("p_bh", ""),
-    "paired": ("wilcoxon_p", ""),
-    "paired_holm": ("wilcoxon_p_holm", ""),
-    "paired_bh": ("wilcoxon_p_bh", ""),
-    "excess": ("excess_p", ""),
-    "excess_holm": ("excess_p_holm", ""),
-    "excess_bh": ("excess_p_bh", ""),
-    "excess_paired": ("excess_wilcoxon_p", ""),
-    "excess_paired_holm": ("excess_wilcoxon_p_holm", ""),
-    "excess_paired_bh": ("excess_wilcoxon_p_bh", ""),
+    "plain": ("score", "p", ""),
+    "considerable": ("score", "p", "considerable"),
+    "holm": ("score", "p_holm", ""),
+    "bh": ("score", "p_bh", ""),
+    "paired": ("score", "wilcoxon_p", ""),
+    "paired_holm": ("score", "wilcoxon_p_holm", ""),
+    "paired_bh": ("score", "wilcoxon_p_bh", ""),
+    "excess": ("excess", "p", ""),
+    "excess_holm": ("excess", "p_holm", ""),
+    "excess_bh": ("excess", "p_bh", ""),
+    "excess_paired": ("excess", "wilcoxon_p", ""),
+    "excess_paired_holm": ("excess", "wilcoxon_p_holm", ""),
+    "excess_paired_bh": ("excess", "wilcoxon_p_bh", ""),
 }
-"""What a headline counts, in its order: a column of p-values, and one that must hold too."""
+"""What a headline counts, in its order: the tests of a quantity by a column of p-values, and a
+column that must hold too."""
 _PERMUTED = {"plain": "permuted_rate", "paired": "permuted_wilcoxon_rate"}
 """How often the test that is counted finds a difference between permuted groups."""
 
@@ -85,8 +86,8 @@ def count_significant(
     Those without a p-value are not counted, nor those that are not
     :func:`~exparity.stats.informative.is_informative`.
     """
-    p, column = HEADLINE[counted]
-    tested = [row for row in informative(rows) if row[p] == row[p]]
+    quantity, p, column = HEADLINE[counted]
+    tested = [row for row in informative(of_quantity(rows, quantity)) if row[p] == row[p]]
     hits = sum(bool(row[p] <= alpha and (not column or row[column])) for row in tested)
     permuted = random = None
     if counted in _PERMUTED:
@@ -110,7 +111,7 @@ def headline_shares(
     """Count the significant tests by each way of :data:`HEADLINE` that applies to them."""
     shares = {
         counted: count_significant(rows, alpha=alpha, counted=counted, random_rows=random_rows)
-        for counted, (p, _) in HEADLINE.items()
+        for counted, (_, p, _) in HEADLINE.items()
         if rows and p in rows[0]
     }
     return {counted: share for counted, share in shares.items() if share.n}

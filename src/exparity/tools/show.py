@@ -22,7 +22,7 @@ from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean
 from exparity.report.scores import read_columns
 from exparity.report.terminal import Selection, Terminal, render, write
 from exparity.report.verdicts import is_random
-from exparity.stats.informative import flagged
+from exparity.stats.informative import flagged, of_quantity
 from exparity.stats.multiplicity import CELL_IDS
 from exparity.tools.configured import results_of
 
@@ -32,11 +32,10 @@ _File = tuple[dict[str, Any], Path]
 _Ids = Annotated[Sequence[Id], Flag(repeat=True)]
 _MEASURED = ("p", "wilcoxon_p", "significant", "considerable", "cohens_d", "direction", "flags")
 _PERMUTED = ("n_permutations", "permuted_rate", "permuted_wilcoxon_rate")
-_COLUMNS = (*IDS, "group_a", "group_b", *_MEASURED, *_PERMUTED)
+_COLUMNS = (*IDS, "quantity", "group_a", "group_b", *_MEASURED, *_PERMUTED)
 _OF_REPORT = (
     *("metric_direction", "significant_holm", "significant_bh"),
-    *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh", "excess_p", "excess_wilcoxon_p"),
-    *("excess_p_holm", "excess_p_bh", "excess_wilcoxon_p_holm", "excess_wilcoxon_p_bh"),
+    *("p_holm", "p_bh", "wilcoxon_p_holm", "wilcoxon_p_bh"),
 )
 _IDS_OF_RANDOM = ("dataset", "model", "seed", "metric")
 _DRAWN = tuple(id for id in CELL_IDS if id != "method")
@@ -95,13 +94,15 @@ def show(
         table = table.filter(pa.array([id in ids for id in table[kind].to_pylist()], pa.bool_()))
         scores = [(one, path) for one, path in scores if one[kind] in ids]
     statistics = facts.get("statistics", {})
-    rows = table.to_pylist()
+    tests = table.to_pylist()
+    rows = of_quantity(tests, "score")
     cells = {tuple(row[id] for id in ids) for row in rows for ids in (CELL_IDS, _DRAWN)}
     collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
     of_random = {kind: ids for kind, ids in wanted.items() if kind != "method"}
     selection = Selection(
         title=facts.get("title", ""),
         rows=rows,
+        excess=of_quantity(tests, "excess"),
         random_rows=flagged(
             _rows_of("random_tests", (*_IDS_OF_RANDOM, *_OF_RANDOM), results, of_random), collapsed
         ),

@@ -1,5 +1,5 @@
 /* What a cell of the disparity table opens: its verdicts, its tests by training, and their charts. */
-const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
+const cellDetail = ({ cells, tests, excess, views, alpha, threshold, confidence }) => {
   const seeds = (i) => Array.from({ length: cells.start[i + 1] - cells.start[i] }, (_, k) => cells.start[i] + k);
 
   function parts(i, table, metric) {
@@ -27,11 +27,11 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
       ["Rank-biserial", (t) => number.signed(tests.rank_biserial[t], 3)],
       ["Sets", get("n_pairs")], ["p signed-rank", get("wilcoxon_p")], ["p Holm", get("wilcoxon_p_holm")], ["d_z", (t) => number.signed(tests.d_z[t], 3)],
     ];
-    const excess = [
+    const overRandom = [
       ["Seed", (t) => String(tests.seed[t])],
-      ["p", get("excess_p")], ["p signed-rank", get("excess_wilcoxon_p")],
-      ["d", (t) => number.signed(tests.excess_cohens_d[t], 3)],
-      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(tests.excess_d_ci_low[t], 3)} to ${number.signed(tests.excess_d_ci_high[t], 3)}`],
+      ["p", (t) => number.text(excess.p[t])], ["p signed-rank", (t) => number.text(excess.wilcoxon_p[t])],
+      ["d", (t) => number.signed(excess.cohens_d[t], 3)],
+      [`${Math.round(100 * confidence)} % interval`, (t) => `${number.signed(excess.d_ci_low[t], 3)} to ${number.signed(excess.d_ci_high[t], 3)}`],
       ["random draws that differ", (t) => number.text(tests.random_significant[t], 2)],
     ];
     const adjusted = [
@@ -64,7 +64,7 @@ const cellDetail = ({ cells, tests, views, alpha, threshold, confidence }) => {
         data("distributions") ? make("figure", null, make("div", { class: "chart", id: "chart-cell", role: "img", "aria-label": "Distributions of the scores by seed and group" }),
           make("figcaption", null, "Scores by group, one panel a seed.")) : null),
       tabled("Tests", columns),
-      rows.some((t) => tests.excess_p[t] !== null) ? tabled("Excess over random explanations", excess) : null,
+      rows.some((t) => excess.p[t] !== null) ? tabled("Excess over random explanations", overRandom) : null,
       tabled("Scores", means),
       rows.some((t) => ["class", "length", "confidence"].some((by) => tests[`${by}_adjusted_p`][t] !== null)) ? tabled("Adjusted gaps", adjusted) : null,
     ].filter(Boolean);

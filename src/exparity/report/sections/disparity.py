@@ -13,7 +13,7 @@ from exparity.report.context import Content, Context
 from exparity.report.gather import Study
 from exparity.report.picture import compared_quantity, look_of
 from exparity.report.sections.findings import one_training
-from exparity.report.tables import MOST_PAIRS, PREFIXES, Cell, Row, Table, by_dataset
+from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
 from exparity.report.verdicts import named, run_of, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
@@ -30,12 +30,12 @@ _COLUMNS = (
     *("seed", "n_a", "n_b", "mean_a", "mean_b", "sd_a", "sd_b", "mean_difference", "U"),
     *("p", "p_holm", "p_bh", "significant", "cohens_d", "d_ci_low", "d_ci_high", "rank_biserial"),
     *("n_pairs", "wilcoxon_p", "wilcoxon_p_holm", "wilcoxon_p_bh", "d_z"),
-    *("excess_p", "excess_wilcoxon_p", "excess_cohens_d", "excess_d_ci_low", "excess_d_ci_high"),
     *("random_significant", "n_undefined", "n_examples", "test_accuracy", "flags"),
     *("class_adjusted_difference", "class_adjusted_p", "length_adjusted_difference"),
     *("length_adjusted_p", "confidence_adjusted_difference", "confidence_adjusted_p"),
     *("omnibus_p", "friedman_p"),
 )
+_OF_EXCESS = ("p", "wilcoxon_p", "cohens_d", "d_ci_low", "d_ci_high")
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class View:
     """What the table shows of its cells.
 
     Attributes:
-        quantity: of :data:`~exparity.report.tables.PREFIXES`.
+        quantity: of :data:`~exparity.report.tables.QUANTITIES`.
         test: ``crossed``, for verdicts, or of :data:`TESTS`.
         correction: of :data:`CORRECTIONS`; of verdicts not ``raw``.
     """
@@ -60,7 +60,7 @@ class View:
 
 VIEWS = tuple(
     View(quantity, test, correction)
-    for quantity in PREFIXES
+    for quantity in QUANTITIES
     for test, corrections in {"crossed": _VERDICTS, **dict.fromkeys(TESTS, CORRECTIONS)}.items()
     for correction in corrections
 )
@@ -123,8 +123,8 @@ def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, Pai
         for table in pairs:
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = number[dataset, a, b]
-            for key, cell in table.cells.items():
-                it = shown(cell, table.tests[key], view, study.statistics)
+            for key in table.cells:
+                it = shown(table, key, view, study.statistics)
                 sides = set(it.style.split()) if it.gaps else set()
                 better[a, b] += bool(sides & {"a", "both"})
                 better[b, a] += bool(sides & {"b", "both"})
@@ -145,21 +145,21 @@ def view_of(study: Study) -> View:
     return View(compared_quantity(study), "signed_rank" if paired else "mann_whitney", "holm")
 
 
-def shown(cell: Cell, rows: Sequence[Row], view: View, statistics: Mapping[str, Any]) -> Shown:
+def shown(table: Table, key: CellKey, view: View, statistics: Mapping[str, Any]) -> Shown:
     """Return a cell as a view shows it."""
-    prefix = PREFIXES[view.quantity]
-    both = " ±" * has_both_signs(rows, prefix)
-    sign = 1 if rows[0]["metric_direction"] == "higher" else -1
+    cell, rows = table.cells[key], table.tests_of(view.quantity, key)
+    both = " ±" * has_both_signs(rows)
+    sign = 1 if table.tests[key][0]["metric_direction"] == "higher" else -1
     if view.test == "crossed":
         return _judged(cell.verdicts.get(view.quantity), view, statistics["threshold"], sign, both)
-    d = mean_effect(rows, prefix)
-    column = prefix + TESTS[view.test] + CORRECTIONS[view.correction]
+    d = mean_effect(rows)
+    column = TESTS[view.test] + CORRECTIONS[view.correction]
     count = sum(bool(row[column] <= statistics["alpha"]) for row in rows)
     below = f"d = {signed(d)}" if d == d else "undefined"
-    strength = round(8 * count / len(rows))
+    strength = round(8 * count / cell.total)
     strong = strength > 0 and abs(d) >= statistics["threshold"]
     style = _style(strength, _side(sign * d), strong)
-    return Shown(str(count), below + both, style, count, len(rows))
+    return Shown(str(count), below + both, style, count, cell.total)
 
 
 def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str) -> Shown:
@@ -194,6 +194,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """
     cells: dict[str, list[Any]] = defaultdict(list)
     tests: dict[str, list[Any]] = {name: [] for name in _COLUMNS}
+    excess: dict[str, list[Any]] = {name: [] for name in _OF_EXCESS}
     views: dict[str, list[Shown]] = {view.name: [] for view in VIEWS}
     nothing = Shown("–", "not tested", _style(0), 0, 0)
     threshold = study.statistics["threshold"]
@@ -206,20 +207,25 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
             for view in VIEWS:
-                look = shown(cell, rows, view, study.statistics) if cell else nothing
+                look = shown(table, key, view, study.statistics) if cell else nothing
                 views[view.name].append(look)
-            for quantity, prefix in PREFIXES.items():
+            for quantity in QUANTITIES:
+                of_seeds = table.tests_of(quantity, key)
                 judged = cell.verdicts.get(quantity, {}) if cell else {}
                 sentence = sentence_of(judged, threshold=threshold, higher_is_better=higher)
                 cells[f"{quantity}.sentence"].append(sentence)
-                cells[f"{quantity}.mean_d"].append(mean_effect(rows, prefix))
-                cells[f"{quantity}.both_signs"].append(has_both_signs(rows, prefix))
+                cells[f"{quantity}.mean_d"].append(mean_effect(of_seeds))
+                cells[f"{quantity}.both_signs"].append(has_both_signs(of_seeds))
                 for name in (*_JUDGED, *_VERDICTS.values()):
                     cells[f"{quantity}.{name}"].append(judged.get(name))
             for name, values in tests.items():
                 values += [row[name] for row in rows]
+            over = {row["seed"]: row for row in table.tests_of("excess", key)}
+            for name, values in excess.items():
+                values += [over.get(row["seed"], {}).get(name) for row in rows]
     cells["start"].append(len(tests["seed"]))
-    return {"cells": cells, "tests": tests, "views": {k: _coded(v) for k, v in views.items()}}
+    coded = {name: _coded(looks) for name, looks in views.items()}
+    return {"cells": cells, "tests": tests, "excess": excess, "views": coded}
 
 
 def _coded(looks: Sequence[Shown]) -> dict[str, list[Any]]:
@@ -264,7 +270,7 @@ def build(context: Context) -> Content | None:
             "view": view,
             "run": run,
             "one_training": one_training(study),
-            "shown": lambda cell, rows: shown(cell, rows, view, study.statistics),
+            "shown": lambda table, *key: shown(table, key, view, study.statistics),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,
         },

@@ -225,8 +225,8 @@ def test_the_report_lists_every_statement_beside_the_gaps_of_its_grid(tmp_path):
     comparison = compare_gaps(tmp_path, "chen2024", {}, runs)
     assert {(match.method, match.runs) for match in comparison.gaps} == {("normal", 2)}
     (section,) = (section for section in SECTIONS if section.id == "published_gaps")
-    assert section.build(SimpleNamespace(published_gaps=None)) is None
-    content = section.build(SimpleNamespace(published_gaps=comparison))
+    assert section.build(SimpleNamespace(published={})) is None
+    content = section.build(SimpleNamespace(published={"gaps": comparison}))
     templates = Path(exparity.report.__file__).parent / "templates" / "sections"
     source = (templates / "published_gaps.html.j2").read_text(encoding="utf-8")
     page = " ".join(html_environment().from_string(source).render(**content.values).split())

@@ -206,11 +206,10 @@ class TestPage:
 class TestFigure:
     def test_one_a_rate_with_both_gaps_of_every_class_and_model(self, study):
         figures = [*_causal_bias(study, "data_0")]
-        assert [drawn.kind for drawn, _ in figures] == ["causal_bias"] * 3
+        assert [figure.kind for figure in figures] == ["causal_bias"] * 3
         assert [*_causal_bias(study, "data_1")] == []
-        drawn, draw = figures[0]
-        assert "(statistical)" in drawn.caption
-        panels = [axes for axes in draw(6.9).axes if axes.get_title()]
+        assert "(statistical)" in figures[0].caption
+        panels = [axes for axes in figures[0].draw(6.9).axes if axes.get_title()]
         assert len(panels) == 2
         gaps = class_gaps(study.bias, ["data_0"])
         for axes, model in zip(panels, ("model_0", "model_1"), strict=True):

@@ -219,10 +219,10 @@ class TestFiles:
             assert one.read_bytes() == two.read_bytes()
 
     def test_drawn_again_they_are_the_same(self, written, small, tmp_path):
-        figure, draw = figures._bias(small, "data_0")
+        figure = figures._bias(small, "data_0")
         for name, width in WIDTHS.items():
             with house_style():
-                found = draw(width)
+                found = figure.draw(width)
             save(found, tmp_path / f"{figure.name}_{name}", figure.title)
         assert len(list(tmp_path.iterdir())) == 4
         for path in tmp_path.iterdir():

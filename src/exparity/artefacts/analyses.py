@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol
 import pyarrow as pa
 
 from exparity.artefacts.exports import Export
+from exparity.core.escaping import file_name
 from exparity.core.options import Option, options_of
 from exparity.core.registry import Entry, Registry
 
@@ -81,6 +82,16 @@ class Picture:
     title: str
     caption: str
     draw: Callable[[float], Figure]
+
+    @property
+    def kind(self) -> str:
+        """Kind of figure."""
+        return self.parts[0]
+
+    @property
+    def name(self) -> str:
+        """File name without width and suffix: files are ``{name}_{width}.{format}``."""
+        return file_name(*self.parts)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -28,8 +28,7 @@ from exparity.report.tables import disparity_tables
 def build_context(
     study: Study,
     folder: Path,
-    published: Comparison | None = None,
-    published_gaps: Comparison | None = None,
+    published: Mapping[str, Comparison] | None = None,
 ) -> Context:
     """Read what the page shows beside the tests."""
     scores = read_scores(study, keep_seeds=study.seeds[:1])
@@ -49,17 +48,16 @@ def build_context(
         means=means,
         bias_tables=bias,
         causal_tables=causal,
-        published=published,
+        published=published or {},
         other_run=_beside_another(study, origins),
-        published_gaps=published_gaps,
         scores=scores,
         origins=origins,
         costs=costs,
         sections=[section_of(entry, findings) for entry, findings in analyses],
         exports=[
-            *table_exports(study, tables, [*bias, *causal], sums, published),
+            *table_exports(study, tables, [*bias, *causal], sums),
             *mean_exports(scores.means),
-            *_gap_exports(published_gaps),
+            *_published(published or {}),
             *(table for _, findings in analyses for table in findings.tables if table.rows),
         ],
         pictures=[picture for _, findings in analyses for picture in findings.pictures],
@@ -102,7 +100,10 @@ def section_of(entry: Entry[AnalysisFacts], findings: Findings) -> Section:
     return Section(entry.id, entry.display, lambda _: content, template=text)
 
 
-def _gap_exports(comparison: Comparison | None) -> list[Export]:
-    """Return the tables of a comparison of classifiers, by names that say so."""
-    exports = comparison_tables(comparison) if comparison is not None else []
-    return [replace(export, name=f"published_{export.name}") for export in exports]
+def _published(comparisons: Mapping[str, Comparison]) -> list[Export]:
+    """Return the tables of comparisons; those beside other tables by names that say so."""
+    exports = [table for one in comparisons.values() for table in comparison_tables(one)]
+    return [
+        replace(export, name=f"published_{export.name}") if export.folder == "tables" else export
+        for export in exports
+    ]

@@ -65,9 +65,8 @@ class Context:
         means: the tables of mean scores.
         bias_tables: the tables of model bias.
         causal_tables: those of what needs counterfactuals, for the datasets that have them.
-        published: the comparison with published numbers; None if there is nothing to compare with.
+        published: comparisons with published numbers, by kind of study.
         other_run: this run beside another one; None if the config names none.
-        published_gaps: the comparison of classifiers with published ones; None likewise.
         scores: distributions of the scores, and the scores of the first seed.
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
@@ -82,9 +81,8 @@ class Context:
     means: Sequence[MeanTable]
     bias_tables: Sequence[BiasTable]
     causal_tables: Sequence[BiasTable]
-    published: Comparison | None
+    published: Mapping[str, Comparison]
     other_run: RunComparison | None
-    published_gaps: Comparison | None
     scores: Scores
     origins: Sequence[Origin]
     costs: Sequence[Mapping[str, Any]]

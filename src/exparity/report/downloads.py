@@ -15,8 +15,6 @@ from exparity.artefacts.columns import record_columns, type_named
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import atomic_path, save_export
 from exparity.artefacts.schemas import schema_of
-from exparity.published.comparison import Comparison
-from exparity.published.output import comparison_tables
 from exparity.report.bias import BiasTable
 from exparity.report.costs import Cost
 from exparity.report.gather import Study
@@ -39,7 +37,6 @@ def table_exports(
     tables: Sequence[Table],
     bias: Sequence[BiasTable],
     costs: Sequence[Cost],
-    published: Comparison | None,
 ) -> list[Export]:
     """Return every table of the report."""
     exports = [
@@ -55,7 +52,7 @@ def table_exports(
             [vars(cost) for cost in costs],
         ),
     ]
-    return exports + (comparison_tables(published) if published is not None else [])
+    return exports
 
 
 def _verdicts(study: Study) -> list[Export]:

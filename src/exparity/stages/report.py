@@ -97,7 +97,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)
-    context = build_context(study, page.parent, published, _published_gaps(results, study))
+    context = build_context(study, page.parent, published)
     write_artefact(
         page.with_name("disparity.parquet"),
         "disparity",
@@ -107,8 +107,8 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         parameters={k: v for k, v in options.items() if k != "digest"},
         seconds=time.monotonic() - start,
     )
-    if published is not None:
-        write_comparison(published, page.with_name("published"))
+    if cells := published.get("cells"):
+        write_comparison(cells, page.with_name("published"))
     write_tables(context.exports, page.parent, {"version": version("exparity")})
     # Before the page, which links them.
     if options["report"]["figures"]:
@@ -120,23 +120,20 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
     _say(study)
 
 
-def _published(results: Path, study: Study, options: Mapping[str, Any]) -> Comparison | None:
-    """Return the results beside published ones; None if nothing of the grid was published."""
+def _published(results: Path, study: Study, options: Mapping[str, Any]) -> dict[str, Comparison]:
+    """Return the results beside published ones, by kind of study; none if nothing is published."""
+    runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
+    found: dict[str, Comparison] = {}
     for name, kind in KINDS.items():
         if kind == "cells":
             comparison = compare_results(results, study.rows, options, study=name)
-            if comparison.matches:
-                return comparison
-    return None
-
-
-def _published_gaps(results: Path, study: Study) -> Comparison | None:
-    """Return the classifiers beside published ones; None if none of the grid was published."""
-    runs = {(*pair, str(seed)) for pair in study.pairs for seed in study.seeds}
-    for name, kind in KINDS.items():
-        if kind == "gaps" and (comparison := compare_gaps(results, name, {}, runs)).gaps:
-            return comparison
-    return None
+        elif kind == "gaps":
+            comparison = compare_gaps(results, name, {}, runs)
+        else:
+            continue
+        if comparison.matches or comparison.gaps:
+            found.setdefault(kind, comparison)
+    return found
 
 
 def _say(study: Study) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from functools import partial
 from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from exparity.artefacts.analyses import Picture
-from exparity.core.escaping import file_name, visible
+from exparity.core.escaping import visible
 from exparity.core.grouping import grouped
 from exparity.report.bias import RATES
 from exparity.report.causal import class_gaps
@@ -46,30 +46,9 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """A figure in the folder.
-
-    Attributes:
-        name: file name without width and suffix: files are ``{name}_{width}.{format}``.
-        kind: ``verdicts``, ``effects``, ``distributions``, ``bias``, ``causal_bias``, or that of an
-            analysis' picture.
-        title: what it shows, in a few words.
-        caption: what it shows, in full.
-    """
-
-    name: str
-    kind: str
-    title: str
-    caption: str
-
-
-Draw = Callable[[float], "Figure"]
-
-
 def write_figures(
     study: Study, tables: Sequence[Table], folder: Path, pictures: Sequence[Picture] = ()
-) -> list[Drawn]:
+) -> list[Picture]:
     """Draw all figures of a study into a folder, in place of what it held.
 
     Each figure is written for one and for two columns (``_1col``, ``_2col``), as SVG and PDF.
@@ -79,14 +58,13 @@ def write_figures(
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     drawn = []
-    of_analyses = ((_drawn_as(picture), picture.draw) for picture in pictures)
-    for figure, draw in chain(_figures(study, tables), of_analyses):
+    for picture in chain(_figures(study, tables), pictures):
         for name, width in WIDTHS.items():
             with house_style():
-                picture = draw(width)
-            save(picture, temporary / f"{figure.name}_{name}", figure.title)
-        drawn.append(figure)
-    text = "\n".join(f"{figure.name}\n{figure.caption}\n" for figure in drawn)
+                figure = picture.draw(width)
+            save(figure, temporary / f"{picture.name}_{name}", picture.title)
+        drawn.append(picture)
+    text = "\n".join(f"{picture.name}\n{picture.caption}\n" for picture in drawn)
     (temporary / "captions.txt").write_text(visible(text, keep="\n"), encoding="utf-8")
     shutil.rmtree(folder, ignore_errors=True)
     temporary.replace(folder)
@@ -100,15 +78,10 @@ def leave_out_figures(folder: Path) -> None:
     folder.mkdir(parents=True)
 
 
-def _drawn_as(picture: Picture) -> Drawn:
-    return Drawn(file_name(*picture.parts), picture.parts[0], picture.title, picture.caption)
-
-
-def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Draw]]:
-    """Yield each figure and how to draw it at a width."""
+def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
     if panels := panels_of(study, tables):
-        figure = _figure(study, "verdicts", "Verdicts", compared=compared_quantity(study))
-        yield figure, lambda width: verdicts_figure(panels, width)
+        draw = partial(verdicts_figure, panels)
+        yield _picture(study, draw, ("verdicts",), "Verdicts", compared=compared_quantity(study))
     for table in tables:
         yield _effects(study, table)
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
@@ -119,14 +92,16 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[tuple[Drawn, Dra
         yield from _causal_bias(study, dataset)
 
 
-def _figure(study: Study, kind: str, title: str, *parts: str, **facts: Any) -> Drawn:
+def _picture(
+    study: Study, draw: Callable[[float], Figure], parts: tuple[str, ...], title: str, **facts: Any
+) -> Picture:
     """Return a figure with what its template says of it."""
     template = text_environment().get_template("caption.txt.j2")
-    caption = template.render(study=study, s=study.statistics, kind=kind, **facts)
-    return Drawn(file_name(kind, *parts), kind, title, caption)
+    caption = template.render(study=study, s=study.statistics, kind=parts[0], **facts)
+    return Picture(parts, title, caption, draw)
 
 
-def _effects(study: Study, table: Table) -> tuple[Drawn, Draw]:
+def _effects(study: Study, table: Table) -> Picture:
     a, b = table.group_a, table.group_b
     examples = []
     for key, group in (("n_a", a), ("n_b", b)):
@@ -134,14 +109,13 @@ def _effects(study: Study, table: Table) -> tuple[Drawn, Draw]:
         examples.append(f"{' to '.join(map(str, dict.fromkeys((counts[0], counts[-1]))))} {group}")
     title = f"Effect sizes, {study.display('dataset', table.dataset)}, {a} − {b}"
     facts = {"table": table, "examples": " and ".join(examples)}
-    figure = _figure(study, "effects", title, table.dataset, a, b, **facts)
-    threshold = study.statistics["threshold"]
-    return figure, effects_forest(table, names_of(study), threshold=threshold).draw
+    forest = effects_forest(table, names_of(study), threshold=study.statistics["threshold"])
+    return _picture(study, forest.draw, ("effects", table.dataset, a, b), title, **facts)
 
 
 def _distributions(
     study: Study, tables: Sequence[Table], dataset: str, metric: str
-) -> Iterator[tuple[Drawn, Draw]]:
+) -> Iterator[Picture]:
     scores = _scores(study, dataset, metric)
     if not any(map(len, scores.values())):
         return
@@ -156,25 +130,13 @@ def _distributions(
         for (model, method, m), cell in table.cells.items()
         if m == metric
     }
-    figure = _figure(
-        study,
-        "distributions",
-        f"Distributions, {study.display('metric', metric)}, {study.display('dataset', dataset)}",
-        *(dataset, metric),
-        **{"dataset": dataset, "metric": metric, "log": on_log},
-        **{"tails": TAILS, "whiskers": WHISKERS},
+    draw = partial(
+        distributions_figure, spreads, names=names_of(study), metric=metric, notes=notes, log=on_log
     )
-    yield (
-        figure,
-        lambda width: distributions_figure(
-            spreads,
-            width,
-            names_of(study),
-            metric=metric,
-            notes=notes,
-            log=on_log,
-        ),
-    )
+    title = f"Distributions, {study.display('metric', metric)}, {study.display('dataset', dataset)}"
+    facts = {"dataset": dataset, "metric": metric, "log": on_log}
+    facts |= {"tails": TAILS, "whiskers": WHISKERS}
+    yield _picture(study, draw, ("distributions", dataset, metric), title, **facts)
 
 
 def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str], FloatArray]:
@@ -194,16 +156,15 @@ def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str
     return {key: np.concatenate(of_key) for key, of_key in parts.items()}
 
 
-def _bias(study: Study, dataset: str) -> tuple[Drawn, Draw]:
+def _bias(study: Study, dataset: str) -> Picture:
     rows = [row for row in study.bias.rows if row["dataset"] == dataset]
     models = [m for d, m in study.pairs if d == dataset]
     title = f"Model bias, {study.display('dataset', dataset)}"
-    figure = _figure(study, "bias", title, dataset, dataset=dataset)
-    declared = study.declared(dataset)
-    return figure, bias_forest(rows, declared, models, names_of(study)).draw
+    forest = bias_forest(rows, study.declared(dataset), models, names_of(study))
+    return _picture(study, forest.draw, ("bias", dataset), title, dataset=dataset)
 
 
-def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
+def _causal_bias(study: Study, dataset: str) -> Iterator[Picture]:
     """Yield a figure for each pair of groups and rate; none without counterfactuals."""
     gaps = class_gaps(study.bias, [dataset])
     if not any(gap.kind == "causal" for gap in gaps):
@@ -212,5 +173,6 @@ def _causal_bias(study: Study, dataset: str) -> Iterator[tuple[Drawn, Draw]]:
     for (groups, rate), part in grouped(gaps, lambda gap: (gap.groups, gap.rate)).items():
         title = f"{RATES[rate]} by class, {study.display('dataset', dataset)}, {' − '.join(groups)}"
         facts = {"dataset": dataset, "groups": groups, "rate": RATES[rate].lower()}
-        figure = _figure(study, "causal_bias", title, dataset, *groups, rate, **facts)
-        yield figure, causal_forest(part, models, names_of(study)).draw
+        forest = causal_forest(part, models, names_of(study))
+        parts = ("causal_bias", dataset, *groups, rate)
+        yield _picture(study, forest.draw, parts, title, **facts)

@@ -105,7 +105,8 @@ def _bias(context: Context) -> Content | None:
 
 
 def _published(context: Context) -> Content | None:
-    return None if context.published is None else published.content_of(context.published)
+    comparison = context.published.get("cells")
+    return None if comparison is None else published.content_of(comparison)
 
 
 def _other_run(context: Context) -> Content | None:
@@ -113,9 +114,8 @@ def _other_run(context: Context) -> Content | None:
 
 
 def _published_gaps(context: Context) -> Content | None:
-    if context.published_gaps is None:
-        return None
-    return Content({"comparison": context.published_gaps, "w": output})
+    comparison = context.published.get("gaps")
+    return None if comparison is None else Content({"comparison": comparison, "w": output})
 
 
 def _cost(context: Context) -> Content | None:

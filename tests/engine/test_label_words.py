@@ -221,13 +221,13 @@ def test_samples_are_those_of_the_content(monkeypatch, method):
     "method", ["lime", "shap", "gradient", "integrated_gradients", "occlusion"]
 )
 def test_the_bare_template_is_no_prompt(method):
-    pair = language_model("llama"), tokenizer()
-    plain = exparity.load_classifier(pair, "cpu", words=WORDS)
-    framed = prompted(prompt="{text}")
+    plain, framed = (prompted(prompt="{text}") for _ in range(2))
+    plain.head.prompt = None  # texts are read as those of any classifier
     one, other = (exparity.explain(c, TEXTS, [0, 1, 1, 0], method) for c in (plain, framed))
     for a, b in zip(one, other, strict=True):
         assert (a.scores == b.scores).all()
         assert (a.word_ids == b.word_ids).all()
+        assert (a.special_mask == b.special_mask).all()
         assert (a.token_ids == np.array(tokenizer()(a.text)["input_ids"])).all()
 
 

@@ -372,6 +372,8 @@ class TestCommand:
         config = {**TINY, "models": models, "methods": methods, **changes}
         (here / "noise.yaml").write_text(yaml.safe_dump(config))
         assert run("plan", "--configfile", "noise.yaml")[0] == 0
+        bounds = [line for line in caplog.messages if "RMSNorm" in line]
+        assert [line.partition(": ")[0] for line in bounds] == ["methods.ig, models.rms"]
         found = [line for line in caplog.messages if "rounding noise" in line]
         assert [line.partition(": ")[0] for line in found] == [
             f"methods.ig, models.{model}" for model in warns

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from exparity.artefacts.analyses import ANALYSES
 from exparity.config.experiment import Experiment
 from exparity.models.catalogue import known_type
+from exparity.models.heads import HEADS
 
 
 def cautions(experiment: Experiment) -> list[str]:
@@ -21,12 +22,13 @@ def cautions(experiment: Experiment) -> list[str]:
         if terms := method.entry.facts.terms:
             messages[f"methods.{id}: {terms}"] = None
     for dataset, model in experiment.pairs:
-        model_type = known_type(experiment.model_spec(model))
+        spec = experiment.model_spec(model)
+        model_type, padded = known_type(spec), not HEADS.get(spec.head).facts.prompted
         for id, method in experiment.methods.items():
             caution = method.entry.facts.caution
             for seed in experiment.seeds if caution and model_type else ():
                 resolved = json.loads(experiment.explain_options(dataset, model, seed, id))
-                if message := caution(resolved["params"], model_type):
+                if message := caution(resolved["params"], model_type, padded):
                     messages[f"methods.{id}, models.{model}: {message}"] = None
     for name, settings in experiment.analyses.settings.items():
         of_analysis = ANALYSES.get(name).facts.caution

@@ -9,6 +9,7 @@ from typing import Any, Literal
 from exparity.core.flags import Count
 from exparity.methods import MethodBatch, method
 from exparity.methods._gradients import path_attributions
+from exparity.models.architectures import has_rms_norm
 from exparity.types import FloatArray
 
 MEAN_CENTRED = (
@@ -19,9 +20,14 @@ MEAN_CENTRED = (
 """Model types whose embeddings pass a LayerNorm, which subtracts their mean, before every use."""
 
 
-def _vanishing_sum(options: Mapping[str, Any], model_type: str) -> str | None:
-    if options["pooling"] == "sum" and model_type in MEAN_CENTRED:
+def _caution(options: Mapping[str, Any], model_type: str, padded: bool) -> str | None:
+    if options.get("pooling") == "sum" and model_type in MEAN_CENTRED:
         return f"pooling: sum is rounding noise for models of type {model_type}; take pooling: l2"
+    if padded and has_rms_norm(model_type):
+        return (
+            f"models of type {model_type} have RMSNorms, which have no bounds where padding is a "
+            "vector of zeros, as from scratch: the path may need thousands of steps (n_steps)"
+        )
     return None
 
 
@@ -33,6 +39,7 @@ _path_method = partial(
     baseline="special tokens kept, padding elsewhere",
     stochastic=False,
     passes=50,
+    caution=_caution,
 )
 
 
@@ -40,7 +47,6 @@ _path_method = partial(
     "integrated_gradients",
     reference="Sundararajan et al. 2017, arXiv:1703.01365, eq. 1 without the factor (x − x′)",
     display="Integrated gradients",
-    caution=_vanishing_sum,
 )
 def integrated_gradients(
     batch: MethodBatch, *, n_steps: Count = 50, pooling: Literal["l2", "sum"] = "l2"

@@ -117,6 +117,13 @@ def _source(architecture: str) -> _Source | None:
     return None
 
 
+@cache
+def has_rms_norm(architecture: str) -> bool:
+    """Return whether the source of an architecture's model names an RMSNorm."""
+    name = architecture.replace("-", "_").removesuffix("_text")
+    return "RMSNorm(" in _text(f"models/{name}/modeling_{name}.py")
+
+
 def _texts(architecture: str) -> Iterator[str]:
     """Yield the texts of files in which an architecture's configuration may be."""
     if architecture == "ola":

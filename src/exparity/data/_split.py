@@ -9,6 +9,7 @@ from dataclasses import replace
 from fractions import Fraction
 
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.types import Example
 
 Stratum = tuple[tuple[int, str], ...]
@@ -26,14 +27,10 @@ def split_examples(
     class and group fall short most. A hash of seed and id orders the sets of a stratum, so that the
     split does not depend on the machine or the order of the rows.
     """
-    members: dict[str, list[Example]] = defaultdict(list)
-    for example in examples:
-        members[_key(example)].append(example)
+    members = grouped(examples, _key)
     if len(members) < 2:
         raise InputError(f"{where}: {len(members)} examples or matched sets cannot be split in two")
-    strata: dict[Stratum, list[str]] = defaultdict(list)
-    for key, unit in members.items():
-        strata[tuple(sorted((e.label, e.group) for e in unit))].append(key)
+    strata = grouped(members, lambda key: tuple(sorted((e.label, e.group) for e in members[key])))
     counts = {stratum: len(keys) for stratum, keys in sorted(strata.items())}
     test: set[str] = set()
     # By its decimal digits: 0.29 of 100 is 29, though the nearest float lies below.

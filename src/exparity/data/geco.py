@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections import defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.data import dataset
 from exparity.data.facts import RemoteFile
 from exparity.data.files import DataSource, published_parts, read_jsonl, require_size
@@ -222,9 +222,7 @@ def _check_row(path: Path, number: int, row: dict[str, Any]) -> None:
 
 def report_oddities(name: str, examples: list[Example]) -> None:
     """Log what a user should know of the data: identical sentences and empty rationales."""
-    sets = defaultdict(list)
-    for example in examples:
-        sets[example.match_id].append(example)
+    sets = grouped(examples, lambda example: example.match_id)
     same = sum(len({m.text for m in members}) < len(members) for members in sets.values())
     if same:
         kind = "pairs" if max(map(len, sets.values())) == 2 else "sets"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
+from exparity.core.grouping import grouped
 from exparity.types import Example
 
 
@@ -43,11 +44,8 @@ class PreparedData:
     @cached_property
     def sets(self) -> Mapping[str, Sequence[Example]]:
         """The members of each matched set, sorted by split and id."""
-        sets: dict[str, list[Example]] = defaultdict(list)
-        for example in self.examples:
-            if example.match_id is not None:
-                sets[example.match_id].append(example)
-        return dict(sets)
+        sets = grouped(self.examples, lambda example: example.match_id)
+        return {match: members for match, members in sets.items() if match is not None}
 
 
 def read_prepared(path: Path, split: str | None = None) -> PreparedData:
@@ -114,13 +112,13 @@ def sample(examples: Sequence[Example], size: int | None) -> list[Example]:
 
 def _in_turn(examples: Sequence[Example]) -> Iterator[Sequence[Example]]:
     """Yield matched sets and single examples, each time one of the group that has the fewest."""
-    units: dict[tuple[str, bool], list[Example]] = defaultdict(list)
-    for example in examples:
-        match = example.match_id
-        units[example.example_id if match is None else match, match is None].append(example)
-    queues: dict[tuple[str, ...], list[Sequence[Example]]] = defaultdict(list)
-    for key in sorted(units, key=lambda key: (_hash(key[0]), key[1]), reverse=True):
-        queues[tuple(sorted({example.group for example in units[key]}))].append(units[key])
+    units = grouped(
+        examples, lambda e: (e.example_id, True) if e.match_id is None else (e.match_id, False)
+    )
+    order = sorted(units, key=lambda key: (_hash(key[0]), key[1]), reverse=True)
+    queues = grouped(
+        [units[key] for key in order], lambda unit: tuple(sorted({e.group for e in unit}))
+    )
     drawn: Counter[str] = Counter()
     drawn_from: Counter[tuple[tuple[str, ...], str]] = Counter()
     while queues:

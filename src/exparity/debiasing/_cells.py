@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
+from exparity.core.grouping import grouped
 from exparity.core.seeding import derive_seed
 from exparity.data.training_set import TrainingSet
 
@@ -14,11 +15,8 @@ GroupClass = tuple[int, str]
 
 def cells_of(training_set: TrainingSet, positions: Iterable[int]) -> dict[GroupClass, list[int]]:
     """Return the positions of each cell that holds some, in the order of the training set."""
-    cells: dict[GroupClass, list[int]] = defaultdict(list)
-    for position in positions:
-        example = training_set.examples[position]
-        cells[example.label, example.group].append(position)
-    return dict(cells)
+    examples = training_set.examples
+    return grouped(positions, lambda position: (examples[position].label, examples[position].group))
 
 
 def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collection[int]]) -> str:

@@ -119,12 +119,15 @@ def requeued(restart: Restart) -> None:
     restart.wait_for_end_of_job()
 
 
-SCENARIOS = (main_killed, main_gone, main_terminated, cancelled, killed_at_once, requeued)
+SCENARIOS = (main_killed, main_terminated, requeued)
+OTHERS = (main_gone, cancelled, killed_at_once)
+"""With ``--exhaustive``."""
 
 
 @pytest.fixture(scope="module")
-def restarts(undisturbed, cluster, tmp_path_factory):
+def restarts(undisturbed, cluster, tmp_path_factory, request):
     """Every scenario's restart by its name; they run side by side."""
+    scenarios = SCENARIOS + OTHERS * request.config.getoption("--exhaustive")
 
     def disturb(scenario) -> Restart:
         root = tmp_path_factory.mktemp(scenario.__name__) / "checkout"
@@ -139,12 +142,17 @@ def restarts(undisturbed, cluster, tmp_path_factory):
         scenario(restart)
         return restart.finish()
 
-    with ThreadPoolExecutor(len(SCENARIOS)) as pool:
-        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in SCENARIOS}
+    with ThreadPoolExecutor(len(scenarios)) as pool:
+        begun = {scenario.__name__: pool.submit(disturb, scenario) for scenario in scenarios}
     return {name: future.result() for name, future in begun.items()}
 
 
-@pytest.fixture(params=[scenario.__name__ for scenario in SCENARIOS])
+@pytest.fixture(
+    params=[
+        *(scenario.__name__ for scenario in SCENARIOS),
+        *(pytest.param(scenario.__name__, marks=pytest.mark.exhaustive) for scenario in OTHERS),
+    ]
+)
 def restart(request, restarts) -> Restart:
     return restarts[request.param]
 

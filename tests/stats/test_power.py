@@ -132,7 +132,7 @@ def test_typical_gaps_that_are_found(seeds, found, equivalent):
 @pytest.mark.parametrize("together", [pytest.param(0.0, marks=pytest.mark.exhaustive), 0.8])
 def test_typical_gaps_on_few_texts_are_found_in_simulations(together):
     """Trainings without a mean gap; next to nothing varies within texts."""
-    seeds, n, runs = 5, 400, 2000
+    seeds, n, runs = 5, 400, 1000
     found, equivalent = planned_typical_gaps(seeds, (n, n, n), together=together)
     rng = np.random.default_rng(5)
     for gap, name in ((found, "p_large"), (equivalent, "p_small")):

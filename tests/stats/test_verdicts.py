@@ -253,7 +253,7 @@ def test_the_share_of_texts():
 @pytest.mark.parametrize("runs", [100, pytest.param(2000, marks=pytest.mark.exhaustive)])
 def test_looks_keep_the_share_of_false_verdicts(runs):
     """All cells share trainings, at the threshold without a mean gap: any word is wrong."""
-    looks, cells, texts = (3, 5, 8), 12, 60
+    looks, cells, texts = (3, 5, 8), 6, 60
     rng = np.random.default_rng(7)
     shared = rng.normal(size=(runs, 1, looks[-1], 1))
     own = rng.normal(size=(runs, cells, looks[-1], 1))

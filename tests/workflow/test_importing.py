@@ -18,8 +18,6 @@ from exparity.cli import main
 pytestmark = pytest.mark.workflow
 METRICS = {
     "comprehensiveness": {},
-    "gini": {},
-    "loo_correlation": {},
     "mass_accuracy": {},
     "sensitivity": {"steps": 1},
 }

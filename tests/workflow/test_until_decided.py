@@ -67,10 +67,12 @@ def verdicts(checkout) -> bytes:
     return sink.getvalue()
 
 
-def test_killed_twice_it_resumes_to_the_same_verdicts(checkout, tmp_path):
+@pytest.mark.parametrize("twice", [False, pytest.param(True, marks=pytest.mark.exhaustive)])
+def test_killed_it_resumes_to_the_same_verdicts(checkout, tmp_path, twice):
     checkout.configure(**UNTIL)
-    killed(checkout, "verdicts.parquet")
-    assert not (checkout.results / "trainings.json").exists()
+    if twice:
+        killed(checkout, "verdicts.parquet")
+        assert not (checkout.results / "trainings.json").exists()
     killed(checkout, "predictions/pairs_all/bert_tiny/2.parquet")
     assert trainings_of(checkout.results, ["pairs_all"], LOOKS, together=False) == {"pairs_all": 3}
     printed = done(checkout)

@@ -12,6 +12,7 @@ for analysis in EXPERIMENT.analyses.used:
             get_log(analysis.id, analysis.facts.artefact),
         benchmark:
             get_benchmark(analysis.id, analysis.facts.artefact)
+        priority: analysis.facts.minutes if analysis.facts.runs_model else 0
         conda:
             "../envs/exparity.yaml"
         threads: 1

@@ -11,6 +11,7 @@ rule evaluate:
         get_log("evaluate", "scores"),
     benchmark:
         get_benchmark("evaluate", "scores")
+    priority: get_priority(evaluate_cost)
     group:
         get_group(evaluate_cost)
     conda:

@@ -11,6 +11,7 @@ rule explain:
         get_log("explain", "explanations"),
     benchmark:
         get_benchmark("explain", "explanations")
+    priority: get_priority(explain_cost)
     group:
         get_group(explain_cost)
     conda:

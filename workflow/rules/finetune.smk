@@ -8,6 +8,7 @@ rule finetune:
         get_log("finetune", "models"),
     benchmark:
         get_benchmark("finetune", "models")
+    priority: 1000
     conda:
         "../envs/exparity.yaml"
     threads: 1

@@ -12,6 +12,11 @@ def get_minutes(cost):
     return lambda wildcards, attempt: cost(wildcards)[1] * attempt
 
 
+def get_priority(cost):
+    """The longest jobs first: short ones fill the other cores while the last of these run."""
+    return lambda wildcards: cost(wildcards)[1]
+
+
 def get_memory(stage):
     return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards))
 

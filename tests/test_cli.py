@@ -20,7 +20,7 @@ from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data import DATASETS
 from exparity.jobs.stop import Stopped
-from exparity.stages import test as stage
+from exparity.stages.tests import groups as stage
 from exparity.stats import compare_groups
 
 COMMANDS = [
@@ -623,7 +623,7 @@ class TestTest:
         def stop(*_, **__):
             raise KeyboardInterrupt
 
-        monkeypatch.setattr("exparity.stages.test.read_scores", stop)
+        monkeypatch.setattr("exparity.stages.tests.groups.read_scores", stop)
         result = run("test", "--scores", tmp_path / "s", "--output", tmp_path / "t")
         assert result == (130, "", ["exparity: interrupted"])
 

@@ -181,7 +181,7 @@ def test_metrics_reach_methods_late(repository):
     [
         "exparity",
         "exparity.config.experiment",
-        "exparity.stats, exparity.stages.test",
+        "exparity.stats, exparity.stages.tests.groups",
         "exparity.stages.report, exparity.report.render",
         "exparity.tools.show, exparity.report.plots, exparity.explanations.markup",
         "exparity.published.comparison, exparity.stages.compare_published",

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from exparity import InputError
-from exparity.analyses.across_trainings import across_trainings_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.seeding import derive_seed
+from exparity.stages.tests.trainings import across_trainings_cell
 from exparity.stats import crossed_tests
 
 pytestmark = pytest.mark.contract

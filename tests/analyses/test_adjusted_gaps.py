@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from exparity import InputError
-from exparity.analyses.adjusted_gaps import adjusted_gaps_cell
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.stages.tests.adjusted import adjusted_gaps_cell
 from exparity.stats.adjusted import adjusted_gaps
 
 pytestmark = pytest.mark.contract

@@ -15,7 +15,6 @@ from support import TINY
 from exparity import InputError
 from exparity.analyses.debiasing import debiasing_cell
 from exparity.analyses.debiasing.section import change_tables, findings
-from exparity.analyses.judge import judge_cells
 from exparity.artefacts.analyses import ANALYSES
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.config.cautions import cautions
@@ -28,6 +27,7 @@ from exparity.report.figures.style import house_style
 from exparity.report.gather import Study, by_cell_and_quantity
 from exparity.report.render import template_of
 from exparity.report.templating import html_environment
+from exparity.stages.judge import judge_cells
 from exparity.stats.gap_change import gap_changes
 
 pytestmark = pytest.mark.contract

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from exparity import InputError
-from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
+from exparity.stages.judge import judge_cells
 from exparity.stats import benjamini_hochberg, holm
 from exparity.stats.crossed import CrossedTest
 

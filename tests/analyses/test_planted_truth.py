@@ -13,11 +13,11 @@ import pytest
 
 import exparity
 from exparity import Explanation
-from exparity.analyses.across_trainings import across_trainings_cell
-from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.seeding import derive_seed
-from exparity.stages.test import test_cell
+from exparity.stages.judge import judge_cells
+from exparity.stages.tests.groups import test_cell
+from exparity.stages.tests.trainings import across_trainings_cell
 
 pytestmark = pytest.mark.property
 

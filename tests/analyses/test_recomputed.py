@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
-from exparity.analyses.across_trainings import across_trainings_cell
-from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.stages.judge import judge_cells
+from exparity.stages.tests.trainings import across_trainings_cell
 
 pytestmark = pytest.mark.reference
 

@@ -17,12 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from exparity.analyses.across_trainings import across_trainings_cell
-from exparity.analyses.judge import judge_cells
-from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
+from exparity.stages.judge import judge_cells
 from exparity.stages.report import report
+from exparity.stages.tests.random import random_tests_cell
+from exparity.stages.tests.trainings import across_trainings_cell
 from exparity.stats.compare import compare_all
 from exparity.stats.model_bias import model_bias
 from exparity.tools.cost import cost

@@ -20,7 +20,6 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
-from exparity.analyses.judge import judge_cells
 from exparity.artefacts.files import write_artefact
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
@@ -30,6 +29,7 @@ from exparity.report.flags import meaning_of
 from exparity.report.sections.disparity import View, cell_data, shown
 from exparity.report.tables import disparity_tables
 from exparity.report.templating import latex_escape
+from exparity.stages.judge import judge_cells
 from exparity.stages.report import report
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.model_bias import model_bias

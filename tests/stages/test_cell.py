@@ -20,7 +20,7 @@ from exparity.models.manifest import read_manifest, write_manifest
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.shards import gather_shards
-from exparity.stages.test import test_cell
+from exparity.stages.tests.groups import test_cell
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
 

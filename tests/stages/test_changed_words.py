@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 from exparity import InputError
-from exparity.analyses.negative_control import negative_control_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
+from exparity.stages.random_explanations import negative_control_cell
 
 METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
 

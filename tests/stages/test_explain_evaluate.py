@@ -18,7 +18,7 @@ from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.test import test_cell
+from exparity.stages.tests.groups import test_cell
 
 
 def explain(cell, output, use="gradient", **changes):

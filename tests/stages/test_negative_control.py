@@ -10,8 +10,6 @@ import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
 
 from exparity import load_classifier
-from exparity.analyses.negative_control import negative_control_cell
-from exparity.analyses.random_tests import random_tests_cell
 from exparity.artefacts.columns import KEY
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
@@ -21,7 +19,9 @@ from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
-from exparity.stages.test import test_cell
+from exparity.stages.random_explanations import negative_control_cell
+from exparity.stages.tests.groups import test_cell
+from exparity.stages.tests.random import random_tests_cell
 from exparity.stats.excess import excess, mean_by_example
 
 DRAWS = 3

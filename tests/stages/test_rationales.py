@@ -13,7 +13,7 @@ from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
-from exparity.stages.test import test_cell as compare_cell
+from exparity.stages.tests.groups import test_cell as compare_cell
 from exparity.types import SPECIAL_WORD
 
 

@@ -17,7 +17,7 @@ from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
-from exparity.stages.test import test_cell
+from exparity.stages.tests.groups import test_cell
 
 GENDERS = ("male", "female", "neutral")
 TARGETS = {"male": 1, "female": 0, "neutral": 2}

@@ -1,7 +1,8 @@
 """What an analysis declares, and the registry of analyses: folders of :mod:`exparity.analyses`.
 
-The registry is here, so that the table of artefacts knows what analyses make; the implementations
-are imported on first use.
+The tests and verdicts of every study, which are stages, declare themselves in the same way. The
+registry is here, so that the table of artefacts knows what is made; the implementations are
+imported on first use.
 """
 
 from __future__ import annotations
@@ -193,7 +194,11 @@ class AnalysisFacts:
 
 
 ANALYSES: Registry[AnalysisFacts] = Registry(
-    "analysis", "exparity.analyses", AnalysisFacts, lambda entry: config_options(entry)
+    "analysis",
+    "exparity.analyses",
+    AnalysisFacts,
+    lambda entry: config_options(entry),
+    also=("exparity.stages.tests", "exparity.stages.judge", "exparity.stages.random_explanations"),
 )
 
 

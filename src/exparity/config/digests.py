@@ -27,7 +27,7 @@ def finetune(head: Path) -> str:
 @cache
 def test() -> str:
     """Return the digest of what compares groups."""
-    return source_digest(*reached(_PACKAGE / "stages" / "test.py", "stats"))
+    return source_digest(*reached(_PACKAGE / "stages" / "tests" / "groups.py", "stats"))
 
 
 @cache

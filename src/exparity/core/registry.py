@@ -106,6 +106,7 @@ class Registry(Generic[Facts]):
         package: package whose public modules are imported on first use.
         facts_type: class of the facts that every registration must give in full.
         options: returns the options that a config may set of an entry.
+        also: further modules and packages that register.
     """
 
     def __init__(
@@ -114,11 +115,13 @@ class Registry(Generic[Facts]):
         package: str,
         facts_type: type[Facts],
         options: Callable[[Entry[Facts]], Mapping[str, Option]] = lambda entry: entry.options,
+        also: Sequence[str] = (),
     ) -> None:
         self.kind = kind
         self.package = package
         self.facts_type = facts_type
         self.options = options
+        self.also = also
         self._entries: dict[str, Entry[Facts]] = {}
         self._discovered = False
 
@@ -191,10 +194,11 @@ class Registry(Generic[Facts]):
         if self._discovered:
             return
         self._discovered = True
-        package = importlib.import_module(self.package)
-        for module in pkgutil.iter_modules(package.__path__):
-            if not module.name.startswith("_"):
-                importlib.import_module(f"{self.package}.{module.name}")
+        for name in (self.package, *self.also):
+            package = importlib.import_module(name)
+            for module in pkgutil.iter_modules(getattr(package, "__path__", ())):
+                if not module.name.startswith("_"):
+                    importlib.import_module(f"{name}.{module.name}")
         for point in entry_points().select(group=self.package):
             point.load()
 

@@ -20,7 +20,6 @@ from exparity.analyses.attribution_difference._words import (
     attribution_differences,
 )
 from exparity.analyses.attribution_difference.section import findings
-from exparity.analyses.reading import read_all
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Range
@@ -28,6 +27,7 @@ from exparity.data.table import read_prepared
 from exparity.explanations import Explanation
 from exparity.metrics import Attribution, word_arrays
 from exparity.stages.cell import cell_of
+from exparity.stages.reading import read_all
 from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)

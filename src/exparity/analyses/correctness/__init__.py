@@ -15,10 +15,10 @@ import numpy as np
 
 from exparity.analyses import ExperimentView, Made, analysis, fields
 from exparity.analyses.correctness.section import findings
-from exparity.analyses.reading import predicted_examples, read_all
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
 from exparity.stages.cell import cell_of, compared_in, read_examples
+from exparity.stages.reading import predicted_examples, read_all
 from exparity.types import BoolArray, FloatArray
 
 SUBSETS = ("all", "correct", "correct_sets")

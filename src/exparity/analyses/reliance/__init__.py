@@ -15,11 +15,11 @@ from typing import Any, Literal
 import pyarrow as pa
 
 from exparity.analyses import ExperimentView, Export, Findings, Made, analysis, fields
-from exparity.analyses.reading import read_all
 from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
+from exparity.stages.reading import read_all
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
 
 _COLUMNS = fields(

@@ -15,7 +15,6 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from exparity.analyses import Made, analysis, fields
-from exparity.analyses.reading import read_compared
 from exparity.analyses.worst_group._spread import GroupMean, Spread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
@@ -23,6 +22,7 @@ from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stages.excess import RandomScores
+from exparity.stages.reading import read_compared
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
 from exparity.stats.multiplicity import benjamini_hochberg

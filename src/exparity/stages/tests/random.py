@@ -1,4 +1,4 @@
-"""Analysis random_tests: the groups compared by the scores of random explanations."""
+"""Stage random_tests: the groups compared by the scores of random explanations."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields
+from exparity.artefacts.running import Made, analysis
 from exparity.stages.cell import cell_of, compared_in, read_scores, require_same_cell
 from exparity.stats.compare import compare_all
 

@@ -1,4 +1,4 @@
-"""Analysis negative_control: random explanations of a classifier, scored with one metric."""
+"""Stage negative_control: random explanations of a classifier, scored with one metric."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import KEY, ExperimentView, analysis, fields
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError

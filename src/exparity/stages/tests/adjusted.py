@@ -1,4 +1,4 @@
-"""Analysis adjusted_gaps: all scores of one classifier to gaps at equal class, length and so on."""
+"""Stage adjusted_gaps: all scores of one classifier to gaps at equal class, length and so on."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
-from exparity.analyses.reading import predicted_examples, read_all
-from exparity.artefacts.columns import record_columns
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import Made, analysis
 from exparity.core.errors import InputError
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
+from exparity.stages.reading import predicted_examples, read_all
 from exparity.stats.adjusted import AdjustedGap, adjusted_gaps
 from exparity.types import FloatArray
 

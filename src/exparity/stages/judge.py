@@ -1,4 +1,4 @@
-"""Analysis judge: what may be concluded of every cell, from the gaps over all its trainings."""
+"""Stage judge: what may be concluded of every cell, from the gaps over all its trainings."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
-from exparity.artefacts.columns import record_columns
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_tables
+from exparity.artefacts.running import Made, analysis
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.verdicts import JUDGED, judge, judge_looks
 

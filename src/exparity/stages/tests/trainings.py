@@ -1,4 +1,4 @@
-"""Analysis across_trainings: all scores of one model to the gaps over its trainings and texts."""
+"""Stage across_trainings: all scores of one model to the gaps over its trainings and texts."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
-from exparity.analyses.reading import read_compared
-from exparity.artefacts.columns import record_columns
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.examples import Examples
+from exparity.artefacts.running import Made, analysis
 from exparity.stages.cell import compared_in, read_examples
 from exparity.stages.excess import RandomScores
+from exparity.stages.reading import read_compared
 from exparity.stats.crossed import PROMPT, TRAINING, CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
 from exparity.types import FloatArray, IntArray

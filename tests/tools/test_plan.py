@@ -17,9 +17,10 @@ import yaml
 from support import N_METHODS, N_METRICS, TINY, cpu_seconds, interpreter_seconds
 
 from exparity import cli
+from exparity.core.formats import aligned
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
-from exparity.costs.forecast import aligned, as_text, forecast, gigabytes, hours, plain
+from exparity.costs.forecast import as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
 from exparity.stats.power import planned_typical_gaps

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 
@@ -34,3 +34,16 @@ def dotted(settings: Mapping[str, Any], *above: str) -> Iterator[tuple[str, Any]
             yield from dotted(value, *above, name)
         else:
             yield ".".join((*above, name)), value
+
+
+def aligned(rows: Sequence[Sequence[str]], *, are_words: bool = False) -> str:
+    """Return rows as columns: the first to the left, the others to the right unless words."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = [
+            cell.ljust(width) if are_words or not i else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        lines.append("  ".join(cells).rstrip())
+    return "\n".join(lines)

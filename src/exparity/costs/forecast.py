@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from exparity.core.formats import aligned
 from exparity.core.grouping import grouped
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, Job
@@ -75,17 +76,6 @@ def _total(stage: str, jobs: Sequence[Job]) -> Total:
         ),
         bytes=sum(job.bytes for job in jobs),
     )
-
-
-def aligned(rows: Sequence[Sequence[str]]) -> str:
-    """Return rows as columns: the first to the left, the others to the right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = []
-    for first, *others in rows:
-        cells = [first.ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(others, widths[1:], strict=True)]
-        lines.append("  ".join(cells).rstrip())
-    return "\n".join(lines)
 
 
 def hours(seconds: float | None) -> str:

@@ -19,7 +19,6 @@ class Agreement:
     """How often we decide as the study did, over the cells with a published id in common.
 
     Attributes:
-        question: of :data:`QUESTIONS`.
         by, group: kind and value of that id; ``all`` and empty for all cells.
         n, agree: cells in which both can be asked, and those in which both decide alike.
         share: their share, with a 95 % Wilson interval from ``low`` to ``high``; None if n is 0.

@@ -51,15 +51,7 @@ class Comparison:
     """Our results beside a published study: cells of a grid, or gaps of classifiers.
 
     Attributes:
-        study: the study.
-        claims: its statements, counted again.
-        left_out: what of ours has no counterpart, in words.
-        matches: our cells beside its cells.
-        gaps: gaps that both have.
         models: how our models differ from the published ones beside them.
-        agreements: how often we decide as the study did.
-        correlations: rank correlations of mean d.
-        bias: our model bias beside the published one.
     """
 
     study: PublishedStudy

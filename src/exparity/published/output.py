@@ -6,13 +6,14 @@ import sys
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from textwrap import indent
 from typing import Any
 
 import pyarrow as pa
 
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import save_export
-from exparity.core.formats import percent
+from exparity.core.formats import aligned, percent
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.claims import FAILS, HOLDS, ClaimResult, Range
 from exparity.published.comparison import Comparison, GapMatch
@@ -155,13 +156,8 @@ def summary(comparison: Comparison) -> str:
 
 def _aligned(table: str) -> str:
     """Return lines of cells that tabs part as lines with aligned columns."""
-    cells = [line.split("\t") for line in table.splitlines()]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    lines = (
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
-    return "".join(f"  {line}\n" for line in lines)
+    lines = aligned([line.split("\t") for line in table.splitlines()], are_words=True)
+    return indent(lines, "  ", lambda _: True) + "\n"
 
 
 def spread(mean: float, sd: float | None) -> str:

@@ -111,7 +111,6 @@ class ModelBias:
 
     Attributes:
         rows: one mapping per row, with the ids of its cell.
-        declared: what each dataset declares.
     """
 
     rows: Sequence[Mapping[str, Any]]
@@ -151,8 +150,6 @@ class BiasCell:
     Attributes:
         mean: mean over the seeds where it is defined; None if there is none.
         sd: standard deviation over them, dividing by n − 1; None for fewer than two.
-        runs: seeds where it is defined.
-        undefined: seeds where it is not.
         collapsed: seeds whose model predicts one class; they are in the mean.
     """
 
@@ -169,14 +166,10 @@ class BiasTable:
 
     Attributes:
         kind: ``bias``, or ``causal_bias`` for what needs counterfactuals.
-        dataset: the dataset's instance.
-        attribute: its protected attribute.
-        models: columns.
         lines: rows of the CSV, in the order of the tables.
         shown: rows of page and LaTeX: of two classes only the second, since the first follows from
             it, and no line that is undefined for every model.
         left_out: how many lines of page and LaTeX are left out as undefined for every model.
-        cells: by (line, model).
         collapsed: seeds by model that predict one class; only models with such a seed.
     """
 

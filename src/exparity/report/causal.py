@@ -43,7 +43,6 @@ class Overview:
     """What is said of a model on a dataset in one line.
 
     Attributes:
-        groups: the two groups.
         rms: by kind of gap and rate, the RMS over classes and the same by chance.
         flips: share of the examples whose prediction changes with the group.
         apd: mean size of the change of the true class's probability.

@@ -21,13 +21,9 @@ class Cost:
     """What the jobs of a stage, or part of one, took.
 
     Attributes:
-        stage: the stage.
         part: the method or metric; empty for the whole stage.
-        jobs: finished jobs.
         seconds: their work in all, where a job tells it apart from its start, and else its time
             from start to end.
-        gpu_seconds: of it, with a GPU.
-        devices: where the models ran.
         job_seconds: time from start to end of the processes, reading and loading included; None
             where it was not measured.
         peak_mb: largest resident memory of a job, in MiB; None where it was not measured.

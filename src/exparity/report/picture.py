@@ -30,13 +30,10 @@ class Tile:
     """One cell.
 
     Attributes:
-        model: its model.
-        verdict: its verdict; None if it has none.
         look: ``a`` or ``b`` where the first or the second group is favoured, ``both`` where that
             changes from training to training, else the verdict's tone.
         favoured: the group that is favoured; empty where that is not said.
         size: the interval of R in few characters, or d of a single training.
-        sentence: what the verdict says.
     """
 
     model: str
@@ -49,12 +46,7 @@ class Tile:
 
 @dataclass(frozen=True)
 class Line:
-    """One row: a method, or random explanations.
-
-    Attributes:
-        name: what it is called.
-        cells: the tiles of each metric, one a model.
-    """
+    """One row: a method, or random explanations."""
 
     name: str
     cells: Sequence[Sequence[Tile]]

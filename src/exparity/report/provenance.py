@@ -19,13 +19,7 @@ _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests
 
 @dataclass(frozen=True)
 class Origin:
-    """What one artefact says about itself.
-
-    Attributes:
-        artefact: which artefact it is.
-        ids: its cell.
-        facts: its metadata.
-    """
+    """What one artefact says about itself."""
 
     artefact: str
     ids: Mapping[str, Any]

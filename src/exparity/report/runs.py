@@ -33,7 +33,6 @@ class Run:
     """One run.
 
     Attributes:
-        study: its tests and verdicts.
         settings: what it was asked to do, by key; of a model, method or metric key by key again.
         versions: see :func:`~exparity.report.provenance.versions`.
     """
@@ -53,9 +52,7 @@ class ComparedCell:
     """One cell of both runs.
 
     Attributes:
-        ids: which cell.
         quantity: what was compared: ``excess`` or ``score``.
-        first, second: its rows of the ``verdicts`` artefact.
         difference: gap of the second run minus that of the first.
     """
 
@@ -87,7 +84,6 @@ class RunComparison:
     """Two runs side by side.
 
     Attributes:
-        first, second: the runs.
         settings: keys that differ, with the value of each run, None where it has none.
         versions: packages that differ, with those of each run.
         cells: the cells of both, those that differ most first.

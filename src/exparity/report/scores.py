@@ -32,7 +32,6 @@ class Scores:
 
     Attributes:
         distributions: what :func:`distribution` returned, by cell.
-        metadata: raw provenance of each file, by cell.
         missing: files that are not there; their cells have no distribution.
         examples: scores by cell and example id, of the cells that were asked for.
         means: over seeds and examples, by dataset, model, method and metric.

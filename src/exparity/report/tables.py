@@ -39,7 +39,6 @@ class Cell(SeedCounts):
     Attributes:
         holm: seeds that are significant after Holm's correction.
         bh: seeds that are significant after that of Benjamini and Hochberg.
-        summary: all seeds together.
         verdicts: its rows of the verdicts artefact by quantity; empty if there is none.
     """
 
@@ -196,10 +195,7 @@ class Headline:
     """How often one test finds a difference in scores, or in their excess.
 
     Attributes:
-        quantity: what is compared, in words.
-        test: the test, in words.
         share: significant tests, as they are, beside the controls.
-        holm: significant ones after Holm's correction.
         bh: significant ones after that of Benjamini and Hochberg.
     """
 

@@ -66,18 +66,12 @@ class Selection:
     """What is shown.
 
     Attributes:
-        title: the study's title, if known.
-        rows: tests of scores.
         excess: tests of their excess over random explanations.
         random_rows: tests of random explanations that belong to them, with flags.
         counted: column that says which tests count as significant.
         correction: its correction: ``none``, ``holm`` or ``bh``; None where tables show verdicts,
             if there are any.
-        alpha: largest p-value that is significant.
-        threshold: |d| from which an effect is considerable.
         order: ids by kind in the order of the config; others follow.
-        notes: what to know about the tests.
-        means: tables of the data without groups.
         verdicts: rows of the verdicts artefact that belong to the tests.
         dependence: how far label and group go together, by dataset and split.
     """
@@ -120,7 +114,6 @@ class Terminal:
 
     Attributes:
         width: columns; None if it is no terminal, so that lines may have any length.
-        colours: colours that will be seen: 0, 16 or more.
     """
 
     width: int | None = None
@@ -171,6 +164,17 @@ def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
         yield from _closing(selection)
 
 
+def terminal_here() -> tuple[Console, Terminal]:
+    """Return what standard output is; lines have any length where it is no terminal."""
+    from rich.console import Console
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        return Console(highlight=False, width=10_000), Terminal()
+    colours = {None: 0, "standard": 16, "windows": 16}.get(console.color_system, 256)
+    return console, Terminal(console.width, 0 if console.no_color else colours)
+
+
 def write(console: Console, parts: Iterable[RenderableType]) -> None:
     """Write parts to standard output, without blanks at the ends of lines."""
     with console.capture() as captured:
@@ -190,10 +194,11 @@ def _text(words: str, style: str = "", keep: str = "") -> Text:
     return Text(visible(words, keep), style=style)
 
 
-def _empty_table() -> Table:
+def empty_table(header_style: str = "") -> Table:
+    """Return a table without lines."""
     from rich.table import Table
 
-    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style="")
+    return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=header_style)
 
 
 def _extent(selection: Selection) -> str:
@@ -253,7 +258,7 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
 
 def _headline(selection: Selection, width: int | None) -> Table:
     """Return shares of significant tests, with intervals, beside those by chance."""
-    table = _empty_table()
+    table = empty_table()
     table.add_column(f"significant at p ≤ {selection.alpha:g}")
     heads = ["", "share", "95 % interval", "random", "permuted"]
     # The rest goes first where there is no room.
@@ -363,7 +368,7 @@ def _fitted(
     layout, per_table = _layout(terminal.width, names, list(cells.values()), len(metrics))
     for start in range(0, len(metrics), per_table):
         part = metrics[start : start + per_table]
-        table = _empty_table()
+        table = empty_table()
         table.add_column("", width=layout.name)
         for metric in part:
             head = folded(f"{metric} {arrows.get(metric, '')}".strip(), layout.cell)

@@ -42,10 +42,8 @@ class Counts:
     """The cells of one quantity by their verdict.
 
     Attributes:
-        quantity: of :data:`QUANTITIES`.
         by_verdict: number of cells by id, in the order of the verdicts.
         strict: number of cells that are decided by Holm's correction, too.
-        n_seeds: trainings of most of the cells.
     """
 
     quantity: str

@@ -9,14 +9,11 @@ from exparity.core.escaping import visible
 from exparity.core.flags import Flag, Folder
 from exparity.core.formats import signed
 from exparity.report.runs import ComparedCell, RunComparison, compare_runs, read_run
-from exparity.report.terminal import write
+from exparity.report.terminal import empty_table, terminal_here, write
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
     from rich.table import Table
-
-_WIDE = 10_000
-"""Columns where the output is no terminal: nothing is folded."""
 
 
 def compare(
@@ -36,12 +33,8 @@ def compare(
     Raises:
         InputError: a folder holds no finished run.
     """
-    from rich.console import Console
-
     comparison = compare_runs(read_run(first), read_run(second))
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=_WIDE)
+    console, _ = terminal_here()
     write(console, _parts(comparison, every=every))
 
 
@@ -99,9 +92,7 @@ def _cells(cells: Sequence[ComparedCell]) -> Table:
 
 
 def _table(*heads: str) -> Table:
-    from rich.table import Table
-
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    table = empty_table("bold")
     for head in heads:
         table.add_column(head)
     return table

@@ -18,8 +18,9 @@ from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
+from exparity.core.formats import aligned
 from exparity.costs.finished import Job, read_finished
-from exparity.costs.forecast import aligned, gigabytes, hours, totals
+from exparity.costs.forecast import gigabytes, hours, totals
 from exparity.tools.configured import results_of
 
 log = logging.getLogger(__name__)

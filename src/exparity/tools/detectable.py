@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from exparity.config.models import Until
 from exparity.core.errors import InputError
-from exparity.costs.forecast import aligned
+from exparity.core.formats import aligned
 from exparity.costs.planned import ExampleCounts
 from exparity.stats.power import DETECTED, planned_typical_gaps, smallest_p
 from exparity.types import Example, FloatArray

@@ -20,7 +20,7 @@ from exparity.metrics.facts import Direction
 from exparity.report.dependence import known_of_data
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
-from exparity.report.terminal import Selection, Terminal, render, write
+from exparity.report.terminal import Selection, render, terminal_here, write
 from exparity.report.verdicts import is_random
 from exparity.stats.informative import flagged, of_quantity
 from exparity.stats.multiplicity import CELL_IDS
@@ -126,7 +126,8 @@ def show(
             for dataset in dict.fromkeys(row["dataset"] for row in rows)
         },
     )
-    _print(selection)
+    console, terminal = terminal_here()
+    write(console, render(selection, terminal))
 
 
 def _scores_without_groups(results: Path) -> list[_File]:
@@ -232,16 +233,3 @@ def _rows_of(
         return []
     rows: list[dict[str, Any]] = read_tables(paths, artefact).select(columns).to_pylist()
     return [row for row in rows if all(row[kind] in ids for kind, ids in wanted.items())]
-
-
-def _print(selection: Selection) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False)
-    terminal = Terminal()
-    if console.is_terminal:
-        colours = {None: 0, "standard": 16, "windows": 16}.get(console.color_system, 256)
-        terminal = Terminal(console.width, 0 if console.no_color else colours)
-    else:
-        console = Console(highlight=False, width=10_000)
-    write(console, render(selection, terminal))

@@ -28,8 +28,6 @@ class Difference:
         mean_difference: mean over seeds of first minus second group; None if there is none.
         mean_absolute: mean over seeds of the size of the difference.
         significant: seeds with p ≤ α, corrected by Holm for the number of words.
-        tested: seeds with a test.
-        n_sets: most matched sets that a seed has.
     """
 
     dataset: str
@@ -53,7 +51,6 @@ class DifferenceTable:
     Attributes:
         words: the words with most matched sets that are tested, as (first, second).
         cells: by (model, method, word); the word ("", "") is all of them.
-        tested: words that are tested in some run.
         strongest: the largest mean difference over all words of a model and method, without its
             sign; of those whose attributions are not rounding errors, which may be larger.
     """

@@ -57,7 +57,6 @@ class CorrectnessTable:
     """One metric on one dataset.
 
     Attributes:
-        models: its models, in the order of the config.
         best_first: its methods; the highest mean over models comes first.
         levels: by (model, method, subset, group); group "" is all.
         ranks: by (model, method), the method's place among those of the model by the mean on
@@ -75,15 +74,7 @@ class CorrectnessTable:
 
 @dataclass(frozen=True)
 class Claim:
-    """A published statement beside our results.
-
-    Attributes:
-        text: the statement.
-        section: where it is printed.
-        dataset: where it is looked at.
-        ours: what we find, in words.
-        holds: whether that agrees.
-    """
+    """A published statement beside our results."""
 
     text: str
     section: str

@@ -34,11 +34,7 @@ class Share:
     """A group's share of all co-occurrences, and how many texts have one of its terms.
 
     Attributes:
-        split: of which texts.
         share: the group's share; NaN if there are no co-occurrences.
-        count: its co-occurrences.
-        n_texts: its texts with one of its terms.
-        published: the printed share; None if there is none.
     """
 
     dataset: str

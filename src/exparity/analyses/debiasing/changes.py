@@ -86,7 +86,6 @@ class Correlation:
 
     Attributes:
         kind: which gap of the classifier, ``statistical`` or ``causal``.
-        n: recipes and seeds with both.
     """
 
     dataset: str
@@ -106,11 +105,8 @@ class ChangeTable:
     """One dataset and pair of groups.
 
     Attributes:
-        lines: (method, metric) of the rows.
-        recipes: models, in the order of the config.
         cells: changes of |d| of the scores by (model, method, metric).
         excess: those of the excess over random explanations, where there are any.
-        strongest: largest change, without its sign.
         reach: end of the axis of changes; intervals far longer than any change are cut there.
     """
 

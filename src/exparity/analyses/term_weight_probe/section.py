@@ -58,8 +58,6 @@ class Probe:
     """A bag of words trained on one form of a dataset, with the words of all groups scaled.
 
     Attributes:
-        dataset, debias: what it was trained on.
-        group_a, group_b: the groups; gaps are first minus second.
         panels: the gap of true positive rates between groups, and between versions of a text.
         levels: by weight, what stands in the table: quantities over classes.
     """

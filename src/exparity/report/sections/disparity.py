@@ -71,11 +71,7 @@ class Shown(NamedTuple):
     """One cell as a view shows it.
 
     Attributes:
-        text: what it says.
-        below: the line below.
-        style: classes of its colour.
         gaps: how often there is a gap: of its verdict, or of its seeds.
-        trials: of how many.
     """
 
     text: str
@@ -90,7 +86,6 @@ class PairMatrix:
     """How often each of many groups is explained better than each other one.
 
     Attributes:
-        groups: the groups, in order.
         blocks: number of the table of each two groups, in either order.
         better: cells in which the first is explained better than the second, by these two; a gap
             that favours either counts for both.

@@ -27,7 +27,6 @@ class Sample:
     """Explanations of one trained classifier.
 
     Attributes:
-        available: sets of the test split to choose from.
         missing: how many files the sample would need that are not there.
         data: the sample as the page's script reads it; None if there is none.
     """

@@ -40,12 +40,9 @@ class Standing:
     """A gap of one method.
 
     Attributes:
-        method: its name.
         d: Cohen's d of the mean gap, first group minus second.
         size: |d|, or how large the gap of a training typically is.
         better: the group whose explanations are better; None where that changes by training.
-        worse: the other one.
-        sentence: what the verdict says of it.
     """
 
     method: str
@@ -58,16 +55,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Finding:
-    """The gaps of one metric between two groups, over all methods.
-
-    Attributes:
-        dataset: name of the dataset.
-        model: the model.
-        metric: name of the metric.
-        kind: property of explanations that it measures.
-        gaps: the gaps, largest first.
-        methods: methods whose gap was tested.
-    """
+    """The gaps of one metric between two groups, over all methods."""
 
     dataset: str
     model: str

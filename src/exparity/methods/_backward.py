@@ -102,11 +102,7 @@ class Activations(TorchFunctionMode):
 
 
 def passing_positive(kinds: tuple[Kind, ...]) -> Rule:
-    """Return guided backpropagation: rectifiers pass what is positive, where their input is.
-
-    Args:
-        kinds: which activations count as rectifiers.
-    """
+    """Return guided backpropagation: rectifiers pass what is positive, where their input is."""
 
     def rule(function: Activation, x: torch.Tensor, kind: Kind) -> torch.Tensor:
         if kind not in kinds:

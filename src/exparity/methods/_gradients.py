@@ -51,14 +51,7 @@ def baseline_rows(batch: MethodBatch) -> list[torch.Tensor]:
 
 
 def path_attributions(batch: MethodBatch, pooling: PathPooling, n_steps: int) -> list[FloatArray]:
-    """Return (t,) scores of each text by the mean gradient on the line from its baseline.
-
-    Args:
-        batch: the texts.
-        pooling: ``l2`` norm or ``sum`` of the mean gradient over the embedding dimension, or its
-            sum ``times_input`` difference.
-        n_steps: nodes of the Gauss–Legendre rule.
-    """
+    """Return (t,) scores of each text by the mean gradient on the line from its baseline."""
     key = ("path", n_steps, str(batch.explains))
     if key not in batch.memo:
         batch.memo[key] = _path_sums(batch, n_steps)

@@ -47,15 +47,7 @@ class Line:
     n_classes: int | None = None
 
     def laid_on(self, encoding: Encoding, padding: int) -> FloatArray:
-        """Return the (t,) scores of a text's tokens.
-
-        Args:
-            encoding: the text as the model sees it.
-            padding: the id of padding.
-
-        Raises:
-            InputError: the line is of another text, words or tokens.
-        """
+        """Return the (t,) scores of a text's tokens."""
         if self.text not in (None, encoding.text):
             raise InputError(f"{self.where}: its text is not that of example '{self.key[1]}'")
         try:
@@ -72,17 +64,7 @@ class Line:
 # Read once for all parts of a job.
 @lru_cache(maxsize=1)
 def indexed(file: Path, padding: int, changed: int, size: int) -> Index:
-    """Return the lines of a file by what they are found by.
-
-    Args:
-        file: the file.
-        padding: the id of padding.
-        changed: when it was last changed.
-        size: its bytes; with the former, so that a file that has changed is read again.
-
-    Raises:
-        InputError: a line is no explanation; names it.
-    """
+    """Return the lines of a file by what they are found by."""
     index: dict[Key, list[Line]] = {}
     for number, row in read_jsonl(file):
         where = f"{file}:{number}"

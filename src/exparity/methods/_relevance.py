@@ -166,11 +166,7 @@ def _named(args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def check_attention(model: Any, method: str) -> None:
-    """Refuse models whose attention is computed where calls of torch cannot be seen.
-
-    Raises:
-        InputError: it is; names what to load the model with.
-    """
+    """Refuse models whose attention is computed where calls of torch cannot be seen."""
     implementation = getattr(model.config, "_attn_implementation", None) or "eager"
     if implementation not in ("eager", "sdpa"):
         raise InputError(

@@ -70,11 +70,9 @@ def draw_coalitions(
 ) -> tuple[BoolArray, FloatArray]:
     """Draw coalitions of p players from the Shapley kernel; all if there are no more than count.
 
-    Drawn ones come in pairs, each with its complement, which lowers the variance
-    (arXiv:2012.01536, section 4). The empty coalition and that of all players are not among them.
-
-    Returns:
-        (m, p) True for members, and the (m,) weights of the regression.
+    Drawn ones come in pairs, each with its complement, which lowers the variance (arXiv:2012.01536,
+    section 4). Returns (m, p) True for members, and the (m,) weights of the regression; the empty
+    coalition and that of all players are not among them.
     """
     sizes = np.arange(1, n_players)
     if n_players < 31 and 2**n_players - 2 <= count:

@@ -48,11 +48,7 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
 
 
 def covariances(training: Training) -> dict[tuple[str, int], float]:
-    """Return the covariance (with n − 1) of words' tf-idf values with classes.
-
-    Returns:
-        Covariance by (word in lower case, class), for all of the training split.
-    """
+    """Return covariances (n − 1) of words' tf-idf with classes, by word in lower case and class."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     vectorizer = TfidfVectorizer(analyzer=lambda words: [word.lower() for word in words])

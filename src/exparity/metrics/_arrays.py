@@ -62,18 +62,10 @@ def l1_normalised(scores: FloatArray, mask: BoolArray | None = None) -> FloatArr
 def word_arrays(
     explanations: Sequence[Explanation], attribution: Attribution
 ) -> tuple[FloatArray, BoolArray, BoolArray]:
-    """Sum the attributions of tokens to those of words, and lay the rationale beside them.
+    """Sum attributions of tokens to (n, w) of words; return these, rationales and word masks.
 
-    A word that no token belongs to, as the text was cut, has 0. So has every word of an explanation
-    whose rationale is unknown: its rationale is empty.
-
-    Args:
-        explanations: with a rationale of one mark per word of the text.
-        attribution: what counts of each token: its ``absolute`` value, or its ``positive`` part.
-
-    Returns:
-        (n, w) scores, not negative, all NaN where a token's is not finite; (n, w) True for words of
-        the rationale; (n, w) True for words.
+    Scores are not negative, and all NaN where a token's is not finite. A word without a token, as
+    the text was cut, has 0; so has every word where the rationale is unknown, which is empty then.
     """
     scores, marks, words = [], [], []
     for explanation in explanations:

@@ -9,16 +9,7 @@ from exparity.types import BoolArray, FloatArray
 
 
 def marked_share(scores: FloatArray, marks: BoolArray, word_mask: BoolArray) -> FloatArray:
-    """Return the share of the attribution that lies on marked words.
-
-    Args:
-        scores: (n, w) attributions of words, not negative.
-        marks: (n, w) True for marked words.
-        word_mask: (n, w) True for words.
-
-    Returns:
-        (n,) in [0, 1]; NaN where no word is marked or all scores are zero.
-    """
+    """Return the (n,) share in [0, 1] of attribution on marked words; NaN without any."""
     total = row_sums(np.where(word_mask, scores, 0.0))
     on_marked = row_sums(np.where(marks & word_mask, scores, 0.0))
     share = np.full(len(scores), np.nan)

@@ -137,12 +137,7 @@ class _Search:
             self._first[int(texts[place])] = gradient.sign()
 
     def flips(self, items: IntArray, radii: FloatArray) -> BoolArray:
-        """Return (k,) whether the class flips at any iterate of each ascent.
-
-        Args:
-            items: (k,) searches.
-            radii: (k,) radius of each.
-        """
+        """Return (k,) whether the class flips at any iterate of each ascent."""
         owners = self._owners[items]
         ascent = Ascent(
             self._batch,

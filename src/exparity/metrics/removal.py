@@ -45,15 +45,6 @@ def top_sets(
 
     A step takes the ⌊threshold · n⌋ highest of the ``n`` content tokens (``fraction``), or those
     with a score above the threshold. Of equal scores the later token comes first.
-
-    Args:
-        scores: (t,) normalised attributions.
-        content_mask: (t,) True for tokens that may be taken.
-        based_on: what thresholds mean.
-        thresholds: one per step, in order.
-        only_positive: leave tokens with a score of 0 or less alone.
-        average_over: ``distinct`` steps, without those that take no token or the same ones as the
-            step before; or ``all``.
     """
     ranked = descending(scores, content_mask)
     positive = int((scores[ranked] > 0).sum()) if only_positive else len(ranked)
@@ -74,16 +65,7 @@ def top_sets(
 
 
 def mean_drop(full: FloatArray, changed: FloatArray, step_mask: BoolArray) -> FloatArray:
-    """Mean fall in target probability over the steps of each text.
-
-    Args:
-        full: (n,) probability of the whole text.
-        changed: (n, k) probability at each step.
-        step_mask: (n, k) True where the text has that step.
-
-    Returns:
-        (n,) in [−1, 1]; NaN where a text has no step.
-    """
+    """Return the (n,) mean fall in target probability over each text's steps; NaN without."""
     drops = np.where(step_mask, full[:, None] - changed, 0.0)  # (n, k)
     counts = step_mask.sum(1)
     result = np.full(len(full), np.nan)
@@ -97,14 +79,11 @@ def removal_curve(
     steps: Steps,
     normalised: bool,
 ) -> FloatArray:
-    """Mean fall in target probability when top tokens are removed, or with ``keep`` only they kept.
+    """Return the (n,) mean fall in target probability, in [−1, 1], when top tokens go, or stay.
 
-    A text without a step of :func:`top_sets` has 0, or with ``keep`` 1. If it is ``normalised``,
-    the fall is divided by that of the text without any content token.
-
-    Returns:
-        (n,) in [−1, 1], in probability; NaN where an attribution is not finite. Normalised, a share
-        within ±1/:data:`LEAST_SPAN`; NaN also where the divisor is smaller than that.
+    A text without a step of :func:`top_sets` has 0, or with ``keep`` 1; one whose attribution is
+    not finite has NaN. If ``normalised``, the fall is divided by that of the text without any
+    content token, is within ±1/:data:`LEAST_SPAN`, and NaN where the divisor is smaller.
     """
     n = len(batch)
     sequences, owners, columns = list(batch.token_ids), list(range(n)), [-1] * n

@@ -26,17 +26,10 @@ _WHOLE = -1  # the draw that keeps everything
 def keep_probabilities(
     scores: FloatArray, content_mask: BoolArray, keep: bool, retained_share: float | None = None
 ) -> FloatArray:
-    """Return the probability with which each embedding element of a token stays.
+    """Return the (t,) probability in [0, 1] with which embedding elements of each token stay.
 
-    Args:
-        scores: (t,) attributions.
-        content_mask: (t,) True for tokens that may lose elements.
-        keep: keep elements in proportion to the token's score instead of removing them.
-        retained_share: mean of the result over content tokens; whatever the scores give if None.
-
-    Returns:
-        (t,) in [0, 1]: absolute scores scaled to it from their smallest to their largest, or 1
-        minus that; 1 for tokens without content; all NaN where this is not defined.
+    Absolute scores are scaled to it from their smallest to their largest, or it is 1 minus that; it
+    is 1 for tokens without content, and all NaN where this is not defined.
     """
     size = np.abs(scores[content_mask])
     span = float(np.ptp(size))
@@ -50,13 +43,7 @@ def keep_probabilities(
 
 
 def with_mean(kept: FloatArray, share: float) -> FloatArray:
-    """Scale probabilities of keeping, or those of losing, so that their mean is ``share``.
-
-    Args:
-        kept: (t,) in [0, 1], neither all 0 nor all 1.
-        share: in (0, 1). What is kept shrinks in proportion if it is less than the mean, and what
-            is lost if it is more, so that the result stays in [0, 1] and in the same order.
-    """
+    """Scale probabilities of keeping, or those of losing, so that their mean is ``share``."""
     mean = kept.mean()
     if share <= mean:
         return np.asarray(kept * (share / mean))

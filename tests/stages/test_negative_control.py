@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
@@ -18,11 +19,11 @@ from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
 from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.excess import RandomScores
 from exparity.stages.explain import explain_cell
 from exparity.stages.random_explanations import negative_control_cell
 from exparity.stages.tests.groups import test_cell
 from exparity.stages.tests.random import random_tests_cell
-from exparity.stats.excess import excess, mean_by_example
 
 DRAWS = 3
 METRICS = {
@@ -221,15 +222,21 @@ class TestExcess:
             test_cell(scored, tmp_path / "r.parquet", tmp_path / "t.parquet", statistics={})
 
 
-def test_undefined_and_unknown_examples():
-    scores, keys = np.array([1.0, np.nan, 3.0]), ["a", "b", "c"]
-    random = {"a": [0.5, 0.25], "b": [0.0, 0.0], "c": [1.0, np.nan]}
-    drawn = [(key, value) for key in "cab" for value in random[key]]
-    means = mean_by_example(*map(list, zip(*drawn, strict=True)))
-    over = excess(keys, scores, means)
-    np.testing.assert_array_equal(over, [0.625, np.nan, np.nan])
+def test_undefined_and_unknown_examples(tmp_path):
+    facts = {"groups": ["a", "b"], "attribute": "g"}
+    ids = {"dataset": "d", "model": "m", "seed": 0, "metric": "gini"}
+    rows = [
+        {"example_id": key, "group": "a", "match_id": None, "draw": draw, "score": score}
+        for key, drawn in {"a": (0.5, 0.25), "b": (0.0, 0.0), "c": (1.0, np.nan)}.items()
+        for draw, score in enumerate(drawn)
+    ]
+    path = tmp_path / "r.parquet"
+    write_artefact(path, "random_scores", rows, ids, stage="x", parameters={}, extra=facts)
+    random = RandomScores.read(path)
+    scores = pa.table({"example_id": ["c", "a", "b"], "score": [3.0, 1.0, np.nan]})
+    np.testing.assert_array_equal(random.excess(scores), [np.nan, 0.625, np.nan])
     with pytest.raises(InputError, match="example 'd' has no score of a random explanation"):
-        excess(["a", "d"], scores[:2], means)
+        random.excess(pa.table({"example_id": ["a", "d"], "score": [1.0, 2.0]}))
 
 
 @pytest.mark.reference

@@ -14,8 +14,8 @@ import pyarrow as pa
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
-from exparity.stages.cell import read_scores, require_same_cell
-from exparity.stages.excess import RandomScores
+from exparity.stages.cell import compared_in, read_scores, require_same_cell
+from exparity.stages.excess import RandomScores, excess_over
 from exparity.types import FloatArray, IntArray
 
 NAN = math.nan
@@ -108,7 +108,7 @@ class Scored:
         if ids["model"] not in self._models:
             return
         self.facts = self.facts or metadata
-        compared = [{k: m[k] for k in ("groups", "attribute")} for m in (metadata, self.facts)]
+        compared = [compared_in(one) for one in (metadata, self.facts)]
         first = {"dataset": self.facts["wildcards"]["dataset"]}
         require_same_cell(("the first file", first), (path, {"dataset": ids["dataset"]}))
         if compared[0] != compared[1]:
@@ -117,9 +117,6 @@ class Scored:
         if cell in self.cells:
             raise InputError(f"{path}: is of the same cell as {self.cells[cell].path}")
         random = self._random.get((cell[0], cell[2], cell[3]))
-        scores = table.column("score").to_numpy()
-        excess: FloatArray = np.full(len(scores), NAN)
-        if random is not None and random.are_scored_as(metadata):
-            excess = random.excess(table)
+        scores, excess = table.column("score").to_numpy(), excess_over(random, table, metadata)
         places = self.examples.places(path, table)
         self.cells[cell] = ScoredCell(path, places, np.array([scores, excess]), metadata)

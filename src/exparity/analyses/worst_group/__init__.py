@@ -21,7 +21,7 @@ from exparity.artefacts.columns import record_columns
 from exparity.core.flags import Range
 from exparity.core.seeding import derive_seed
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
-from exparity.stages.excess import RandomScores
+from exparity.stages.excess import random_by
 from exparity.stages.reading import read_compared
 from exparity.stats.informative import informative
 from exparity.stats.model_bias import is_collapsed
@@ -70,13 +70,13 @@ def worst_group_cell(
     predicted, metadata = read_examples(predictions, "predictions")
     ids_of_cell = cell_of(metadata)
     collapsed = ["collapsed"] * is_collapsed(predicted.column("predicted").to_pylist())
-    random = {str(one.ids["metric"]): one for one in map(RandomScores.read, random_scores or ())}
+    random = random_by(random_scores, "metric")
     rows: list[dict[str, Any]] = []
     facts: dict[str, Any] = {}
     for path, table, facts in read_compared("worst_group", scores):
         require_same_cell((predictions, ids_of_cell), (path, facts["wildcards"]))
         ids = {name: facts["wildcards"][name] for name in ("method", "metric")}
-        of_metric = random.get(str(ids["metric"]))
+        of_metric = random.get((str(ids["metric"]),))
         quantities = {"score": table.column("score").to_numpy()}
         if of_metric is not None and of_metric.are_scored_as(facts):
             quantities["excess"] = of_metric.excess(table)

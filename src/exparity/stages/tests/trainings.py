@@ -15,7 +15,7 @@ from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.running import Made, analysis
 from exparity.stages.cell import compared_in, read_examples
-from exparity.stages.excess import RandomScores
+from exparity.stages.excess import RandomScores, excess_over, random_by
 from exparity.stages.reading import read_compared
 from exparity.stats.crossed import PROMPT, TRAINING, CrossedTest, crossed_tests
 from exparity.stats.model_bias import is_collapsed
@@ -90,7 +90,7 @@ def across_trainings_cell(
     """
     options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
     uninformative, run = _read_predictions(predictions)
-    model = _Scores(_random_by_cell(random_scores or ()), uninformative)
+    model = _Scores(random_by(random_scores, "seed", "metric"), uninformative)
     facts: dict[str, Any] = {}
     for path, table, facts in read_compared("across_trainings", scores, over_seeds=True):
         model.add(path, table, facts)
@@ -105,15 +105,6 @@ def across_trainings_cell(
         ids,
         compared_in(facts),
     )
-
-
-def _random_by_cell(paths: Sequence[Path]) -> dict[tuple[int, str], RandomScores]:
-    """Read the scores of random explanations by seed and metric."""
-    drawn = {}
-    for path in paths:
-        random = RandomScores.read(path)
-        drawn[int(random.ids["seed"]), str(random.ids["metric"])] = random
-    return drawn
 
 
 def _read_predictions(predictions: Sequence[Path]) -> tuple[set[int], str]:
@@ -154,7 +145,7 @@ class _Scores:
     """
 
     def __init__(
-        self, random: Mapping[tuple[int, str], RandomScores], collapsed: Container[int]
+        self, random: Mapping[tuple[str, ...], RandomScores], collapsed: Container[int]
     ) -> None:
         self._random, self._collapsed = random, collapsed
         self._examples = Examples()
@@ -165,9 +156,7 @@ class _Scores:
         """Add a scores artefact."""
         ids = metadata["wildcards"]
         cell, seed = _Cell(str(ids["method"]), str(ids["metric"]), ""), int(ids["seed"])
-        random, over = self._random.get((seed, cell.metric)), np.full(table.num_rows, np.nan)
-        if random is not None and random.are_scored_as(metadata):
-            over = random.excess(table)
+        over = excess_over(self._random.get((str(seed), cell.metric)), table, metadata)
         self._add(cell, seed, path, table, over)
         if seed not in self._collapsed:  # what is left out says nothing of the others
             self._flags[cell].update(metadata.get("flags", []))
@@ -176,7 +165,7 @@ class _Scores:
         """Add the first of the random explanations, in excess over the others."""
         for (seed, metric), random in self._random.items():
             table, over = random.first_draw()
-            self._add(_Cell(_RANDOM, metric, "random_"), seed, random.path, table, over)
+            self._add(_Cell(_RANDOM, metric, "random_"), int(seed), random.path, table, over)
 
     def _add(self, cell: _Cell, seed: int, path: Path, table: pa.Table, over: FloatArray) -> None:
         scores = table.column("score").to_numpy()

@@ -44,7 +44,11 @@ def snakemakes_report_holds_page_tables_and_figures_with_captions(finished):
     run = finished.snakemake("--report", "report.html")
     assert "ERROR" not in run.stderr  # a caption that is no valid reStructuredText
     added = [line.split()[1] for line in run.stderr.splitlines() if line.startswith("Adding ")]
-    files = {"disparity-pairs_all-male-female.csv", "rates.csv", "verdicts_2col.svg"}
+    files = {
+        "disparity-pairs_all-male-female.csv",
+        "rates.csv",
+        "effects-pairs_all-male-female_2col.svg",
+    }
     assert {"index.html", *files} <= set(added)
     page = (finished.root / "report.html").read_text(encoding="utf-8")
     for text in ("Tables", "Everything on one page", "disparity-pairs_all-male-female"):

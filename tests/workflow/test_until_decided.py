@@ -25,6 +25,7 @@ UNTIL = {
     "training": {"epochs": 20, "learning_rate": 0.003},
     "methods": {"gradient": {}},
     "metrics": {"comprehensiveness": {}},
+    "controls": {"random": {"draws": 0}},
 }
 
 

@@ -152,13 +152,6 @@ class TestModels:
         ]
         assert len(hub.asked) == 2
 
-    def test_the_hubs_own_messages_come_back_after_a_failure(self, run, hub):
-        import logging
-
-        hub.error = ConnectionError()
-        run("data", "fetch", "--models", "some/model")
-        assert logging.getLogger("huggingface_hub").level == logging.WARNING
-
     def test_a_path_that_is_not_there(self, run, hub):
         code, _, err = run("data", "fetch", "--models", "./gone")
         assert (code, err) == (2, ["exparity: checkpoint gone: no such folder"])
@@ -242,24 +235,6 @@ class TestConfig:
         )
         assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
         assert run("data", "check", "geco_all", *options)[0] == 2
-
-    @pytest.mark.parametrize(
-        ("text", "message"),
-        [
-            (None, "c.yaml: cannot be read (No such file or directory)"),
-            ("a: [1", "c.yaml:1: not valid YAML ("),
-            ("- 1", "c.yaml: is not a config: it must hold datasets, models, ..."),
-            ("{}", "is missing"),
-        ],
-    )
-    def test_what_is_no_config(self, text, message, run, tmp_path):
-        path = tmp_path / "c.yaml"
-        if text is not None:
-            path.write_text(text)
-        code, _, err = run("data", "fetch", "--configfile", path)
-        assert code == 2
-        assert len(err) == 1
-        assert message in err[0]
 
     def test_unknown_names(self, run, hub, tmp_path):
         path = configure(tmp_path / "c.yaml")

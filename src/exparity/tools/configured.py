@@ -7,15 +7,7 @@ from pathlib import Path
 
 
 def results_of(configfile: Sequence[Path], config: Sequence[str]) -> Path:
-    """Return the results folder of an experiment; ``results`` if no config is named.
-
-    Args:
-        configfile: see :func:`exparity.config.command_line.read_config`.
-        config: see there.
-
-    Raises:
-        InputError: a bad config.
-    """
+    """Return the results folder of an experiment; ``results`` if no config is named."""
     if not (configfile or config):
         return Path("results")
     # Reading a config takes longer than to show results.

@@ -104,11 +104,7 @@ def list_data(source: DataSource, ids: Sequence[str], experiment: Experiment | N
 def fetch_data(
     source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
 ) -> None:
-    """Download what is missing and verify what is there.
-
-    Raises:
-        InputError: a file cannot be downloaded or is altered.
-    """
+    """Download what is missing and verify what is there."""
     for id, entry, options in _chosen(ids, experiment):
         verify = bool(options.get("verify", True))
         for file in _files(entry, options):
@@ -130,11 +126,7 @@ def fetch_data(
 def check_data(
     source: DataSource, ids: Sequence[str], experiment: Experiment | None = None
 ) -> None:
-    """Verify all files and say of each what it is.
-
-    Raises:
-        InputError: at least one is missing or altered; the others are still checked.
-    """
+    """Verify all files and say of each what it is."""
     bad = 0
     for id, entry, options in _chosen(ids, experiment):
         for file in _files(entry, options):
@@ -163,12 +155,7 @@ def _files(entry: Entry[DatasetFacts], options: Mapping[str, Any]) -> list[Remot
 def wanted_models(
     names: Sequence[str], experiment: Experiment | None = None
 ) -> dict[str, ModelSpec]:
-    """Return the models named; without names all of the config, or all of the catalogue.
-
-    Args:
-        names: ids of the config or of the catalogue, or Hub ids such as ``gpt2@REVISION``.
-        experiment: the config.
-    """
+    """Return the models named; without names all of the config, or all of the catalogue."""
     from exparity.models.catalogue import known_models, known_spec
     from exparity.models.checkpoints import check_checkpoint
     from exparity.models.spec import ModelSpec
@@ -188,11 +175,7 @@ def wanted_models(
 
 
 def fetch_models(models: Mapping[str, ModelSpec]) -> None:
-    """Download the checkpoints of models into the Hub's cache, and say of each what was done.
-
-    Raises:
-        InputError: one cannot be fetched; those before it are.
-    """
+    """Download the checkpoints of models into the Hub's cache, and say of each what was done."""
     from exparity.models.download import fetch_checkpoint
 
     for name, spec in models.items():
@@ -207,11 +190,7 @@ def fetch_models(models: Mapping[str, ModelSpec]) -> None:
 
 
 def fetch(experiment: Experiment, log: str) -> None:
-    """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too.
-
-    Raises:
-        InputError: one cannot be had; those before it are there.
-    """
+    """Fetch all raw files and checkpoints of an experiment; what is printed goes to a log too."""
     Path(log).parent.mkdir(parents=True, exist_ok=True)
     with Path(log).open("w", encoding="utf-8") as file, redirect_stdout(_Both(sys.stdout, file)):
         fetch_data(DataSource(Path(experiment.config["data_dir"])), (), experiment)

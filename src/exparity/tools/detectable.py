@@ -63,12 +63,7 @@ class PlannedSample:
 
 
 def planned_samples(experiment: Experiment, counts: ExampleCounts) -> list[PlannedSample]:
-    """Return the different samples that the tests of an experiment are made on.
-
-    Args:
-        experiment: the experiment.
-        counts: the sizes of its datasets.
-    """
+    """Return the different samples that the tests of an experiment are made on."""
     cells = [cell for cell in experiment.cells() if cell["seed"] == experiment.seeds[0]]
     ids = [id for id in experiment.config["statistics"]["family"] if not id.startswith("group_")]
     families = Counter(tuple(cell[id] for id in ids) for cell in cells)
@@ -115,11 +110,7 @@ def _worst(examples: list[Example]) -> tuple[tuple[int, int, int], int]:
 
 
 def check_samples(samples: list[PlannedSample], alpha: float) -> None:
-    """Refuse samples on which no test can be significant, and warn of those too small for many.
-
-    Raises:
-        InputError: the smallest p-value of a sample's rank test is above α.
-    """
+    """Refuse samples on which no test can be significant, and warn of those too small for many."""
     for sample in samples:
         few = (
             f"{sample.key}: too few texts, {sample.words} of {sample.dataset}: the smallest "
@@ -231,13 +222,7 @@ def _or_none(gap: float) -> float | None:
 def trainings_text(
     experiment: Experiment, planned: list[PlannedGaps], taken: Sequence[tuple[int, str]]
 ) -> str:
-    """Return what each number of trainings shows and takes, as tables of at most 80 columns.
-
-    Args:
-        experiment: the experiment.
-        planned: what it shows.
-        taken: how many jobs there are for each number of trainings, and their hours in words.
-    """
+    """Return what each number of trainings shows and takes, as tables of at most 80 columns."""
     looks, threshold = experiment.looks, experiment.config["statistics"]["threshold"]
     columns = [f"{n}" for n in planned_numbers(experiment)]
     level = f"alpha over {len(looks)} looks" if looks else "alpha"

@@ -23,13 +23,7 @@ _MOST = 40
 
 
 def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
-    """Write a config.
-
-    Args:
-        config: what it says.
-        path: the file.
-        header: comment lines above it, without their marks.
-    """
+    """Write a config."""
     import yaml
 
     comment = "".join(f"# {visible(line)}\n" for line in header.splitlines())
@@ -39,16 +33,7 @@ def write_config(config: Mapping[str, Any], path: Path, header: str) -> None:
 
 
 def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
-    """Run the workflow here, on this machine, on a config that lies in its results folder.
-
-    Args:
-        configfile: the config.
-        cores: CPU cores, a number or ``all``.
-        flags: further ones of Snakemake.
-
-    Raises:
-        ExparityError: as :func:`run_snakemake`.
-    """
+    """Run the workflow here, on this machine, on a config that lies in its results folder."""
     run_snakemake(configfile.parent, "--configfile", str(configfile), "--cores", cores, *flags)
 
 
@@ -57,13 +42,6 @@ def run_snakemake(results: Path, *flags: str) -> None:
 
     What Snakemake prints goes into ``logs/snakemake.log`` of the results; progress and what
     exparity says of the config go to standard error. A dry run is printed there as it is.
-
-    Args:
-        results: its results folder.
-        flags: those of Snakemake, and what it is to make.
-
-    Raises:
-        ExparityError: it failed; how its log ends has been printed.
     """
     command = [sys.executable, "-m", "snakemake", "--snakefile", str(workflow_file("Snakefile"))]
     command += ["--quiet", "rules", *flags]

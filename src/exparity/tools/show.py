@@ -165,12 +165,7 @@ def _means(files: Sequence[_File], confidence: float) -> list[MeanTable]:
 
 
 def _read(results: Path, *, needed: bool) -> tuple[pa.Table, dict[str, Any], list[str]]:
-    """Return the tests, what is known of the study, and what to know about the tests.
-
-    Args:
-        results: folder of results, or of the report.
-        needed: whether it is an error if there are none.
-    """
+    """Return the tests, what is known of the study, and what to know about the tests."""
     files = [path for _, path in layout.files(results, "tests")]
     made_by_report = results / layout.path_of("disparity", {})
     for path in (made_by_report, results / made_by_report.name):  # or the report's own folder

@@ -102,13 +102,7 @@ def compared(rows: Iterable[Row]) -> dict[str, list[Row]]:
 def next_trainings(
     by_dataset: Mapping[str, Sequence[Row]], trainings: Mapping[str, int], looks: Sequence[int]
 ) -> dict[str, int]:
-    """Return how many trainings the datasets get that need more and that have not the last look.
-
-    Args:
-        by_dataset: what :func:`compared` returns.
-        trainings: how many there are.
-        looks: numbers of trainings at which cells are judged.
-    """
+    """Return how many trainings the datasets get that need more and that have not the last look."""
     more = {}
     for dataset, rows in by_dataset.items():
         later = [look for look in looks if look > trainings[dataset]]

@@ -43,13 +43,7 @@ class Question:
 
 
 def questions(encoding: Encoding, rationale: Sequence[int], mask_id: int) -> list[Question]:
-    """Mask each word outside the rationale, and each token of these words, one at a time.
-
-    Args:
-        encoding: the text; words that were cut away are not asked for.
-        rationale: (w,) a 0 or 1 per word.
-        mask_id: id of the mask token.
-    """
+    """Mask each word outside the rationale, and each token of these words, one at a time."""
     ids = [int(i) for i in encoding.token_ids]
     asked = []
     for word in np.unique(encoding.word_ids[encoding.word_ids >= 0]):
@@ -126,18 +120,7 @@ def load_masked_lm(
     device: str,
     token_budget: int | None = None,
 ) -> MaskedLanguageModel:
-    """Put the encoder of a fine-tuned classifier below the head of the model it started from.
-
-    Args:
-        tuned: folder of the classifier.
-        original: Hub id or folder of the masked language model.
-        revision: its commit.
-        device: where to run.
-        token_budget: padded tokens per batch; by device if None.
-
-    Raises:
-        InputError: the original has no such head or cannot be loaded, or the two do not fit.
-    """
+    """Put the encoder of a fine-tuned classifier below the head of the model it started from."""
     from transformers import AutoModelForMaskedLM
 
     from exparity.core.device import resolve_device

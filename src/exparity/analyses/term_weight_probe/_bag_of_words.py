@@ -46,16 +46,7 @@ class BagOfWords:
         return self._vectoriser.transform(_texts(texts))
 
     def predict(self, counts: Any, scaled: Collection[str], weight: float) -> IntArray:
-        """Predict classes from counts of which some are scaled.
-
-        Args:
-            counts: (n, v) what :meth:`counts` returned.
-            scaled: words whose counts are multiplied.
-            weight: by what.
-
-        Returns:
-            (n,) classes.
-        """
+        """Predict classes from counts of which some are scaled."""
         from scipy.sparse import diags_array
 
         names = self._vectoriser.get_feature_names_out()
@@ -70,12 +61,6 @@ def group_words(
 
     Each is a word of the group in whose versions it is more often, as his is although it stays in
     some texts about women.
-
-    Args:
-        versions: by group and other group, (n,) texts and (n,) their counterfactuals.
-
-    Returns:
-        Words in lower case by group; every word whose count changes anywhere is in one.
     """
     from sklearn.feature_extraction.text import CountVectorizer
 

@@ -185,3 +185,10 @@ def test_m16_commands_of_the_docs_do_not_write_over_the_demo(repository):
         for line, named in command.findall(page.read_text()):
             own = "results" in yaml.safe_load((repository / named).read_text())
             assert own or "results=" in line, (page, line)
+
+
+def test_m15_wide_formulas_scroll_by_themselves_on_a_phone(repository):
+    style = (repository / "docs" / "images" / "site.css").read_text()
+    (rule,) = re.findall(r'math\[display="block"\] \{(.*?)\}', style)
+    assert "overflow-x: auto" in rule
+    assert "block math" in rule  # otherwise formulas are laid out as text

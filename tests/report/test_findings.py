@@ -24,7 +24,7 @@ def judged(d, verdict, **more):
     }  # fmt: skip
 
 
-def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0):
+def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0, run="training"):
     """A study of one dataset and model: ``verdicts`` by method and metric."""
     tests = [{"p": 0.5, "flags": list(flags)} for _ in seeds]
     cells = {("bert", *key): {"excess": row} for key, row in verdicts.items()}
@@ -42,7 +42,7 @@ def study_of(verdicts, *, flags=(), seeds=(0,), accuracy=0.9, v=0.0):
     ]
     study = SimpleNamespace(
         rows=tests * len(cells), excess=tests * len(cells), verdicts=cells,
-        pairs=[("d", "bert")], seeds=list(seeds),
+        pairs=[("d", "bert")], seeds=list(seeds), run=run,
         statistics={"alpha": 0.05, "threshold": 0.2}, accuracies=[one],
         bias=SimpleNamespace(rows=sizes), dependence={"d": {"test": Dependence(200, v)}},
         display=lambda kind, id: id.upper(), metric_facts=_facts,
@@ -95,18 +95,18 @@ def test_gaps_on_which_methods_agree_come_first():
     assert "right for 90 % of the 200 texts of D (men: 95 % of 100; women: 90 % of 100)." in text
 
 
-def test_gaps_that_change_sides_are_named_as_such():
+@pytest.mark.parametrize("run", ["training", "prompt"])
+def test_gaps_that_change_sides_are_named_as_such(run):
     size = {"n_seeds": 3, "seeds_above": 2, "seeds_below": 1}
     size |= {"rms_gap": 1.2, "rms_low": 0.5, "rms_high": 3.0}
     cell = judged(0.1, "unstable", **size)
-    study, tables = study_of({("lime", "sufficiency"): cell}, seeds=(0, 1, 2))
+    study, tables = study_of({("lime", "sufficiency"): cell}, seeds=(0, 1, 2), run=run)
     (finding,) = findings_of(study, tables)
     assert (finding.size, finding.is_consistent, finding.gaps[0].better) == (1.2, False, None)
     text = words(study, tables)
-    assert (
-        "differs, and which group it favours changes from training to training, with 1 of 1 method"
-        in text
-    )
+    changes = f"differs, and which group it favours changes from {run} to {run}, with 1 of 1 method"
+    assert changes in text
+    assert f"R is the typical |d| of one {run}." in text
     assert "(R = 0.50 to 3.00); which group it favours changes: 2 of 3 favour women, 1 men" in text
 
 

@@ -19,7 +19,7 @@ from exparity.metrics.facts import ARROWS, MetricFacts
 from exparity.report.bias import Declared, ModelBias, collapsed_cells, read_bias
 from exparity.report.dependence import known_of_data
 from exparity.report.reading import read_analysis
-from exparity.report.verdicts import is_random
+from exparity.report.verdicts import is_random, run_of
 from exparity.stats.dependence import Dependence
 from exparity.stats.informative import flagged, of_quantity
 from exparity.stats.multiplicity import CELL_IDS, adjust
@@ -92,6 +92,11 @@ class Study:
     random_rows: Sequence[Mapping[str, Any]] = ()
     dependence: Mapping[str, Mapping[str, Dependence]] = field(default_factory=dict)
     unmarked: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def run(self) -> str:
+        """What each seed of a cell is: a training or a prompt; a run where both are."""
+        return run_of(row for cell in self.verdicts.values() for row in cell.values())
 
     def metric_facts(self, metric: str) -> MetricFacts:
         """Return the facts of a metric's instance."""

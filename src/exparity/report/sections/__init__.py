@@ -23,7 +23,6 @@ from exparity.report.sections import (
     overview,
     published,
 )
-from exparity.report.verdicts import run_of
 from exparity.stats.informative import informative
 from exparity.stats.outlying import OUTLYING, deviations
 
@@ -62,7 +61,7 @@ def _means(context: Context) -> Content | None:
     return Content(
         {
             "tables": context.means,
-            "run": run_of(row for cell in study.verdicts.values() for row in cell.values()),
+            "run": study.run,
             "undefined": {
                 table.dataset: sum(line.n_undefined for line in table.lines.values())
                 for table in context.means

@@ -14,7 +14,7 @@ from exparity.report.gather import Study
 from exparity.report.picture import compared_quantity, look_of
 from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
-from exparity.report.verdicts import named, run_of, sentence_of, size_of
+from exparity.report.verdicts import named, sentence_of, size_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
@@ -253,7 +253,7 @@ def build(context: Context) -> Content | None:
     kinds = [study.metric_facts(id).kind for id in study.metrics]
     sizes = [len(table.models) * len(table.methods) * len(table.metrics) for table in tables]
     view = view_of(study)
-    run = run_of(row for cell in study.verdicts.values() for row in cell.values())
+    run = study.run
     return Content(
         values={
             "tables": tables,

@@ -76,7 +76,7 @@ class Finding:
         if self.is_consistent:
             how = f"is better for {largest.better} than for {largest.worse}"
         elif not any(gap.better for gap in self.gaps):
-            how = "differs, and which group it favours changes from training to training,"
+            how = f"differs, and which group it favours changes from {study.run} to {study.run},"
         methods = f"{len(self.gaps)} of {self.methods} method{'s' if self.methods != 1 else ''}"
         place = f"; {self.model} on {self.dataset}" if len(study.pairs) > 1 else ""
         return f"{how} with {methods}, most with {largest.method}{place}: {largest.sentence}"

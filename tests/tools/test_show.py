@@ -107,30 +107,19 @@ class TestPlainText:
         assert lines[0] == "A made-up study"
         assert lines[1] == "72 tests: 2 datasets, 2 models, 3 seeds, 2 methods, 3 metrics"
         random = read_results(results, "random_tests")
-        counts = {
-            "Mann–Whitney U": tests["significant"],
-            "  and |d| ≥ 0.2": tests["significant"] & tests["considerable"],
-            "  by Holm": tests["significant_holm"],
-            "  by Benjamini–Hochberg": tests["significant_bh"],
-            "Signed rank, matched sets": tests["wilcoxon_p"] <= 0.05,
-            "Signed rank by Holm": tests["wilcoxon_p_holm"] <= 0.05,
-            "Signed rank by Benjamini–Hochberg": tests["wilcoxon_p_bh"] <= 0.05,
-        }
-        for name, hits in counts.items():
-            (line,) = [x for x in lines if x.startswith(f"{name}  ")]
-            low, high = exact_interval(int(hits.sum()), 72)
-            values = re.split(r"\s{2,}", line.strip())
-            assert values[1:4] == [
-                f"{hits.sum()} of 72",
-                f"{100 * hits.mean():.1f} %",
+        for name, column in (("Mann–Whitney U", "p"), ("signed rank", "wilcoxon_p")):
+            (line,) = [x for x in lines if x.startswith(f"scores: {name}  ")]
+            hits, *corrected = (
+                (tests[f"{column}{end}"] <= 0.05).mean() for end in ("", "_holm", "_bh")
+            )
+            low, high = exact_interval(round(72 * hits), 72)
+            chance = (random[column] <= 0.05).mean()
+            assert re.split(r"\s{2,}", line.strip())[1:] == [
+                f"{round(72 * hits)} of 72",
+                f"{100 * hits:.1f} %",
                 f"{100 * low:.1f} to {100 * high:.1f} %",
+                *(f"{100 * share:.1f} %" for share in (*corrected, chance, 0.05)),
             ]
-            beside = []
-            if name == "Mann–Whitney U":
-                beside = [f"{100 * (random['p'] <= 0.05).mean():.1f} %", "5.0 %"]
-            elif name == "Signed rank, matched sets":
-                beside = [f"{100 * (random['wilcoxon_p'] <= 0.05).mean():.1f} %", "5.0 %"]
-            assert values[4:] == beside
 
     @pytest.mark.parametrize("correction", ["holm", "bh"])
     def test_corrected_counts(self, results, tests, shown, correction):

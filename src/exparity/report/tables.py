@@ -202,26 +202,26 @@ class Headline:
     quantity: str
     test: str
     share: SignificantShare
-    holm: SignificantShare
-    bh: SignificantShare
+    holm: SignificantShare | None
+    bh: SignificantShare | None
 
 
-def headlines(study: Study) -> list[Headline]:
+def headlines(shares: Mapping[str, SignificantShare]) -> list[Headline]:
     """Return how often groups differ, by quantity and test; the scores' tests come first."""
-    shares = _shares(study)
     return [
-        Headline(quantity, test, *(shares[counted] for counted in by_correction))
-        for quantity, test, *by_correction in _HEADLINES
-        if by_correction[0] in shares
+        Headline(quantity, test, shares[plain], shares.get(holm), shares.get(bh))
+        for quantity, test, plain, holm, bh in _HEADLINES
+        if plain in shares
     ]
 
 
 def headline_rates(study: Study) -> dict[str, dict[str, Any]]:
     """Return how often groups differ, by what is counted."""
-    return {counted: share_columns(share) for counted, share in _shares(study).items()}
+    return {counted: share_columns(share) for counted, share in shares_of(study).items()}
 
 
-def _shares(study: Study) -> dict[str, SignificantShare]:
+def shares_of(study: Study) -> dict[str, SignificantShare]:
+    """Return the significant tests of a study by what is counted."""
     return headline_shares(
         [*study.rows, *study.excess],
         alpha=study.statistics["alpha"],

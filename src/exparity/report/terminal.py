@@ -16,7 +16,7 @@ from exparity.metrics.facts import ARROWS
 from exparity.report.dependence import numbers_of
 from exparity.report.flags import meaning_of
 from exparity.report.means import MeanTable
-from exparity.report.tables import CellKey, by_cell, by_table
+from exparity.report.tables import CellKey, by_cell, by_table, headlines
 from exparity.report.verdicts import (
     QUANTITIES,
     counts_of,
@@ -44,21 +44,6 @@ _SHADES = (("#d6e8f5", "#a9d0ec", "#7db8e2"), ("#fbe0cb", "#f5bd93", "#ee9b5d"))
 _OF_SIXTEEN_COLOURS = (("cyan",) * 3, ("yellow",) * 3)
 _GAP = 2  # blanks between columns
 _CORRECTED = {"none": "", "holm": ", corrected by Holm", "bh": ", by Benjamini and Hochberg"}
-_COUNTED = {
-    "plain": "Mann–Whitney U",
-    "considerable": "  and |d| ≥ {threshold:g}",
-    "holm": "  by Holm",
-    "bh": "  by Benjamini–Hochberg",
-    "paired": "Signed rank, matched sets",
-    "paired_holm": "Signed rank by Holm",
-    "paired_bh": "Signed rank by Benjamini–Hochberg",
-    "excess": "Excess over random, Mann–Whitney U",
-    "excess_holm": "Excess by Holm",
-    "excess_bh": "Excess by Benjamini–Hochberg",
-    "excess_paired": "Excess over random, signed rank",
-    "excess_paired_holm": "Excess, signed rank by Holm",
-    "excess_paired_bh": "Excess, signed rank by Benjamini–Hochberg",
-}
 
 
 @dataclass(frozen=True)
@@ -257,31 +242,34 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
 
 
 def _headline(selection: Selection, width: int | None) -> Table:
-    """Return shares of significant tests, with intervals, beside those by chance."""
+    """Return shares of significant tests, as the page does, with intervals and those by chance."""
     table = empty_table()
     table.add_column(f"significant at p ≤ {selection.alpha:g}")
-    heads = ["", "share", "95 % interval", "random", "permuted"]
-    # The rest goes first where there is no room.
-    kept = [True, True, *(width is None or width >= least for least in (84, 54, 64))]
-    for head, keep in zip(heads, kept, strict=True):
-        if keep:
-            table.add_column(head, justify="right", no_wrap=True)
     shares = headline_shares(
         [*selection.rows, *selection.excess],
         alpha=selection.alpha,
         random_rows=selection.random_rows,
     )
-    for counted, share in shares.items():
+    # What there is no room for is left out, as is what only the report corrects.
+    room = {"": 0, "share": 0, "95 % interval": 105, "Holm": 77, "BH": 77, "random": 58}
+    room |= {"permuted": 88}
+    kept = {head: width is None or width >= least for head, least in room.items()}
+    kept |= {} if "holm" in shares else {"Holm": False, "BH": False}
+    for head in kept:
+        if kept[head]:
+            table.add_column(head, justify="right", no_wrap=True)
+    for one in headlines(shares):
+        share = one.share
         low, high = share.interval()
+        others = one.holm, one.bh, share.random, share.permuted
         values: list[str | Text] = [
             f"{share.hits:,} of {share.n:,}",
             _text(percent(share.share), "bold"),
             f"{100 * low:.1f} to {percent(high)}",
-            "" if share.random is None else percent(share.random.share),
-            "" if share.permuted is None else percent(share.permuted.share),
+            *("" if other is None else percent(other.share) for other in others),
         ]
-        name = _COUNTED[counted].format(threshold=selection.threshold)
-        table.add_row(name, *(v for v, keep in zip(values, kept, strict=True) if keep))
+        name = f"{one.quantity.partition(' ')[0]}: {one.test.removesuffix(' on matched sets')}"
+        table.add_row(name, *(v for v, keep in zip(values, kept.values(), strict=True) if keep))
     return table
 
 

@@ -17,7 +17,7 @@ from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.disparity import matrices, view_of
 from exparity.report.sections.findings import one_training, words_of
-from exparity.report.tables import MOST_PAIRS, by_dataset, headlines
+from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, shares_of
 from exparity.report.verdicts import (
     QUANTITIES,
     Counts,
@@ -149,7 +149,7 @@ def _counts(context: Context) -> list[tuple[str, str, Counts]]:
 def build(context: Context) -> Content:
     """Return what the section shows."""
     study = context.study
-    of_tests = headlines(study)
+    of_tests = headlines(shares_of(study))
     panels, view = panels_of(study, context.tables), view_of(study)
     judged = [row for cell in study.verdicts.values() for row in cell.values()]
     flags = Counter(flag for row in study.rows for flag in row["flags"])

@@ -232,15 +232,18 @@ def _summaries() -> Iterator[tuple[str, str]]:
     package = Path(__file__).parent
     for name, command in COMMANDS.items():
         module, _, function = str(command.place).partition(":")
-        yield name, _summary(package.joinpath(*module.split(".")), f"\ndef {function}(")
-    for source in sorted((package / "analyses").glob("*/__init__.py")):
-        yield source.parent.name.replace("_", "-"), _summary(source.parent, "\n@analysis(")
+        place = package.joinpath(*module.split("."))
+        source = place / "__init__.py" if place.is_dir() else place.with_suffix(".py")
+        yield name, _summary(source.read_text(encoding="utf-8").partition(f"\ndef {function}(")[2])
+    for folder in ("analyses", "stages"):
+        for source in sorted((package / folder).rglob("*.py")):
+            _, *registered = source.read_text(encoding="utf-8").split("\n@analysis(")
+            for code in registered:
+                yield code.split('"', 2)[1].replace("_", "-"), _summary(code)
 
 
-def _summary(module: Path, mark: str) -> str:
-    """Return the first line of the first docstring after a mark in a module's text."""
-    source = module / "__init__.py" if module.is_dir() else module.with_suffix(".py")
-    code = source.read_text(encoding="utf-8").partition(mark)[2]
+def _summary(code: str) -> str:
+    """Return the first line of the first docstring in a module's text."""
     return code.split('"""', 2)[1].partition("\n")[0].rstrip(".").replace("``", "")
 
 

@@ -17,9 +17,6 @@ _ALPHA = 16
 _SETTINGS, _WEIGHTS = "adapter_config.json", "adapter_model.safetensors"
 
 
-_NO_PEFT = "needs peft; install it with: pip install 'exparity[lora]'"
-
-
 def check_adapter(folder: Path) -> dict[str, Any]:
     """Return the settings of a folder with an adapter of low rank in safetensors.
 
@@ -47,17 +44,13 @@ def with_adapter(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     from safetensors.torch import load_file
 
     settings = check_adapter(folder)
-    try:
-        from peft import LoraConfig
-        from peft.tuners.lora import LoraModel
-    except ImportError:
-        raise InputError(f"adapter {folder}: {_NO_PEFT}") from None
+    config, tuner = _peft(f"adapter {folder}")
     held = {
         re.sub(r"(lora_\w+)", r"\1.default", name.removeprefix("base_model.")): weight
         for name, weight in load_file(folder / _WEIGHTS).items()
     }
     try:
-        tuned: Any = LoraModel(model, LoraConfig(**settings), "default")
+        tuned = tuner(model, config(**settings), "default")
         known = {name for name in tuned.state_dict() if "lora_" in name}
         if known != held.keys():
             raise ValueError(f"{len(held.keys() ^ known)} weights are of one of the two alone")
@@ -84,16 +77,24 @@ def add_adapters(model: PreTrainedModel, lora: Mapping[str, int]) -> Any:
     Raises:
         InputError: peft is not installed.
     """
-    try:
-        from peft import LoraConfig
-        from peft.tuners.lora import LoraModel
-    except ImportError:
-        raise InputError(f"training.lora: {_NO_PEFT}") from None
+    config, tuner = _peft("training.lora")
     settings: dict[str, Any] = {"r": lora["rank"], "lora_alpha": lora.get("alpha", _ALPHA)}
     settings |= {"target_modules": "all-linear", "lora_dropout": 0.0, "bias": "none"}
     # GPT-2 keeps the weights of its layers transposed.
     settings["fan_in_fan_out"] = any(type(m).__name__ == "Conv1D" for m in model.modules())
-    return LoraModel(model, LoraConfig(**settings), "default")
+    return tuner(model, config(**settings), "default")
+
+
+def _peft(where: str) -> tuple[Any, Any]:
+    """Return peft's settings and its model of low rank; names ``where`` if it is not installed."""
+    try:
+        from peft import LoraConfig
+        from peft.tuners.lora import LoraModel
+    except ImportError:
+        raise InputError(
+            f"{where}: needs peft; install it with: pip install 'exparity[lora]'"
+        ) from None
+    return LoraConfig, LoraModel
 
 
 def merge_adapters(tuned: Any) -> PreTrainedModel:

@@ -175,7 +175,7 @@ def test_counts():
 def test_the_legend_of_one_classifier_says_nothing_of_others():
     of_one = legend(threshold=0.2, of_one=True)
     assert of_one.keys() < legend(threshold=0.2, of_one=False).keys()
-    assert of_one["Equivalent"] == "The gap of a training is typically below 0.2."
+    assert of_one["Equivalent"] == "The gap of a classifier is typically below 0.2."
 
 
 @pytest.mark.parametrize(("n", "share"), [(3, 0.63), (5, 0.45), (10, 0.26), (20, 0.14)])

@@ -197,9 +197,9 @@ def sentence_of(row: Row, *, threshold: float, higher_is_better: bool) -> str:
 
 
 def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, str]:
-    """Return what each verdict says in general, by its label."""
+    """Return what each verdict says in general, by its label; ``of_one``: of one classifier."""
     return {
-        one.label: one.meaning.format(threshold=threshold, run=run)
+        one.label: one.meaning.format(threshold=threshold, run="classifier" if of_one else run)
         for one in verdicts.VERDICTS
         if one.sentence_of_one or not of_one
     }

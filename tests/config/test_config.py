@@ -930,7 +930,7 @@ class TestWhatAChangeTouches:
                 {"test", "bias", "across_trainings", "adjusted_gaps", "report"},
             ),
         ],
-        ids=str,
+        ids=lambda value: str(value if isinstance(value, dict) else sorted(value)),
     )
     def test_which_stages(self, changes, touched):
         jobs = changed(experiment(), experiment(**changes))

@@ -10,6 +10,7 @@ import torch
 from captum.metrics import infidelity as of_captum
 
 import exparity
+from exparity.methods import explain_many
 from exparity.metrics import MetricBatch
 from exparity.metrics.infidelity import _sets, unexplained
 
@@ -19,7 +20,7 @@ METHODS = {"gradient_x_input": {}, "occlusion": {}}
 
 @pytest.fixture
 def explained(classifier):
-    return exparity.explain(classifier, TEXTS, [0, 1], method=METHODS)
+    return explain_many(classifier, TEXTS, [0, 1], METHODS)
 
 
 def batch_of(classifier, explanations, seed=0):

@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import logging
+import random
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from engine_tables import markdown
 from peer_workflow import run
 
 from exparity.artefacts.files import read_tables
@@ -60,8 +64,6 @@ def cost_of(size: dict[str, int]) -> Cost:
 
 def write_texts(path: Path, texts: int, words: int) -> None:
     """Write as many texts to test, and twice as many to train on; the first word is the label."""
-    import random
-
     draw = random.Random(0)
     with path.open("w", encoding="utf-8") as file:
         for number in range(3 * texts):
@@ -100,27 +102,21 @@ def configuration(size: dict[str, int]) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Run every point and print a table."""
+    """Run every point, log each, and print a table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--axes", nargs="+", choices=POINTS, default=list(POINTS))
     axes = parser.parse_args().axes
-    known: dict[tuple[int, ...], Cost] = {}
-    print("| Grows | to | Jobs | CPU seconds | " + " | ".join(STAGES) + " | Largest job, MB |")
-    print("|---|" + "---:|" * (len(STAGES) + 4))
+    costs = cache(lambda *size: cost_of(dict(zip(BASE, size, strict=True))))
+    rows = []
     for axis in axes:
         for value in POINTS[axis]:
-            size = {**BASE, axis: value}
-            key = tuple(size.values())
-            if key not in known:
-                known[key] = cost_of(size)
-            cost = known[key]
-            by_stage = " | ".join(f"{cost.seconds[stage]:.1f}" for stage in STAGES)
-            seconds, memory = cost.seconds["all"], cost.max_rss_mb
-            print(
-                f"| {axis} | {value} | {cost.jobs} | {seconds:.1f} | {by_stage} | {memory:,.0f} |",
-                flush=True,
-            )
+            jobs, seconds, memory = costs(*{**BASE, axis: value}.values())
+            by_stage = {stage: round(seconds[stage], 1) for stage in ("all", *STAGES)}
+            rows.append({"grows": axis, "to": value, "jobs": jobs, **by_stage, "MB": round(memory)})
+            logging.info("%s", rows[-1])
+    print(markdown(rows))
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     main()

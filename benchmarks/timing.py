@@ -108,10 +108,8 @@ def bare_gradient(classifier: Classifier, ids: IntArray, budget: int) -> None:
     classifier.model.requires_grad_(False)
     for first in range(0, len(ids), step):
         inputs: torch.Tensor = classifier.embed(ids[first : first + step]).requires_grad_(True)
-        if classifier.pools_last_token:  # which a plain decoder finds from ids alone
-            logits = classifier.logits(inputs, [ids.shape[1]] * len(inputs))
-        else:
-            logits = classifier.model(inputs_embeds=inputs).logits
+        last = torch.full((len(inputs),), ids.shape[1] - 1, device=classifier.device)
+        logits = classifier.head.logits(classifier.model, inputs, None, last)
         torch.autograd.grad(logits[:, 0].sum(), inputs)
     for parameter, flag in zip(classifier.model.parameters(), flags, strict=True):
         parameter.requires_grad_(flag)

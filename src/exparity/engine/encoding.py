@@ -159,6 +159,7 @@ def _prompted(
                 special_mask=~found.content,
                 truncated=found.truncated,
                 offsets=found.offsets,
+                straddling=found.straddling,
             )
         )
     return encodings

@@ -344,9 +344,7 @@ def predict(
     used: dict[str, Any] = {"device": str(classifier.device), "seconds": time.monotonic() - start}
     extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
     extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
-    if prompt := classifier.head.prompt:
-        texts = [e.text for e in examples]
-        reads = read(classifier.tokenizer, prompt, texts, classifier.max_length)
-        extra["n_straddling"] = sum(one.straddling for one in reads)
+    if classifier.head.prompt:
+        extra["n_straddling"] = sum(e.straddling for e in encodings)
     write(output, "predictions", rows, **used, extra=extra)
     return rows

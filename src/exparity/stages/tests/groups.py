@@ -16,7 +16,7 @@ from exparity.core.flags import Output, Params
 from exparity.core.options import complete, options_of
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
-from exparity.stages.cell import read_scores, require_same_cell
+from exparity.stages.cell import compared_in, read_scores, require_same_cell
 from exparity.stages.excess import RandomScores
 from exparity.stats import compare_all, permuted_rates
 from exparity.stats.permutation import NOT_PERMUTED
@@ -85,7 +85,7 @@ def test_cell(
         stage="test",
         parameters=statistics,
         seconds=time.monotonic() - start,
-        extra={"groups": order, "attribute": metadata["attribute"]},
+        extra=compared_in(metadata),
     )
 
 

@@ -106,13 +106,21 @@ class PairMatrix:
         )
 
 
+def _groups_of_many(tables: Sequence[Table]) -> dict[str, list[str]]:
+    """Return the groups of each dataset with more pairs of them than are shown one by one."""
+    return {
+        dataset: list(dict.fromkeys(group for t in pairs for group in (t.group_a, t.group_b)))
+        for dataset, pairs in by_dataset(tables).items()
+        if len(pairs) > MOST_PAIRS
+    }
+
+
 def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, PairMatrix]:
     """Return a matrix for each dataset of more pairs of groups than are shown one by one."""
     number = {(t.dataset, t.group_a, t.group_b): i for i, t in enumerate(tables)}
-    found = {}
-    for dataset, pairs in by_dataset(tables).items():
-        if len(pairs) <= MOST_PAIRS:
-            continue
+    pairs_of, found = by_dataset(tables), {}
+    for dataset, groups in _groups_of_many(tables).items():
+        pairs = pairs_of[dataset]
         better: dict[tuple[str, str], int] = defaultdict(int)
         blocks: dict[tuple[str, str], int] = {}
         for table in pairs:
@@ -124,10 +132,7 @@ def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, Pai
                 better[a, b] += bool(sides & {"a", "both"})
                 better[b, a] += bool(sides & {"b", "both"})
         found[dataset] = PairMatrix(
-            list(dict.fromkeys(g for t in pairs for g in (t.group_a, t.group_b))),
-            blocks,
-            better,
-            max(len(table.cells) for table in pairs),
+            groups, blocks, better, max(len(table.cells) for table in pairs)
         )
     return found
 
@@ -258,7 +263,7 @@ def build(context: Context) -> Content | None:
         values={
             "tables": tables,
             "by_dataset": by_dataset(tables),
-            "matrices": matrices(study, tables, view),
+            "groups_of_many": _groups_of_many(tables),
             "firsts": [0, *accumulate(sizes)],
             "models": list(dict.fromkeys(model for _, model in study.pairs)),
             "kinds": list(dict.fromkeys(kinds)),

@@ -96,18 +96,20 @@ def fit_with_surrogate(
         kernel_width: see :func:`fit`.
         ridge: see :func:`fit`.
     """
+    from scipy.special import expit, logit
+
     n_tokens = masks.shape[1]
     unique, first, place = np.unique(masks, axis=0, return_index=True, return_inverse=True)
     clipped = np.clip(values[first], _LEAST, 1 - _LEAST)
-    odds = np.log(clipped / (1 - clipped))
+    odds = logit(clipped)
     middle = odds.mean()
     signs = np.where(unique, 1.0, -1.0)
     inverse = np.linalg.inv(_agreement(signs, signs) + _PENALTY * np.eye(len(signs)))
     weights = inverse @ (odds - middle)
     without_itself = odds - weights / np.diag(inverse)
-    missed = values - (1 / (1 + np.exp(-without_itself)))[place.reshape(-1)]
+    missed = values - expit(without_itself)[place.reshape(-1)]
     more = draw_masks(n_tokens, max(_SURROGATE_SAMPLES, len(masks)), rng, "paired")
-    answers = 1 / (1 + np.exp(-middle - _agreement(np.where(more, 1.0, -1.0), signs) @ weights))
+    answers = expit(middle + _agreement(np.where(more, 1.0, -1.0), signs) @ weights)
     return fit(more, answers, kernel_width, ridge) + fit(masks, missed, kernel_width, ridge)
 
 

@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 _BLOCK = 1 << 20  # bytes of a download that are held at once
 
-FETCH = "; where there is a network, `snakemake fetch` with the run's config gets it"
+FETCH = "where there is a network, `snakemake fetch` with the run's config gets it"
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class DataSource:
             if file.by_hand:
                 raise InputError(_advice(path, file, "is missing"))
             if not self.download:
-                raise InputError(_advice(path, file, "is missing") + FETCH)
+                raise InputError(f"{_advice(path, file, 'is missing')}; {FETCH}")
             _download(file, path)
         if verify:
             digest = sha256_of(path)

@@ -72,7 +72,7 @@ class HubFile:
         except errors.EntryNotFoundError:
             problem = f"{self.repository} has no file '{self.name}' at {self.commit}"
         except Exception as error:  # those of its HTTP client, too
-            problem = hub_problem(error, "dataset", self.commit, FETCH.removeprefix("; "))
+            problem = hub_problem(error, "dataset", self.commit, FETCH)
         raise InputError(f"{self.address}: {problem}")
 
 

@@ -133,7 +133,7 @@ def own_table(
     named = (text, label, id, match, split, rationale, text_b, rationale_b)
     found = local_copy(path, revision, download=source.download)
     if found is None:
-        raise InputError(f"{path} is not here{FETCH}")
+        raise InputError(f"{path} is not here; {FETCH}")
     rows = list(read_rows(found, [*(name for name in named if name is not None), *by]))
     if not rows:
         raise InputError(f"{path}: has no rows")

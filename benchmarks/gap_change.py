@@ -16,7 +16,7 @@ from itertools import product
 
 import numpy as np
 
-from exparity.stats.gap_change import Changes, gap_changes
+from exparity.stats.gap_change import GapChanges, gap_changes
 from exparity.types import FloatArray
 
 ORDER = ("a", "b")
@@ -24,7 +24,7 @@ GAPS = ((0.0, 0.8), (0.2, 0.8), (0.5, 0.5), (-0.5, 0.5), (0.8, 0.8), (0.0, 0.0),
 """True d of recipe and base."""
 
 
-def compared(scores: FloatArray, matched: bool) -> Changes:
+def compared(scores: FloatArray, matched: bool) -> GapChanges:
     """Compare (2, s, 2n) scores, groups in turn."""
     n = scores.shape[-1] // 2
     sets = [str(i) for i in range(n) for _ in ORDER] if matched else None

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exparity.costs.estimate import Estimator, Line, Point, fit
-from exparity.costs.finished import Job
+from exparity.costs.estimate import Estimator, LinearCost, Point, fit
+from exparity.costs.finished import JobCost
 from exparity.costs.kinds import Kind
 
 LIME = Kind(("explain", "lime"), "of bert on pairs", True)
@@ -16,7 +16,7 @@ TEST = Kind(("test",), "on pairs")
 
 
 def job(kind=LIME, examples=10, seconds=7.0, work=2.0, **facts):
-    return Job(kind, examples, seconds=seconds, work_seconds=work, **facts)
+    return JobCost(kind, examples, seconds=seconds, work_seconds=work, **facts)
 
 
 def estimate(jobs, kind=LIME, examples=100, device="cpu"):
@@ -27,7 +27,7 @@ class TestFit:
     def test_one_size_grows_in_proportion(self):
         # starts 4 and 6; 2 + 4 seconds of work on 10 + 20 examples
         line = fit([Point(10, 4.0, 2.0), Point(20, 6.0, 4.0)])
-        assert line == Line(5.0, 0.2)
+        assert line == LinearCost(5.0, 0.2)
         assert line.at(0) == 5.0
         assert line.at(100) == 25.0
 
@@ -39,31 +39,31 @@ class TestFit:
 
     def test_sizes_close_together_do_not(self):
         # The same two amounts: 4 times apart they are a line, 3 times apart noise.
-        assert fit([Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]) == Line(1.0, 0.5)
-        assert fit([Point(2, 0.0, 2.0), Point(6, 0.0, 4.0)]) == Line(0.0, 6 / 8)
+        assert fit([Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]) == LinearCost(1.0, 0.5)
+        assert fit([Point(2, 0.0, 2.0), Point(6, 0.0, 4.0)]) == LinearCost(0.0, 6 / 8)
 
     def test_a_line_never_starts_below_zero(self):
-        assert fit([Point(2, 1.0, 0.0), Point(8, 1.0, 6.0)]) == Line(1.0, 0.6)
+        assert fit([Point(2, 1.0, 0.0), Point(8, 1.0, 6.0)]) == LinearCost(1.0, 0.6)
 
     def test_nor_does_it_fall(self):
-        assert fit([Point(2, 1.0, 6.0), Point(8, 1.0, 2.0)]) == Line(5.0)
+        assert fit([Point(2, 1.0, 6.0), Point(8, 1.0, 2.0)]) == LinearCost(5.0)
 
     def test_short_jobs_take_the_same_unless_sizes_tell_otherwise(self):
         near = [Point(8, 0.0, 2.0), Point(9, 0.0, 4.0)]
-        assert fit(near, proportional=False) == Line(3.0)
+        assert fit(near, proportional=False) == LinearCost(3.0)
         far = [Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]
-        assert fit(far, proportional=False) == Line(1.0, 0.5)
+        assert fit(far, proportional=False) == LinearCost(1.0, 0.5)
         falling = [Point(2, 0.0, 5.0), Point(8, 0.0, 2.0)]
-        assert fit(falling, proportional=False) == Line(3.5)
+        assert fit(falling, proportional=False) == LinearCost(3.5)
 
     def test_an_unknown_number_of_examples_counts_where_there_is_no_other(self):
         unknown = Point(None, 1.0, 3.0)
-        assert fit([unknown]) == Line(4.0)
-        assert fit([unknown, Point(10, 2.0, 5.0)]) == Line(2.0, 0.5)
+        assert fit([unknown]) == LinearCost(4.0)
+        assert fit([unknown, Point(10, 2.0, 5.0)]) == LinearCost(2.0, 0.5)
 
     def test_jobs_of_no_examples(self):
-        assert fit([Point(0, 1.0, 0.5)]) == Line(1.5)
-        assert fit([Point(0, 1.0, 1.0), Point(4, 1.0, 3.0)]) == Line(2.0, 0.5)
+        assert fit([Point(0, 1.0, 0.5)]) == LinearCost(1.5)
+        assert fit([Point(0, 1.0, 1.0), Point(4, 1.0, 3.0)]) == LinearCost(2.0, 0.5)
 
     @pytest.mark.property
     @given(

@@ -17,7 +17,7 @@ from exparity.published.agreement import (
     spearman,
 )
 from exparity.published.comparison import compare_results
-from exparity.published.matching import Match
+from exparity.published.matching import MatchedCell
 from exparity.published.study import Key, Value
 from exparity.stats.seeds import SeedCounts, majority
 
@@ -28,7 +28,7 @@ OURS = SeedCounts(5, 5, 0.5, 1, True, ())
 
 
 def match(ours=OURS, theirs=THEIRS):
-    return Match(theirs.key[:4], ours, 20, theirs)
+    return MatchedCell(theirs.key[:4], ours, 20, theirs)
 
 
 def overall(found, question):

@@ -16,7 +16,7 @@ from exparity.report.downloads import bias_export
 from exparity.report.figures import _causal_bias
 from exparity.report.flags import meanings
 from exparity.report.gather import gather
-from exparity.report.provenance import Origin
+from exparity.report.provenance import ArtefactOrigin
 from exparity.report.render import render_page
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import fpr_gaps, model_bias
@@ -115,11 +115,11 @@ def test_d12_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care
 ):
     context = build_context(study, tmp_path)
     facts = {"rows": 24, "notes": {"unchanged": unchanged, "missing": 0}}
-    origins = [*context.origins, Origin("counterfactuals", {"dataset": "data_0"}, facts)]
+    origins = [*context.origins, ArtefactOrigin("counterfactuals", {"dataset": "data_0"}, facts)]
     for dataset, name in [("data_0", model), ("data_1", "model_0")]:
         ids = {"dataset": dataset, "model": name, "seed": 0}
         made = {"parameters": {"counterfactuals": {}}}
-        origins += [Origin("predictions", ids, made)] if name else []
+        origins += [ArtefactOrigin("predictions", ids, made)] if name else []
     page = " ".join(render_page(replace(context, origins=origins)).split())
     care = page.partition("<h3>Read with care</h3>")[2].partition("</div>")[0]
     assert ("have the words of their original" in care) == (sentence is not None)

@@ -23,7 +23,7 @@ from exparity.report.build import build_context
 from exparity.report.costs import cost_by_part, cost_by_stage, read_costs, total_cost
 from exparity.report.gather import gather
 from exparity.report.latex import render_export_latex
-from exparity.report.provenance import Origin, versions
+from exparity.report.provenance import ArtefactOrigin, versions
 from exparity.report.render import embedded_json, render_page
 from exparity.report.scores import POINTS, distribution
 from exparity.report.sections import SECTIONS
@@ -168,7 +168,9 @@ class TestSample:
 
 def origin(artefact, stage):
     facts = {"version": "1", "commit": "c", "packages": {}}
-    return Origin(artefact, {"dataset": "d", "model": "m", "seed": 0}, {"stage": stage, **facts})
+    return ArtefactOrigin(
+        artefact, {"dataset": "d", "model": "m", "seed": 0}, {"stage": stage, **facts}
+    )
 
 
 def job(stage, output, seconds, work=None, **facts):

@@ -15,7 +15,7 @@ from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.report.build import build_context
 from exparity.report.gather import gather
-from exparity.report.provenance import Origin, settings_by_key, settings_of
+from exparity.report.provenance import ArtefactOrigin, settings_by_key, settings_of
 from exparity.report.render import render_page
 from exparity.report.runs import compare_runs, read_run
 
@@ -100,7 +100,7 @@ def test_m14_of_a_model_the_keys_that_differ_are_named(first):
 def test_settings_are_told_key_by_key_and_in_one_line():
     def origin(seed, **training):
         facts = {"parameters": {"model": {"init": "scratch"}, "training": training}}
-        return Origin("history", {"model": "m", "seed": seed}, facts)
+        return ArtefactOrigin("history", {"model": "m", "seed": seed}, facts)
 
     origins = [origin(0, epochs=3, lr=0.5), origin(1, epochs=3, lr=0.5), origin(2, epochs=4)]
     assert settings_by_key(origins, "model") == {

@@ -8,7 +8,7 @@ from made_up import MadeUp
 import exparity
 from exparity import cli
 from exparity.artefacts.files import read_artefact
-from exparity.costs.finished import Job
+from exparity.costs.finished import JobCost
 from exparity.costs.kinds import Kind
 from exparity.tools.cost import cost, summary
 
@@ -98,6 +98,6 @@ def test_nothing_to_gather(tmp_path, capsys, monkeypatch, make):
 
 
 def test_without_any_benchmark_hours_are_unknown():
-    shown = summary([Job(Kind(("test",)))])
+    shown = summary([JobCost(Kind(("test",)))])
     cells = ["test", "1", "unknown", "0", "0", "unknown", "0", "kB"]
     assert shown.splitlines()[1].split() == cells

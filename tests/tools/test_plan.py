@@ -19,7 +19,7 @@ from support import N_METHODS, N_METRICS, TINY, cpu_seconds, interpreter_seconds
 from exparity import cli
 from exparity.core.formats import aligned
 from exparity.costs.estimate import LEVELS, Estimator
-from exparity.costs.finished import Finished, Job
+from exparity.costs.finished import Finished, JobCost
 from exparity.costs.forecast import as_text, forecast, gigabytes, hours, plain
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
@@ -32,7 +32,7 @@ JOBS = 1 + 4 + N_METHODS + 2 * N_METHODS * N_METRICS + N_METRICS + 3
 
 
 def finished(kind, seconds, examples=10, **facts):
-    return Job(kind, examples, seconds=seconds, **facts)
+    return JobCost(kind, examples, seconds=seconds, **facts)
 
 
 def plan_of(planned, jobs, device="cpu"):
@@ -47,7 +47,7 @@ class TestPlan:
                      bytes=3000, data_bytes=1000),
             finished(TEST, 36.0, work_seconds=0.0),
         ]  # fmt: skip
-        planned = [Job(LIME, 10, True), Job(LIME, 20, False), Job(TEST, 10, False)]
+        planned = [JobCost(LIME, 10, True), JobCost(LIME, 20, False), JobCost(TEST, 10, False)]
         made, shown = plan_of(planned, jobs)
         (explain, test), total = made.stages, made.total
         assert [stage.stage for stage in made.stages] == ["explain", "test"]
@@ -83,12 +83,12 @@ class TestPlan:
 
     def test_on_a_gpu(self):
         jobs = [finished(LIME, 3600.0, device="cuda:0")]
-        _, shown = plan_of([Job(LIME, 10, False)], jobs, "cuda")
+        _, shown = plan_of([JobCost(LIME, 10, False)], jobs, "cuda")
         assert "jobs that run a model were measured on a GPU (cuda)" in shown
         assert "GPU-hours" in shown
 
     def test_nothing_is_known(self):
-        made, shown = plan_of([Job(LIME, 10, False), Job(TEST, 10, False)], [])
+        made, shown = plan_of([JobCost(LIME, 10, False), JobCost(TEST, 10, False)], [])
         assert made.total.unknown == 2
         for line in shown.splitlines()[3:6]:
             assert line.split()[3:] == ["unknown"] * 5
@@ -98,7 +98,7 @@ class TestPlan:
         assert [row[key] for key in ("seconds", "seconds_to_go", "bytes")] == [None] * 3
 
     def test_a_part_is_unknown_and_never_counted_as_nothing(self):
-        planned = [Job(LIME, 10, False), *[Job(TEST, 10, False)] * 3]
+        planned = [JobCost(LIME, 10, False), *[JobCost(TEST, 10, False)] * 3]
         made, shown = plan_of(planned, [finished(TEST, 3600.0)])
         assert made.total.unknown == 1
         assert "explain" in shown
@@ -110,21 +110,21 @@ class TestPlan:
         assert plain(made)["missing"] == {"explain lime": 1}
 
     def test_many_unknown_kinds_are_not_all_named(self):
-        planned = [Job(Kind(("explain", f"m{i:02d}")), 1, False) for i in range(13)]
-        _, shown = plan_of([*planned, Job(TEST, 1, False)], [finished(TEST, 1.0)])
+        planned = [JobCost(Kind(("explain", f"m{i:02d}")), 1, False) for i in range(13)]
+        _, shown = plan_of([*planned, JobCost(TEST, 1, False)], [finished(TEST, 1.0)])
         assert "    explain m09 (1)" in shown
         assert "explain m10" not in shown
         assert "    3 more" in shown
 
     def test_the_basis_is_told(self):
         other = LIME._replace(made_of="of gpt2 on pairs")
-        _, shown = plan_of([Job(LIME, 10, False)], [finished(other, 3600.0)])
+        _, shown = plan_of([JobCost(LIME, 10, False)], [finished(other, 3600.0)])
         assert "       1  the same stage, method and metric, per example, not scaled" in shown
         assert "--measure" in shown
         assert "Of 1 jobs, nothing tells which part of the time grows" in shown
 
     def test_it_fits_a_terminal(self):
-        made, _ = plan_of([Job(LIME, 10, False), Job(TEST, 10, False)], [])
+        made, _ = plan_of([JobCost(LIME, 10, False), JobCost(TEST, 10, False)], [])
         made.total = replace(made.total, jobs=99_999, finished=99_999, unknown=9_999)
         made.total = replace(made.total, seconds=3e7, seconds_to_go=3e7, model_seconds=3e7)
         made.total = replace(made.total, max_rss_mb=123_456.0, bytes=1.5e13)

@@ -18,7 +18,7 @@ from rich.console import Console
 from exparity.artefacts.files import read_artefact, read_results, write_artefact
 from exparity.core.errors import InputError
 from exparity.report.gather import gather
-from exparity.report.terminal import Selection, Terminal, folded, render
+from exparity.report.terminal import ShownTests, Terminal, folded, render
 from exparity.stats.significance import exact_interval
 from exparity.stats.verdicts import VERDICTS
 from exparity.tools.show import show
@@ -267,7 +267,7 @@ def row(model="m", method="x", metric="k", seed=0, d=0.5, significant=True, **ot
 
 def printed(rows, width, colours=256):
     """What a terminal of some width shows, with its control codes."""
-    shown = Selection("", rows, [], [], "significant", "none", 0.05, 0.2, {}, [])
+    shown = ShownTests("", rows, [], [], "significant", "none", 0.05, 0.2, {}, [])
     system = {0: None, 16: "standard", 256: "truecolor"}[colours]
     console = Console(
         file=io.StringIO(), width=width, force_terminal=True, color_system=system, highlight=False

@@ -14,7 +14,7 @@ from functools import cache
 from statistics import fmean, linear_regression
 from typing import Any
 
-from exparity.costs.finished import Job
+from exparity.costs.finished import JobCost
 from exparity.costs.kinds import GATHER, Kind
 
 # Numbers of examples this many times apart are far apart.
@@ -22,7 +22,7 @@ _SPREAD = 4
 
 
 @dataclass(frozen=True)
-class Line:
+class LinearCost:
     """An amount that is ``start``, and ``per_example`` for each example."""
 
     start: float
@@ -42,7 +42,7 @@ class Point:
     growing: float
 
 
-def fit(points: Sequence[Point], *, proportional: bool = True) -> Line:
+def fit(points: Sequence[Point], *, proportional: bool = True) -> LinearCost:
     """Return the line that amounts lie about, so that their sum lies on it.
 
     The fixed part is the mean of the fixed parts. The growing part is the least-squares line where
@@ -53,15 +53,15 @@ def fit(points: Sequence[Point], *, proportional: bool = True) -> Line:
     growing = [point.growing for point in known or points]
     examples = [float(point.examples or 0) for point in known]
     if not any(examples):
-        return Line(fixed + fmean(growing))
+        return LinearCost(fixed + fmean(growing))
     if max(examples) >= _SPREAD * min(examples):
         slope, start = linear_regression(examples, growing)
         proportional = slope >= 0
         if slope >= 0 and start >= 0:
-            return Line(fixed + start, slope)
+            return LinearCost(fixed + start, slope)
     if proportional:
-        return Line(fixed, sum(growing) / sum(examples))
-    return Line(fixed + fmean(growing))
+        return LinearCost(fixed, sum(growing) / sum(examples))
+    return LinearCost(fixed + fmean(growing))
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Estimate:
         divided: whether it is known which part of the time grows with the examples.
     """
 
-    cost: Job | None = None
+    cost: JobCost | None = None
     level: str | None = None
     divided: bool = True
 
@@ -87,8 +87,8 @@ class Estimator:
         device: ``cpu`` or ``cuda``; of jobs that run a model, only those count that ran there.
     """
 
-    def __init__(self, jobs: Iterable[Job], device: str) -> None:
-        self._alike: dict[tuple[str, Hashable], list[Job]] = defaultdict(list)
+    def __init__(self, jobs: Iterable[JobCost], device: str) -> None:
+        self._alike: dict[tuple[str, Hashable], list[JobCost]] = defaultdict(list)
         self._amounts = cache(self._fit)
         for job in jobs:
             if job.seconds is None or (job.kind.runs_model and not job.device.startswith(device)):
@@ -103,13 +103,13 @@ class Estimator:
                 size = None if _in_parts(kind) else examples
                 lines, memory, divided = self._amounts(level, view(kind), size)
                 amounts: dict[str, Any] = {name: line.at(examples) for name, line in lines.items()}
-                cost = Job(kind, examples, max_rss_mb=memory, **amounts)
+                cost = JobCost(kind, examples, max_rss_mb=memory, **amounts)
                 return Estimate(cost, level, divided)
         return Estimate()
 
     def _fit(
         self, level: str, alike: Hashable, size: int | None
-    ) -> tuple[dict[str, Line], float | None, bool]:
+    ) -> tuple[dict[str, LinearCost], float | None, bool]:
         """Return amounts of jobs by their examples, most memory, and if they tell their work."""
         near = _near(self._alike[level, alike], size)
         telling = [job for job in near if job.work_seconds is not None]
@@ -123,7 +123,7 @@ class Estimator:
         return {**lines, "bytes": fit(sizes)}, memory, bool(telling) or not in_parts
 
 
-def _times(job: Job, amount: float) -> Point:
+def _times(job: JobCost, amount: float) -> Point:
     """Divide an amount of a job as its seconds are; all of it grows if it does not tell."""
     share = 1.0
     if job.work_seconds is not None and job.seconds:
@@ -140,7 +140,7 @@ def _in_parts(kind: Kind) -> bool:
     return kind.runs_model or kind.stage == "evaluate"
 
 
-def _near(jobs: Sequence[Job], examples: int | None) -> Sequence[Job]:
+def _near(jobs: Sequence[JobCost], examples: int | None) -> Sequence[JobCost]:
     """Return the jobs of about as many examples; all if there are none, or for any number."""
     if examples is None:
         return jobs

@@ -29,7 +29,7 @@ _MADE_IN = {"explain": "explanations", "finetune": "predictions", "prepare": "da
 
 
 @dataclass(frozen=True)
-class Job:
+class JobCost:
     """A job of an experiment; what it cost where its output is there, or is estimated.
 
     Attributes:
@@ -70,7 +70,7 @@ class Finished:
     """The finished jobs of a results folder; ``odd`` are files that make no sense, and why."""
 
     folder: Path
-    jobs: list[Job]
+    jobs: list[JobCost]
     odd: list[str]
 
 
@@ -129,7 +129,7 @@ class _Reader:
             for ids, footer in self.footers[artefact].items()
         }
 
-    def jobs(self) -> Iterator[Job]:
+    def jobs(self) -> Iterator[JobCost]:
         """Yield every finished job, artefact by artefact."""
         for artefact, footers in self.footers.items():
             for ids, footer in footers.items():
@@ -141,7 +141,7 @@ class _Reader:
                     yield self._job(ids, footer, self._kind(ids, footer))
         yield from self._report(self.folder / layout.REPORT["page"])
 
-    def _report(self, page: Path) -> Iterator[Job]:
+    def _report(self, page: Path) -> Iterator[JobCost]:
         if not page.is_file():  # which is written last
             return
         footer = self._footer(self.folder / layout.path_of("disparity", {}))
@@ -151,7 +151,7 @@ class _Reader:
             kind = self._kind((), {**footer, "parameters": {}})
             yield self._job((), footer, kind, examples=len(self.footers["tests"]))
 
-    def _training(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[Job]:
+    def _training(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[JobCost]:
         cell = dict(zip(IDS, ids, strict=False))
         history = self._footer(self.folder / layout.path_of("history", cell))
         if history is None:
@@ -167,7 +167,7 @@ class _Reader:
         examples = None if train is None else train * history["rows"]
         yield self._job(ids, facts, self._kind(ids, footer), examples=examples)
 
-    def _shards(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[Job]:
+    def _shards(self, ids: Ids, footer: Mapping[str, Any]) -> Iterator[JobCost]:
         """Yield the shards that an artefact was put together from, and what gathered them."""
         kind, output = self._kind(ids, footer), footer["output"].removesuffix(".parquet")
         for share in footer["shards"]:
@@ -181,7 +181,7 @@ class _Reader:
 
     def _job(
         self, ids: Ids, facts: Mapping[str, Any], kind: Kind, rule: Ids = (), **changes: Any
-    ) -> Job:
+    ) -> JobCost:
         """Return a job from what is told of it; ``rule`` and ids where it is not of its stage."""
         in_parts = facts.get("work_seconds") is not None
         known = {
@@ -193,7 +193,7 @@ class _Reader:
             "data_bytes": facts.get("data_bytes", 0),
             **_used(self._benchmark(*(rule or (kind.stage, *ids))), facts),
         }
-        return Job(kind, **{**known, **changes})
+        return JobCost(kind, **{**known, **changes})
 
     def _kind(self, ids: Ids, footer: Mapping[str, Any]) -> Kind:
         def parameters(stage: str, of: Ids) -> Any:

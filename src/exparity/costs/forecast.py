@@ -10,7 +10,7 @@ from typing import Any
 from exparity.core.formats import aligned
 from exparity.core.grouping import grouped
 from exparity.costs.estimate import LEVELS, Estimator
-from exparity.costs.finished import Finished, Job
+from exparity.costs.finished import Finished, JobCost
 from exparity.resources import resource
 
 _HOUR = 3600.0
@@ -52,14 +52,14 @@ class Total:
         return gigabytes(None if self.max_rss_mb is None else self.max_rss_mb * _MIB)
 
 
-def totals(jobs: Iterable[Job]) -> list[Total]:
+def totals(jobs: Iterable[JobCost]) -> list[Total]:
     """Return the total of every stage in the order in which they come, and of all jobs."""
     stages = grouped(jobs, lambda job: job.kind.stage)
     all_jobs = [job for group in stages.values() for job in group]
     return [*(_total(*stage) for stage in stages.items()), _total("total", all_jobs)]
 
 
-def _total(stage: str, jobs: Sequence[Job]) -> Total:
+def _total(stage: str, jobs: Sequence[JobCost]) -> Total:
     timed = [(job, job.seconds) for job in jobs if job.seconds is not None]
     cpu = [job.cpu_seconds for job in jobs if job.cpu_seconds is not None]
     return Total(
@@ -118,10 +118,10 @@ class Forecast:
     basis: Counter[str]
     undivided: int
     missing: Counter[str]
-    costs: list[Job]
+    costs: list[JobCost]
 
 
-def forecast(jobs: Iterable[Job], estimator: Estimator) -> Forecast:
+def forecast(jobs: Iterable[JobCost], estimator: Estimator) -> Forecast:
     """Return what jobs take."""
     estimates = [(job, estimator.estimate(job.kind, job.examples or 0)) for job in jobs]
     costs = [replace(estimate.cost or job, finished=job.finished) for job, estimate in estimates]
@@ -138,7 +138,7 @@ def forecast(jobs: Iterable[Job], estimator: Estimator) -> Forecast:
     )
 
 
-def at_trainings(costs: Sequence[Job], now: Sequence[int], trainings: int) -> tuple[int, float]:
+def at_trainings(costs: Sequence[JobCost], now: Sequence[int], trainings: int) -> tuple[int, float]:
     """Return how many jobs there are with another number of trainings, and their seconds.
 
     Jobs that are not of one training take as long as now. Jobs of unknown time are in no sum.

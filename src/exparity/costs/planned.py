@@ -18,7 +18,7 @@ from exparity.artefacts.layout import path_of
 from exparity.artefacts.schemas import IDS
 from exparity.artefacts.seal import open_sealed
 from exparity.core.errors import InputError
-from exparity.costs.finished import Job, read_footer
+from exparity.costs.finished import JobCost, read_footer
 from exparity.costs.kinds import GATHER, Ids, Kind, ids_of, kind_of
 from exparity.data import load_dataset
 from exparity.data.facts import DatasetFacts
@@ -132,7 +132,7 @@ def _as_it_was() -> Iterator[None]:
         logging.disable(disabled)
 
 
-def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[Job]:
+def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[JobCost]:
     """Yield the jobs of a DAG with the kind of each and the number of its examples."""
     cells = {(job.stage, job.ids): job.parameters for job in jobs if not job.shard}
     tests = sum(job.stage == "test" for job in jobs)
@@ -144,7 +144,7 @@ def planned_jobs(jobs: list[DagJob], counts: ExampleCounts) -> Iterator[Job]:
         if job.shard:
             index, of = job.shard
             examples = examples // of + (index <= examples % of)
-        yield Job(kind, examples, job.finished)
+        yield JobCost(kind, examples, job.finished)
 
 
 def _examples(job: DagJob, cells: Mapping[tuple[str, Ids], Any], counts: ExampleCounts) -> int:

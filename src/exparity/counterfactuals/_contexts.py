@@ -65,7 +65,7 @@ _PLACES = _words("places")
 _TITLES = frozenset(("mr", "mrs", "ms", "miss", "mister", "sir", "dr", "lady", "lord", "dame"))
 
 
-class Context:
+class WordContext:
     """A text's tokens, and what can be asked of one of them.
 
     Args:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from exparity.counterfactuals._contexts import Context
+from exparity.counterfactuals._contexts import WordContext
 from exparity.counterfactuals._text import Edit, Mode, edited, replaced, tokens_of, with_words
 from exparity.data.genders import GROUPS
 from exparity.types import Example
 
-Partner = Callable[[Context, int, str, str], str | None]
+Partner = Callable[[WordContext, int, str, str], str | None]
 """Called with a text, a place in it, a word there in lower case, and the gender that is made;
 returns the word's partner, None if the word is not of the other gender."""
 
@@ -18,7 +18,7 @@ returns the word's partner, None if the word is not of the other gender."""
 def turned(example: Example, group: str, mode: Mode, partner: Partner) -> Example:
     """Return an example with the words of both genders swapped, or set to those of ``group``."""
     tokens = tokens_of(example.words)
-    context = Context(tokens)
+    context = WordContext(tokens)
     genders = GROUPS if mode == "swap" else (group,)
     edits = []
     for place, token in enumerate(tokens):
@@ -30,14 +30,14 @@ def turned(example: Example, group: str, mode: Mode, partner: Partner) -> Exampl
 
 
 def _first(
-    partner: Partner, genders: Sequence[str], context: Context, place: int, word: str
+    partner: Partner, genders: Sequence[str], context: WordContext, place: int, word: str
 ) -> str | None:
     """Return what a word becomes, whichever gender it names."""
     partners = (partner(context, place, word, gender) for gender in genders)
     return next((new for new in partners if new is not None), None)
 
 
-def pronoun(context: Context, place: int, word: str, to: str) -> str | None:
+def pronoun(context: WordContext, place: int, word: str, to: str) -> str | None:
     """Return the partner of a pronoun that has several: her, hers, his and him."""
     if to == "male":
         if word == "her":

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._contexts import Context
+from exparity.counterfactuals._contexts import WordContext
 from exparity.counterfactuals._gendered import pronoun, turned
 from exparity.counterfactuals._text import Mode
 from exparity.data.files import shipped
@@ -31,7 +31,7 @@ def _read() -> Partners:
 _PARTNERS = _read()
 
 
-def _partner(context: Context, place: int, word: str, to: str) -> str | None:
+def _partner(context: WordContext, place: int, word: str, to: str) -> str | None:
     """Return the partner of a word; see :data:`~exparity.counterfactuals._gendered.Partner`."""
     return pronoun(context, place, word, to) if word == "her" else _PARTNERS[to].get(word)
 

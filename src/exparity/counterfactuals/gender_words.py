@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from exparity.counterfactuals import counterfactual
-from exparity.counterfactuals._contexts import Context
+from exparity.counterfactuals._contexts import WordContext
 from exparity.counterfactuals._gendered import pronoun, turned
 from exparity.counterfactuals._text import Mode
 from exparity.data.genders import GROUPS, read_partners, telling_words
@@ -18,16 +18,16 @@ _BEFORE_NAMES = {"lord": "lady", "lady": "lord", "sir": "dame", "dame": "sir"}
 _FEMALE_TITLES = ("lady", "dame")
 
 
-def _always(context: Context, place: int) -> bool:
+def _always(context: WordContext, place: int) -> bool:
     return True
 
 
-def _is_count(context: Context, place: int) -> bool:
+def _is_count(context: WordContext, place: int) -> bool:
     is_rank = context.before_name(place) or context.after_determiner(place)
     return context.is_capital(place) and is_rank
 
 
-def _is_master(context: Context, place: int) -> bool:
+def _is_master(context: WordContext, place: int) -> bool:
     """Return whether it is one who is served, no degree and no craftsman."""
     return (
         not context.is_capital(place)
@@ -36,35 +36,35 @@ def _is_master(context: Context, place: int) -> bool:
     )
 
 
-def _is_bachelor(context: Context, place: int) -> bool:
+def _is_bachelor(context: WordContext, place: int) -> bool:
     """Return whether it is an unmarried man, and no degree."""
     is_degree = context.has_ending(place) or context.is_capital(place)
     return not is_degree and not context.next_is(place, "of", "degree", "degrees", "in", "'")
 
 
-def _are_bachelors(context: Context, place: int) -> bool:
+def _are_bachelors(context: WordContext, place: int) -> bool:
     return _is_bachelor(context, place) and not context.after_determiner(place)
 
 
-def _is_miss(context: Context, place: int) -> bool:
+def _is_miss(context: WordContext, place: int) -> bool:
     return context.is_capital(place) and context.before_name(place)
 
 
 # What a word must fulfil to name a gender.
-_CONDITIONS: Mapping[str, Callable[[Context, int], bool]] = {
+_CONDITIONS: Mapping[str, Callable[[WordContext, int], bool]] = {
     "count": _is_count,
     "master": _is_master,
     "bachelor": _is_bachelor,
     "bachelors": _are_bachelors,
-    "mr": Context.is_title,
-    "mrs": Context.is_title,
-    "ms": Context.is_title,
+    "mr": WordContext.is_title,
+    "mrs": WordContext.is_title,
+    "ms": WordContext.is_title,
     "miss": _is_miss,
     "hunter": lambda context, place: not context.is_capital(place),
 }
 
 
-def _partner(context: Context, place: int, word: str, to: str) -> str | None:
+def _partner(context: WordContext, place: int, word: str, to: str) -> str | None:
     """Return the partner of a word; see :data:`~exparity.counterfactuals._gendered.Partner`."""
     chosen = pronoun(context, place, word, to)
     if chosen is not None:
@@ -78,7 +78,7 @@ def _partner(context: Context, place: int, word: str, to: str) -> str | None:
     return partner if _CONDITIONS.get(word, _always)(context, place) else None
 
 
-def _of_compound(context: Context, place: int, word: str, to: str) -> str | None:
+def _of_compound(context: WordContext, place: int, word: str, to: str) -> str | None:
     """Return the partner of a compound by rule: a gunman, two gunwomen."""
     stem, end = word[:-3], word[-3:]
     if end not in ("man", "men") or not stem.isalpha() or not context.is_compound(place, word):

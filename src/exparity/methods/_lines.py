@@ -19,11 +19,11 @@ from exparity.types import Encoding, FloatArray, IntArray
 Key = tuple[str, Hashable]
 """What a line is found by: the name of a key, ``example_id``, ``text`` or ``input_ids``, and its
 value."""
-Index = Mapping[Key, Sequence["Line"]]
+Index = Mapping[Key, Sequence["ExplanationLine"]]
 
 
 @dataclass(frozen=True)
-class Line:
+class ExplanationLine:
     """One explanation of a file.
 
     Attributes:
@@ -65,7 +65,7 @@ class Line:
 @lru_cache(maxsize=1)
 def indexed(file: Path, padding: int, changed: int, size: int) -> Index:
     """Return the lines of a file by what they are found by."""
-    index: dict[Key, list[Line]] = {}
+    index: dict[Key, list[ExplanationLine]] = {}
     for number, row in read_jsonl(file):
         where = f"{file}:{number}"
         try:
@@ -76,7 +76,7 @@ def indexed(file: Path, padding: int, changed: int, size: int) -> Index:
     return index
 
 
-def _own(where: str, row: Mapping[str, Any]) -> Line:
+def _own(where: str, row: Mapping[str, Any]) -> ExplanationLine:
     """Return a line of our layout."""
     text, tokens = None, None
     if "words" in row or "text" in row:
@@ -89,16 +89,18 @@ def _own(where: str, row: Mapping[str, Any]) -> Line:
         )
     scores = _numbers(row, "scores")
     target = checked_value(_value(row, "target"), int, "target")
-    return Line(where, _key(row, ("text", text) if text else None), target, scores, text, tokens)
+    return ExplanationLine(
+        where, _key(row, ("text", text) if text else None), target, scores, text, tokens
+    )
 
 
-def _thermostat(where: str, row: Mapping[str, Any], padding: int) -> Line:
+def _thermostat(where: str, row: Mapping[str, Any], padding: int) -> ExplanationLine:
     """Return a line of Thermostat's layout (Feldhus et al. 2021)."""
     ids = array_of(int, _value(row, "input_ids"), "input_ids")
     scores, predictions = _numbers(row, "attributions"), _numbers(row, "predictions")
     if len(ids) != len(scores):
         raise InputError(f"{len(ids)} input_ids but {len(scores)} attributions; give one for each")
-    return Line(
+    return ExplanationLine(
         where,
         _key(row, ("input_ids", bare(ids, padding))),
         int(predictions.argmax()),

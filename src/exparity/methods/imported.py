@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.methods import MethodBatch, method
-from exparity.methods._lines import Index, Line, bare, indexed
+from exparity.methods._lines import ExplanationLine, Index, bare, indexed
 from exparity.types import Encoding, FloatArray
 
 
@@ -66,7 +66,9 @@ def imported(batch: MethodBatch, *, path: str = "") -> list[FloatArray]:
     return scores
 
 
-def _line_of(index: Index, file: Path, key: str, encoding: Encoding, padding: int) -> Line:
+def _line_of(
+    index: Index, file: Path, key: str, encoding: Encoding, padding: int
+) -> ExplanationLine:
     """Return the line that explains a text."""
     names = (
         ("example_id", key),

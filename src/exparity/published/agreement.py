@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from exparity.published.matching import IDS, Match
+from exparity.published.matching import IDS, MatchedCell
 from exparity.stats.shares import Share
 
 Decisions = tuple[int, int]
@@ -55,11 +55,11 @@ class Correlation:
     rho: float | None
 
 
-def _significant(match: Match) -> Decisions | None:
+def _significant(match: MatchedCell) -> Decisions | None:
     return match.ours.in_most_seeds, match.theirs.in_most_seeds
 
 
-def _direction(match: Match) -> Decisions | None:
+def _direction(match: MatchedCell) -> Decisions | None:
     """Compare signs of mean d where both call the cell significant and print a sign."""
     theirs = match.theirs.mean
     if _significant(match) != (True, True) or not theirs or not match.ours.direction:
@@ -67,19 +67,19 @@ def _direction(match: Match) -> Decisions | None:
     return match.ours.direction > 0, theirs > 0
 
 
-def _considerable(match: Match) -> Decisions | None:
+def _considerable(match: MatchedCell) -> Decisions | None:
     theirs = match.theirs.considerable
     return None if theirs is None else (match.ours.considerable, theirs)
 
 
-QUESTIONS: dict[str, Callable[[Match], Decisions | None]] = {
+QUESTIONS: dict[str, Callable[[MatchedCell], Decisions | None]] = {
     "significant": _significant,
     "direction": _direction,
     "considerable": _considerable,
 }
 
 
-def agreements(matches: Sequence[Match]) -> list[Agreement]:
+def agreements(matches: Sequence[MatchedCell]) -> list[Agreement]:
     """Ask every question of all cells, and of the cells of each dataset, model, method, metric."""
     answers = []
     for question, ask in QUESTIONS.items():
@@ -90,7 +90,7 @@ def agreements(matches: Sequence[Match]) -> list[Agreement]:
     return answers
 
 
-def correlations(matches: Sequence[Match]) -> list[Correlation]:
+def correlations(matches: Sequence[MatchedCell]) -> list[Correlation]:
     """Correlate mean d over all cells, and over those of each dataset, model, method, metric."""
     rhos = []
     for by, group, chosen in _groups(matches):
@@ -104,7 +104,7 @@ def correlations(matches: Sequence[Match]) -> list[Correlation]:
     return rhos
 
 
-def _groups(matches: Sequence[Match]) -> Iterator[tuple[str, str, list[Match]]]:
+def _groups(matches: Sequence[MatchedCell]) -> Iterator[tuple[str, str, list[MatchedCell]]]:
     yield "all", "", list(matches)
     for by in IDS:
         for group in dict.fromkeys(match.theirs.of(by) for match in matches):

@@ -11,7 +11,7 @@ from exparity.core.errors import InputError
 from exparity.published.agreement import Agreement, Correlation, agreements, correlations
 from exparity.published.claims import ClaimResult, Settings, recount
 from exparity.published.gaps import our_gaps
-from exparity.published.matching import Match, check_map, match_cells, match_names
+from exparity.published.matching import MatchedCell, check_map, match_cells, match_names
 from exparity.published.study import PublishedStudy, Value, load_study
 from exparity.published.trained import (
     BiasMatch,
@@ -57,7 +57,7 @@ class Comparison:
     study: PublishedStudy
     claims: Sequence[ClaimResult]
     left_out: Sequence[str]
-    matches: Sequence[Match] = ()
+    matches: Sequence[MatchedCell] = ()
     gaps: Sequence[GapMatch] = ()
     models: Sequence[ModelNote] = ()
     agreements: Sequence[Agreement] = ()
@@ -194,7 +194,7 @@ def nothing_to_compare(comparison: Comparison) -> InputError:
 
 
 def _settings(
-    matches: Sequence[Match], options: Mapping[str, Any], sources: Mapping[str, ModelSource]
+    matches: Sequence[MatchedCell], options: Mapping[str, Any], sources: Mapping[str, ModelSource]
 ) -> Settings:
     statistics = options.get("statistics", {})
     scratch = {match.ids[1] for match in matches if match.theirs.training == "scratch"}

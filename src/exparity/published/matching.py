@@ -18,7 +18,7 @@ Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
-class Match:
+class MatchedCell:
     """One of our cells, counted as the study counts, beside the published one.
 
     ``ids`` are ours of dataset, model, method and metric; ``n_examples`` the fewest of a test.
@@ -68,7 +68,7 @@ def check_map(models: Mapping[str, str], ours: set[str] | None, published: Seque
 
 def match_cells(
     rows: Sequence[Row], study: PublishedStudy, names: Names
-) -> tuple[list[Match], list[tuple[str, str]]]:
+) -> tuple[list[MatchedCell], list[tuple[str, str]]]:
     """Put our cells beside the published ones.
 
     Significance is decided with the study's α and considerable effects with its threshold,
@@ -102,7 +102,7 @@ def match_cells(
             continue
         ours = count_seeds(tests, study.facts["threshold"])
         fewest = min(test["n_examples"] for test in tests)
-        matches.append(Match(ids, ours, fewest, study.cells[key]))
+        matches.append(MatchedCell(ids, ours, fewest, study.cells[key]))
     order = {key: position for position, key in enumerate(study.cells)}
     matches.sort(key=lambda match: (order[match.theirs.key], match.ids))
     return matches, sorted(left_out)

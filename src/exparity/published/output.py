@@ -17,7 +17,7 @@ from exparity.core.formats import aligned, percent
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.claims import FAILS, HOLDS, ClaimResult, Range
 from exparity.published.comparison import Comparison, GapMatch
-from exparity.published.matching import IDS, Match
+from exparity.published.matching import IDS, MatchedCell
 from exparity.published.trained import BiasMatch, ModelNote
 
 QUESTIONS = {
@@ -90,7 +90,7 @@ def write_comparison(comparison: Comparison, folder: Path) -> None:
         save_export(export, folder, facts)
 
 
-def _cell(match: Match) -> dict[str, Any]:
+def _cell(match: MatchedCell) -> dict[str, Any]:
     ours, theirs = match.ours, match.theirs
     d = theirs.mean
     return {

@@ -18,7 +18,7 @@ from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
 from exparity.report.means import mean_exports, mean_tables
-from exparity.report.provenance import Origin, read_origins
+from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.reading import read_analysis
 from exparity.report.runs import RunComparison, compare_runs, read_run, run_of
 from exparity.report.scores import read_scores
@@ -64,7 +64,7 @@ def build_context(
     )
 
 
-def _beside_another(study: Study, origins: Sequence[Origin]) -> RunComparison | None:
+def _beside_another(study: Study, origins: Sequence[ArtefactOrigin]) -> RunComparison | None:
     """Compare with the run that the config names, if it names one."""
     other = study.options["report"].get("compare_with")
     if not other:

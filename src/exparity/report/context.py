@@ -13,7 +13,7 @@ from exparity.published.comparison import Comparison
 from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.means import MeanTable
-from exparity.report.provenance import Origin
+from exparity.report.provenance import ArtefactOrigin
 from exparity.report.runs import RunComparison
 from exparity.report.scores import Scores
 from exparity.report.tables import Table
@@ -84,7 +84,7 @@ class Context:
     published: Mapping[str, Comparison]
     other_run: RunComparison | None
     scores: Scores
-    origins: Sequence[Origin]
+    origins: Sequence[ArtefactOrigin]
     costs: Sequence[Mapping[str, Any]]
     exports: Sequence[Export]
     sections: Sequence[Section]

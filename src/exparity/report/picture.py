@@ -45,7 +45,7 @@ class Tile:
 
 
 @dataclass(frozen=True)
-class Line:
+class PictureRow:
     """One row: a method, or random explanations."""
 
     name: str
@@ -53,7 +53,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Panel:
+class PicturePanel:
     """The cells of one dataset and pair of groups.
 
     Attributes:
@@ -66,7 +66,7 @@ class Panel:
     table: Table
     name: str
     metrics: Sequence[str]
-    lines: Sequence[Line]
+    lines: Sequence[PictureRow]
 
     def tiles(self) -> Iterator[Tile]:
         """Yield every tile, row by row."""
@@ -87,7 +87,7 @@ def look_of(row: Row, verdict: Verdict, *, higher_is_better: bool) -> str:
     return "a" if (row["d"] > 0) == higher_is_better else "b"
 
 
-def panels_of(study: Study, tables: Sequence[Table]) -> list[Panel]:
+def panels_of(study: Study, tables: Sequence[Table]) -> list[PicturePanel]:
     """Return a panel for each table that has verdicts, of datasets with few pairs of groups."""
     quantity = compared_quantity(study)
     panels = []
@@ -111,7 +111,7 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[Panel]:
         if any(random.values()):
             rows[RANDOM] = random
         lines = [
-            Line(
+            PictureRow(
                 name,
                 [
                     [_tile(study, m, k, of[m, k]) for m in table.models if (m, k) in of]
@@ -123,7 +123,7 @@ def panels_of(study: Study, tables: Sequence[Table]) -> list[Panel]:
         if any(tile.verdict for line in lines for cell in line.cells for tile in cell):
             metrics = [f"{study.display('metric', k)} {study.arrow(k)}" for k in table.metrics]
             name = study.display("dataset", table.dataset)
-            panels.append(Panel(table, name, metrics, lines))
+            panels.append(PicturePanel(table, name, metrics, lines))
     return panels
 
 

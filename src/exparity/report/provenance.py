@@ -18,7 +18,7 @@ _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests
 
 
 @dataclass(frozen=True)
-class Origin:
+class ArtefactOrigin:
     """What one artefact says about itself."""
 
     artefact: str
@@ -28,10 +28,12 @@ class Origin:
 
 def read_origins(
     study: Study, known: Mapping[Ids, Mapping[bytes, bytes]] | None = None
-) -> list[Origin]:
+) -> list[ArtefactOrigin]:
     """Return the provenance of every artefact of a grid that is there."""
     return [
-        Origin(artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata))
+        ArtefactOrigin(
+            artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata)
+        )
         for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
         for ids, metadata in (
             _read(study, artefact) if known is None or artefact != "scores" else known.items()
@@ -60,7 +62,7 @@ def _facts(metadata: Mapping[bytes, bytes]) -> dict[str, Any]:
     }
 
 
-def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
+def versions(origins: Sequence[ArtefactOrigin]) -> dict[str, list[tuple[str, int]]]:
     """Return the versions that artefacts were made with, and how many with each."""
     counts: dict[str, Counter[str]] = defaultdict(Counter)
     for origin in origins:
@@ -71,7 +73,7 @@ def versions(origins: Sequence[Origin]) -> dict[str, list[tuple[str, int]]]:
     return {name: by_version.most_common() for name, by_version in counts.items()}
 
 
-def settings_of(origins: Sequence[Origin], kind: str) -> dict[str, str]:
+def settings_of(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, str]:
     """Return what each instance of a kind was run with, as a config would write it."""
     return {
         id: " | ".join(
@@ -81,7 +83,7 @@ def settings_of(origins: Sequence[Origin], kind: str) -> dict[str, str]:
     }
 
 
-def settings_by_key(origins: Sequence[Origin], kind: str) -> dict[str, dict[str, str]]:
+def settings_by_key(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, dict[str, str]]:
     """Return what each instance of a kind was run with, as :func:`settings_of`, key by key."""
     return {
         id: {
@@ -92,7 +94,7 @@ def settings_by_key(origins: Sequence[Origin], kind: str) -> dict[str, dict[str,
     }
 
 
-def _variants(origins: Sequence[Origin], kind: str) -> dict[str, list[dict[str, str]]]:
+def _variants(origins: Sequence[ArtefactOrigin], kind: str) -> dict[str, list[dict[str, str]]]:
     """Return the different settings that each instance of a kind was run with."""
     artefacts, options = SETTLED[kind]
     settings: dict[str, list[dict[str, str]]] = defaultdict(list)

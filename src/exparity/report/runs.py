@@ -15,7 +15,7 @@ from exparity.core.formats import dotted
 from exparity.report.gather import Study, gather
 from exparity.report.provenance import (
     SETTLED,
-    Origin,
+    ArtefactOrigin,
     read_origins,
     settings_by_key,
     versions,
@@ -116,7 +116,7 @@ def read_run(results: Path) -> Run:
     return run_of(gather(results, grid))
 
 
-def run_of(study: Study, origins: Sequence[Origin] | None = None) -> Run:
+def run_of(study: Study, origins: Sequence[ArtefactOrigin] | None = None) -> Run:
     """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
     origins = read_origins(study) if origins is None else origins
     options = {key: value for key, value in study.options.items() if key not in _NOT_COMPARED}

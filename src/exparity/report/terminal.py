@@ -47,7 +47,7 @@ _CORRECTED = {"none": "", "holm": ", corrected by Holm", "bh": ", by Benjamini a
 
 
 @dataclass(frozen=True)
-class Selection:
+class ShownTests:
     """What is shown.
 
     Attributes:
@@ -110,7 +110,7 @@ class Terminal:
         return shades[direction < 0][min(2, int(3 * share))]
 
 
-def render(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]:
+def render(selection: ShownTests, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield what to print, in order."""
     if selection.title:
         yield _text(selection.title, "bold")
@@ -124,7 +124,7 @@ def render(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]
         yield from _means(selection, table, terminal)
 
 
-def _tests(selection: Selection, terminal: Terminal) -> Iterator[RenderableType]:
+def _tests(selection: ShownTests, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield headline and tables of what is compared."""
     yield _text(_extent(selection))
     yield ""
@@ -186,7 +186,7 @@ def empty_table(header_style: str = "") -> Table:
     return Table(box=None, pad_edge=False, padding=(0, _GAP, 0, 0), header_style=header_style)
 
 
-def _extent(selection: Selection) -> str:
+def _extent(selection: ShownTests) -> str:
     parts = []
     for kind in ("dataset", "model", "seed", "method", "metric"):
         n = len({row[kind] for row in selection.rows})
@@ -195,7 +195,7 @@ def _extent(selection: Selection) -> str:
     return f"{n:,} test{'s' if n != 1 else ''}: {', '.join(parts)}"
 
 
-def _verdicts(selection: Selection) -> Iterator[RenderableType]:
+def _verdicts(selection: ShownTests) -> Iterator[RenderableType]:
     """Yield how many cells are decided, and have each verdict."""
     for counted in counts_of(selection.verdicts):
         words = [
@@ -210,7 +210,7 @@ def _verdicts(selection: Selection) -> Iterator[RenderableType]:
         )
 
 
-def _of_data(selection: Selection) -> Iterator[RenderableType]:
+def _of_data(selection: ShownTests) -> Iterator[RenderableType]:
     """Yield how far label and group go together, and which gaps a dataset can show."""
     for dataset in selection.ids("dataset", selection.rows):
         rows = [row for row in selection.judged if row["dataset"] == dataset]
@@ -223,7 +223,7 @@ def _of_data(selection: Selection) -> Iterator[RenderableType]:
             yield _text(f"{dataset}: {'; '.join(parts)}")
 
 
-def _closing(selection: Selection) -> Iterator[RenderableType]:
+def _closing(selection: ShownTests) -> Iterator[RenderableType]:
     """Yield what the verdicts shown say, and what they cannot."""
     judged, several = selection.judged, [r for r in selection.judged if r["n_seeds"] > 1]
     shown = {named(row["verdict"]).label for row in judged if row["verdict"]}
@@ -241,7 +241,7 @@ def _closing(selection: Selection) -> Iterator[RenderableType]:
             yield _text(sentence)
 
 
-def _headline(selection: Selection, width: int | None) -> Table:
+def _headline(selection: ShownTests, width: int | None) -> Table:
     """Return shares of significant tests, as the page does, with intervals and those by chance."""
     table = empty_table()
     table.add_column(f"significant at p ≤ {selection.alpha:g}")
@@ -273,7 +273,7 @@ def _headline(selection: Selection, width: int | None) -> Table:
     return table
 
 
-def _key(selection: Selection, terminal: Terminal, groups: set[tuple[str, str]]) -> Text:
+def _key(selection: ShownTests, terminal: Terminal, groups: set[tuple[str, str]]) -> Text:
     bold = f"; bold from |d| = {selection.threshold:g}" if terminal.width is not None else ""
     key = _text("", "dim")
     if selection.judged:
@@ -314,7 +314,7 @@ class _Cell(NamedTuple):
 
 
 def _grids(
-    selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal
+    selection: ShownTests, rows: Sequence[Mapping[str, Any]], terminal: Terminal
 ) -> Iterator[RenderableType]:
     """Yield the table of one dataset and pair of groups."""
     shown = _judged if selection.judged else _cell
@@ -328,7 +328,7 @@ def _grids(
     yield from _fitted(cells, ids, arrows, terminal)
 
 
-def _means(selection: Selection, table: MeanTable, terminal: Terminal) -> Iterator[RenderableType]:
+def _means(selection: ShownTests, table: MeanTable, terminal: Terminal) -> Iterator[RenderableType]:
     """Yield the means of one dataset."""
     cells = {
         key: _Cell(
@@ -394,7 +394,7 @@ def _written(cell: _Cell, glue: str) -> str:
     return f"{cell.first}{glue}{cell.second}"
 
 
-def _cell(selection: Selection, tests: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
+def _cell(selection: ShownTests, tests: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
     """Return count and effect, coloured by who scores higher and how often."""
     counts = count_seeds(tests, selection.threshold, selection.counted)
     d = mean_effect(tests)
@@ -408,7 +408,7 @@ def _cell(selection: Selection, tests: Sequence[Mapping[str, Any]], terminal: Te
     return _Cell(f"{counts.significant}/{counts.total}", f"{effect}{marks}", style.strip())
 
 
-def _judged(selection: Selection, rows: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
+def _judged(selection: ShownTests, rows: Sequence[Mapping[str, Any]], terminal: Terminal) -> _Cell:
     """Return d and verdict of a cell, coloured by who scores higher where that is said."""
     (row,) = rows
     if not row["verdict"]:

@@ -65,7 +65,7 @@ class GapChange(GapTest):
 _MEANS = ("d", "base_d", "absolute_d", "base_absolute_d")
 
 
-class Changes(NamedTuple):
+class GapChanges(NamedTuple):
     """The changes between two groups: of each training, and of all together."""
 
     of_seeds: list[GapChange]
@@ -111,7 +111,7 @@ def gap_changes(
     threshold: float = 0.2,
     ddof: int = 1,
     confidence: float = 0.95,
-) -> list[Changes]:
+) -> list[GapChanges]:
     """Compare |d| between every two groups by a model with that by a base model."""
     check_options(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)
     if len(values) != len(base_values):
@@ -134,7 +134,7 @@ def gap_changes(
         ]
         options = {"alpha": alpha, "threshold": threshold, "confidence": confidence}
         over_seeds = _over_trainings(blank, trainings, sample, **options)
-        changes.append(Changes([one.change for one in trainings], over_seeds))
+        changes.append(GapChanges([one.change for one in trainings], over_seeds))
     return changes
 
 

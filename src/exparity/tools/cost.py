@@ -19,7 +19,7 @@ from exparity.core.errors import InputError
 from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Output, Overrides
 from exparity.core.formats import aligned
-from exparity.costs.finished import Job, read_finished
+from exparity.costs.finished import JobCost, read_finished
 from exparity.costs.forecast import gigabytes, hours, totals
 from exparity.tools.configured import results_of
 
@@ -76,7 +76,7 @@ def cost(
     say(summary(finished.jobs))
 
 
-def summary(jobs: Sequence[Job]) -> str:
+def summary(jobs: Sequence[JobCost]) -> str:
     """Return what finished jobs took, stage by stage, as a table."""
     rows = [["stage", "jobs", "hours", "CPU-hours", "model hours", "memory", "disk"]]
     for total in totals(jobs):
@@ -97,7 +97,7 @@ def summary(jobs: Sequence[Job]) -> str:
     return "\n".join(lines)
 
 
-def _row(job: Job) -> dict[str, Any]:
+def _row(job: JobCost) -> dict[str, Any]:
     return {
         "output": job.output,
         "stage": job.kind.stage,

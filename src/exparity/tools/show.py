@@ -20,7 +20,7 @@ from exparity.metrics.facts import Direction
 from exparity.report.dependence import known_of_data
 from exparity.report.means import NEEDED, MeanLine, MeanTable, ModelScores, mean_tables
 from exparity.report.scores import read_columns
-from exparity.report.terminal import Selection, render, terminal_here, write
+from exparity.report.terminal import ShownTests, render, terminal_here, write
 from exparity.report.verdicts import is_random
 from exparity.stats.informative import flagged, of_quantity
 from exparity.stats.multiplicity import CELL_IDS
@@ -99,7 +99,7 @@ def show(
     cells = {tuple(row[id] for id in ids) for row in rows for ids in (CELL_IDS, _DRAWN)}
     collapsed = {tuple(row[id] for id in IDS[:3]) for row in rows if "collapsed" in row["flags"]}
     of_random = {kind: ids for kind, ids in wanted.items() if kind != "method"}
-    selection = Selection(
+    selection = ShownTests(
         title=facts.get("title", ""),
         rows=rows,
         excess=of_quantity(tests, "excess"),

@@ -73,7 +73,7 @@ class CorrectnessTable:
 
 
 @dataclass(frozen=True)
-class Claim:
+class CheckedClaim:
     """A published statement beside our results."""
 
     text: str
@@ -128,9 +128,9 @@ def published_claims(
     datasets: Mapping[str, str],
     methods: Mapping[str, str],
     metrics: Mapping[str, str],
-) -> list[Claim]:
+) -> list[CheckedClaim]:
     """Look at what GECOBench says of mass accuracy, where our grid has what it speaks of."""
-    claims: list[Claim] = []
+    claims: list[CheckedClaim] = []
     for table in tables:
         if metrics[table.metric] != "mass_accuracy" or datasets[table.dataset] not in _DATASETS:
             continue
@@ -145,7 +145,7 @@ def published_claims(
     return claims
 
 
-def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[Claim]:
+def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterator[CheckedClaim]:
     """Yield the statements on the methods of a scheme; of those on the best one, the first."""
     best_named = False
     for statement in _statements("methods"):
@@ -162,12 +162,12 @@ def _of_methods(dataset: str, scheme: str, means: Mapping[str, float]) -> Iterat
             order = order[min(*places, len(order) - 1 - len(places)) :]
         ours = " > ".join(f"{method} {means[method]:.3f}" for method in order)
         text = f"{scheme}: {statement['description']}"
-        yield Claim(text, statement["section"], dataset, ours, ordering.holds(means))
+        yield CheckedClaim(text, statement["section"], dataset, ours, ordering.holds(means))
 
 
 def _of_schemes(
     dataset: str, registered: str, of: Mapping[str, Mapping[str, float]]
-) -> Iterator[Claim]:
+) -> Iterator[CheckedClaim]:
     """Yield the statements on schemes: on their mean over the methods that all of them have."""
     for statement in _statements("schemes"):
         ordering = parse_ordering(statement["ordering"])
@@ -178,7 +178,7 @@ def _of_schemes(
             means = {s: sum(of[s][m] for m in shared) / len(shared) for s in ordering.named}
             ours = ", ".join(f"{scheme} {mean:.3f}" for scheme, mean in means.items())
             text, section = statement["description"], statement["section"]
-            yield Claim(text, section, dataset, ours, ordering.holds(means))
+            yield CheckedClaim(text, section, dataset, ours, ordering.holds(means))
 
 
 def findings(

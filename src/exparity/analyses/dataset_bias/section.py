@@ -30,7 +30,7 @@ _PUBLISHED_GROUP = "female"
 
 
 @dataclass(frozen=True)
-class Share:
+class GroupShare:
     """A group's share of all co-occurrences, and how many texts have one of its terms.
 
     Attributes:
@@ -57,7 +57,7 @@ class DatasetBias:
     """
 
     dataset: str
-    shares: Sequence[Share]
+    shares: Sequence[GroupShare]
     associations: Mapping[str, Sequence[Mapping[str, Any]]]
 
 
@@ -71,12 +71,12 @@ def dataset_biases(
     ]
 
 
-def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[Share]:
+def _shares(rows: Sequence[Mapping[str, Any]], registered: str) -> list[GroupShare]:
     of = {(row["quantity"], row["split"], row["group"]): row for row in rows}
     known = load_study("gecobench2024").values.get(Key(registered, metric="bias_c"))
     printed = known.mean if known else None
     return [
-        Share(
+        GroupShare(
             dataset=row["dataset"],
             split=split,
             group=group,
@@ -122,7 +122,7 @@ def findings(
     return Findings(
         {"dataset_biases": biases, "reference": load_study("gecobench2024").reference},
         [
-            Export.of("cooccurrence", title, Share, shares),
+            Export.of("cooccurrence", title, GroupShare, shares),
             Export("word_associations", "Words that go with a class", _WORDS, words),
         ],
     )

@@ -14,7 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from exparity.analyses import Made, analysis, fields
-from exparity.analyses.debiasing._changes import Comparison
+from exparity.analyses.debiasing._changes import RecipeComparison
 from exparity.analyses.debiasing._recipes import Gap, caution, settle
 from exparity.analyses.debiasing._scored import Scored
 from exparity.analyses.debiasing.section import findings
@@ -91,7 +91,7 @@ def debiasing_cell(
         for path in paths:
             add(path)
     options = {"alpha": alpha, "threshold": threshold, "ddof": ddof, "confidence": confidence}
-    comparison = Comparison(scored, base, gap, options)
+    comparison = RecipeComparison(scored, base, gap, options)
     rows: list[Mapping[str, Any]] = [row for recipe in recipes for row in comparison.rows(recipe)]
     if not rows:
         raise InputError(f"debiasing: no scores of {base} and of a recipe for the same training")

@@ -11,11 +11,11 @@ import numpy as np
 from exparity.analyses.debiasing._scored import NAN, Scored, ScoredCell
 from exparity.core.errors import InputError
 from exparity.stages.excess import SCORED_ALIKE
-from exparity.stats.gap_change import Changes, GapChange, gap_changes
+from exparity.stats.gap_change import GapChange, GapChanges, gap_changes
 from exparity.types import FloatArray, IntArray
 
 
-class Comparison:
+class RecipeComparison:
     """The models of a dataset beside their base.
 
     Args:
@@ -88,7 +88,7 @@ class Comparison:
         of = (self._scored.classifiers.get((model, seed)) for model in (recipe, self._base))
         return any(one is not None and one.collapsed for one in of)
 
-    def _changes(self, values: FloatArray, base_values: FloatArray) -> list[Changes]:
+    def _changes(self, values: FloatArray, base_values: FloatArray) -> list[GapChanges]:
         """Compare (s, n) scores of all examples by two models."""
         examples, order = self._scored.examples, self._scored.facts["groups"]
         return gap_changes(

@@ -41,7 +41,7 @@ class ScoredCell:
     metadata: Mapping[str, Any]
 
 
-class Classifier:
+class ClassifierBias:
     """What the bias artefact says of one trained classifier."""
 
     def __init__(self, table: pa.Table) -> None:
@@ -77,14 +77,14 @@ class Scored:
         self.examples = Examples()
         self.cells: dict[Cell, ScoredCell] = {}
         self.draws: dict[tuple[str, str, int], tuple[IntArray, FloatArray]] = {}
-        self.classifiers: dict[tuple[str, int], Classifier] = {}
+        self.classifiers: dict[tuple[str, int], ClassifierBias] = {}
         self.facts: Mapping[str, Any] = {}
 
     def add_bias(self, path: Path) -> None:
         """Add a bias artefact."""
         table, metadata = read_artefact(path, "bias")
         ids = metadata["wildcards"]
-        self.classifiers[str(ids["model"]), int(ids["seed"])] = Classifier(table)
+        self.classifiers[str(ids["model"]), int(ids["seed"])] = ClassifierBias(table)
 
     def add_random(self, path: Path) -> None:
         """Add a random_scores artefact."""

@@ -64,7 +64,7 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Classifier:
+class ClassifierChange:
     """What a recipe changes in the classifier: means over trainings, and the base's beside them."""
 
     dataset: str
@@ -81,7 +81,7 @@ class Classifier:
 
 
 @dataclass(frozen=True)
-class Correlation:
+class ChangeCorrelation:
     """Spearman's correlation over recipes and seeds of the change of |d| with that of a gap.
 
     Attributes:
@@ -118,8 +118,8 @@ class ChangeTable:
     lines: Sequence[tuple[str, str]]
     cells: Mapping[tuple[str, str, str], Change]
     excess: Mapping[tuple[str, str, str], Change]
-    classifiers: Sequence[Classifier]
-    correlations: Mapping[tuple[str, str, str], Correlation]
+    classifiers: Sequence[ClassifierChange]
+    correlations: Mapping[tuple[str, str, str], ChangeCorrelation]
     strongest: float
     reach: float
 
@@ -179,7 +179,7 @@ def _table(key: tuple[str, str, str], judged: Rows, of_seeds: Rows, study: Study
         lines=lines,
         cells=cells,
         excess=excess,
-        classifiers=[_record(Classifier, of_classifier[model]) for model in recipes],
+        classifiers=[_record(ClassifierChange, of_classifier[model]) for model in recipes],
         correlations={
             (*line, kind): _correlation(key, line, kind, of_seeds, study.statistics["confidence"])
             for line in lines
@@ -196,11 +196,11 @@ def _record(kind: type[Any], row: Mapping[str, Any]) -> Any:
 
 def _correlation(
     key: tuple[str, str, str], line: tuple[str, str], kind: str, rows: Rows, confidence: float
-) -> Correlation:
+) -> ChangeCorrelation:
     own = [row for row in rows if (row["method"], row["metric"]) == line]
     correlated = rank_correlation(
         [row["change"] for row in own],
         [row[f"{kind}_gap"] - row[f"base_{kind}_gap"] for row in own],
         confidence=confidence,
     )
-    return Correlation(*key, *line, kind, **vars(correlated))
+    return ChangeCorrelation(*key, *line, kind, **vars(correlated))

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 from exparity.analyses.debiasing.changes import (
     KINDS,
     Change,
+    ChangeCorrelation,
     ChangeTable,
-    Classifier,
-    Correlation,
+    ClassifierChange,
     Rows,
     change_tables,
 )
@@ -36,11 +36,13 @@ def findings(rows: Rows, study: Study, options: Mapping[str, Any]) -> Findings:
         {"change_tables": tables, "kinds": KINDS},
         [
             Export.of("debiasing", title, Change, changes),
-            Export.of("debiased_classifiers", "Debiased classifiers", Classifier, classifiers),
+            Export.of(
+                "debiased_classifiers", "Debiased classifiers", ClassifierChange, classifiers
+            ),
             Export.of(
                 "debiasing_correlations",
                 "Changes of explanations' gaps and of classifiers' gaps",
-                Correlation,
+                ChangeCorrelation,
                 [one for one in correlations if one.n],
             ),
         ],

@@ -37,7 +37,7 @@ _COLUMNS = pa.schema(
 
 
 @dataclass(frozen=True)
-class Panel:
+class GapPanel:
     """Lines of one gap by weight, in the units of the drawing; y grows downwards.
 
     Attributes:
@@ -66,7 +66,7 @@ class Probe:
     debias: str
     group_a: str
     group_b: str
-    panels: Sequence[Panel]
+    panels: Sequence[GapPanel]
     levels: Mapping[float, Mapping[str, float]]
 
 
@@ -93,7 +93,7 @@ def probes(rows: Rows) -> list[Probe]:
     return arranged
 
 
-def _panels(rows: Rows) -> list[Panel]:
+def _panels(rows: Rows) -> list[GapPanel]:
     gaps: dict[str, dict[str, dict[float, float]]] = {name: {} for name in _PANELS}
     for row in rows:
         if row["quantity"] in gaps and row["value"] == row["value"]:
@@ -108,7 +108,7 @@ def _panels(rows: Rows) -> list[Panel]:
 
 def _panel(
     title: str, gaps: Mapping[str, Mapping[float, float]], weights: Sequence[float], end: float
-) -> Panel:
+) -> GapPanel:
     span = weights[-1] - weights[0] or 1.0
 
     def x(weight: float) -> float:
@@ -117,7 +117,7 @@ def _panel(
     def y(gap: float) -> float:
         return round(HEIGHT * (end - gap) / (2 * end), 1)
 
-    return Panel(
+    return GapPanel(
         title,
         lines={
             name: " ".join(f"{x(weight)},{y(gap)}" for weight, gap in sorted(line.items()))

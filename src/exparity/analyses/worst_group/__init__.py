@@ -15,7 +15,7 @@ from typing import Annotated, Any
 import pyarrow as pa
 
 from exparity.analyses import Made, analysis, fields
-from exparity.analyses.worst_group._spread import GroupMean, Spread, spread_of
+from exparity.analyses.worst_group._spread import GroupMean, MeanSpread, spread_of
 from exparity.analyses.worst_group.section import findings
 from exparity.artefacts.columns import record_columns
 from exparity.core.flags import Range
@@ -38,7 +38,7 @@ __all__ = ["GroupMean", "Spread", "spread_of", "worst_group_cell"]
     columns=fields(
         ("quantity", pa.string()),
         *record_columns(GroupMean).items(),
-        *record_columns(Spread).items(),
+        *record_columns(MeanSpread).items(),
         ("p_bh", pa.float64()),
     ),
     keys=("method", "metric", "quantity", "group"),

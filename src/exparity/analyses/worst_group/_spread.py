@@ -40,7 +40,7 @@ class GroupMean:
 
 
 @dataclass(frozen=True)
-class Spread:
+class MeanSpread:
     """How far the means of all groups lie apart, in the metric's unit.
 
     Attributes:
@@ -102,7 +102,7 @@ def spread_of(
     *,
     permutations: int = 1999,
     seed: int = 0,
-) -> tuple[Spread, list[GroupMean]]:
+) -> tuple[MeanSpread, list[GroupMean]]:
     """Describe how far the means of groups lie apart."""
     values, codes, names = samples(scores, groups, order, pairs)
     kept = ~np.isnan(values)
@@ -112,13 +112,13 @@ def spread_of(
     present, codes = np.unique(codes, return_inverse=True)
     g = len(present)
     if g < 2 or len(values) <= g:
-        return Spread(n_groups=g, flags=[*flags, "too_few"]), []
+        return MeanSpread(n_groups=g, flags=[*flags, "too_few"]), []
     if not np.ptp(values):
-        return Spread(n_groups=g, flags=[*flags, "constant"]), []
+        return MeanSpread(n_groups=g, flags=[*flags, "constant"]), []
     offset = values.mean()
     n, means, variances = _moments(values - offset, codes[None], sets, g)
     if not variances.all():
-        return Spread(n_groups=g, flags=[*flags, "too_few"]), []
+        return MeanSpread(n_groups=g, flags=[*flags, "too_few"]), []
     found = combined(means, variances)
     q, ranges = [], []
     rng = np.random.default_rng(seed)
@@ -130,7 +130,7 @@ def spread_of(
     by_chance = np.concatenate(q)
     named = [order[code] for code in present]
     shrunk, tau2 = found.shrunk[0], float(found.tau2[0])
-    spread = Spread(
+    spread = MeanSpread(
         n_groups=g,
         center=float(found.center[0] + offset),
         tau=tau2**0.5,

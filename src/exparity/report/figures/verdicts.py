@@ -10,7 +10,7 @@ from exparity.core.escaping import visible
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import fitted
 from exparity.report.figures.style import BLACK, BLUE, GREY, PALE, VERMILION, WIDTHS, bare, tint
-from exparity.report.picture import RANDOM, SIGNS, Panel, Tile
+from exparity.report.picture import RANDOM, SIGNS, PicturePanel, Tile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ _STRONG, _WEAK = 0.45, 0.22
 """How much of a group's colour a tile has; the weak one where the next training may differ."""
 
 
-def verdicts_figure(panels: Sequence[Panel], width: float) -> Figure:
+def verdicts_figure(panels: Sequence[PicturePanel], width: float) -> Figure:
     """Draw the picture."""
     narrow = width <= WIDTHS["1col"] or max(len(panel.metrics) for panel in panels) > 4
     columns = 1 if narrow or len(panels) == 1 else 2
@@ -43,7 +43,7 @@ def verdicts_figure(panels: Sequence[Panel], width: float) -> Figure:
     return figure
 
 
-def _panel(axes: Axes, panel: Panel) -> None:
+def _panel(axes: Axes, panel: PicturePanel) -> None:
     for y, line in enumerate(panel.lines):
         for x, tiles in enumerate(line.cells):
             for i, tile in enumerate(tiles):
@@ -62,7 +62,7 @@ def _panel(axes: Axes, panel: Panel) -> None:
     bare(axes)
 
 
-def _pair(panel: Panel) -> str:
+def _pair(panel: PicturePanel) -> str:
     return f"{visible(panel.table.group_a)} − {visible(panel.table.group_b)}"
 
 
@@ -98,7 +98,7 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bo
     axes.text(centre, y + 0.72, tile.size, size=0.7 * size, **middle)
 
 
-def _marks(panels: Sequence[Panel]) -> list[Patch]:
+def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
     """Return what the colours of the tiles that are there stand for."""
     from matplotlib.patches import Patch
 

@@ -8,7 +8,7 @@ from typing import Any
 from exparity.published import output
 from exparity.published.agreement import Agreement, Correlation
 from exparity.published.comparison import Comparison
-from exparity.published.matching import IDS, Match
+from exparity.published.matching import IDS, MatchedCell
 from exparity.report.context import Content
 from exparity.report.gather import REGISTRIES
 
@@ -40,7 +40,7 @@ def content_of(comparison: Comparison) -> Content | None:
     return Content(values, data={"effects": effects})
 
 
-def same_decision(match: Match) -> bool:
+def same_decision(match: MatchedCell) -> bool:
     """Return whether both call a cell significant, or neither does."""
     return match.ours.in_most_seeds == match.theirs.in_most_seeds
 
@@ -61,7 +61,7 @@ def _rates(comparison: Comparison) -> list[tuple[str, dict[str, Agreement], Corr
 def _side_by_side(comparison: Comparison) -> list[dict[str, Any]]:
     """Return our cells of each dataset and training, in the order of the metrics."""
     metrics = list(dict.fromkeys(match.theirs.key.metric for match in comparison.matches))
-    grouped: dict[tuple[str, bool], dict[_Row, dict[str, Match]]] = {}
+    grouped: dict[tuple[str, bool], dict[_Row, dict[str, MatchedCell]]] = {}
     for match in comparison.matches:
         key = match.theirs.key
         table = grouped.setdefault((key.dataset, match.theirs.training == "scratch"), {})
@@ -82,7 +82,7 @@ def _side_by_side(comparison: Comparison) -> list[dict[str, Any]]:
     ]
 
 
-def _tables(matches: Sequence[Match]) -> str:
+def _tables(matches: Sequence[MatchedCell]) -> str:
     """Return which published tables are behind some cells."""
     cells = [match.theirs for match in matches]
     numbers = {number for cell in cells for number in (cell.table, cell.effect_table) if number}

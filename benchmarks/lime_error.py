@@ -21,7 +21,7 @@ import exparity
 from exparity import Classifier, load_classifier
 from exparity.data.table import read_prepared
 from exparity.engine.masking import MaskedTexts
-from exparity.methods._lime import draw_masks, fit, fit_with_surrogate
+from exparity.methods._lime import draw_masks, fit_lime, fit_with_surrogate
 from exparity.types import BoolArray, FloatArray, IntArray
 
 REFERENCE = 50
@@ -57,7 +57,7 @@ def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[d
         return texts.probabilities(np.zeros(len(masks), dtype=np.int64), list(masks))[:, target]
 
     masks = draw_masks(t, REFERENCE * t * t, np.random.default_rng(10**6), "independent")
-    reference = fit(masks, values(masks))[content]
+    reference = fit_lime(masks, values(masks))[content]
     rows: list[dict[str, object]] = []
     for scheme, surrogate in SCHEMES:
         for share in SHARES:
@@ -69,7 +69,7 @@ def scores(classifier: Classifier, text: str, target: int, seeds: int) -> list[d
                 if surrogate:
                     found = fit_with_surrogate(masks, answers, rng)[content]
                 else:
-                    found = fit(masks, answers)[content]
+                    found = fit_lime(masks, answers)[content]
                 rows.append(
                     {
                         "scheme": scheme, "surrogate": surrogate, "share": share, "tokens": t,

@@ -10,7 +10,7 @@ from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
-from exparity.data.compas import FILE, as_text
+from exparity.data.compas import FILE, defendant_text
 from exparity.data.files import DataSource
 
 ROW = {
@@ -51,7 +51,7 @@ class TestText:
         ],
     )  # fmt: skip
     def test_a_row_as_text(self, changes, text):
-        assert as_text("x", {**ROW, **changes}) == text
+        assert defendant_text("x", {**ROW, **changes}) == text
 
     @pytest.mark.parametrize(
         ("changes", "message"),
@@ -62,7 +62,7 @@ class TestText:
     )
     def test_other_values_are_refused(self, changes, message):
         with pytest.raises(InputError, match=message):
-            as_text("x", {**ROW, **changes})
+            defendant_text("x", {**ROW, **changes})
 
 
 def source_of(folder, rows):

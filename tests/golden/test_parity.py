@@ -142,10 +142,10 @@ def test_shap(classifier, texts, rows, every):
 def test_lime_regression(encodings, rows):
     """The same coefficients from the same masks and probabilities."""
     need("lime" in METHODS.ids(), "method lime")
-    from exparity.methods._lime import fit
+    from exparity.methods._lime import fit_lime
 
     found = [
-        np.where(encoding.special_mask, 0.0, fit(*lime_samples(row)))
+        np.where(encoding.special_mask, 0.0, fit_lime(*lime_samples(row)))
         for encoding, row in zip(encodings, rows, strict=True)
     ]
     assert worst(found, goldens(rows, "lime")) < 1e-4

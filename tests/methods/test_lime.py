@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 import exparity
 from exparity import InputError
 from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks, fit
+from exparity.methods._lime import draw_masks, fit_lime
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 SCHEMES = ("independent", "paired", "stratified")
@@ -67,7 +67,7 @@ def test_fit_by_hand():
     weight = np.exp(-0.5)
     values = np.array([1.0, 0.0])
     spread = weight / (1 + weight)  # Σ π (z − z̄)², as is Σ π (z − z̄)(y − ȳ)
-    found = fit(np.array([[True], [False]]), values, kernel_width=100.0)
+    found = fit_lime(np.array([[True], [False]]), values, kernel_width=100.0)
     np.testing.assert_allclose(found, [spread / (spread + 1)])
 
 

@@ -9,7 +9,7 @@ import exparity
 from exparity import InputError
 from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks
-from exparity.methods._words import spread, words_of
+from exparity.methods._words import spread_over_tokens, words_of
 from exparity.methods.lime import bag_of_words
 
 TEXTS = ["the girl sings near the harbour .", "His mother thanked the waiter ."]
@@ -129,7 +129,7 @@ def test_a_word_that_is_cut_off_comes_back_whole(classifiers):
 
 def test_spread_shares_evenly(classifier):
     encoding = classifier.encode([TEXTS[1]])[0]
-    scores = spread(encoding, {0: 1.5, 2: -3.0, 99: 7.0})
+    scores = spread_over_tokens(encoding, {0: 1.5, 2: -3.0, 99: 7.0})
     for word, expected in ((0, 1.5), (1, 0.0), (2, -3.0)):
         assert scores[encoding.word_ids == word].sum() == pytest.approx(expected)
         assert np.abs(scores[encoding.word_ids == word]).sum() == pytest.approx(abs(expected))

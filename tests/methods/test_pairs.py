@@ -15,7 +15,7 @@ from support import PAIRS
 
 import exparity
 from exparity.core.seeding import generator
-from exparity.methods._lime import draw_masks, fit
+from exparity.methods._lime import draw_masks, fit_lime
 
 pytestmark = pytest.mark.reference
 PAIR, TARGET = PAIRS[1], 2
@@ -146,7 +146,7 @@ def test_lime_asks_about_the_words_of_both(pair_classifier):
     values = [
         plain.probability(torch.where(torch.tensor(kept), plain.ids[0], mask)) for kept in masks
     ]
-    expected = np.where(plain.special, 0.0, fit(masks, np.array(values)))
+    expected = np.where(plain.special, 0.0, fit_lime(masks, np.array(values)))
     found = explained(pair_classifier, "lime", num_samples=40)
     np.testing.assert_allclose(found.scores, expected, atol=1e-5)
 

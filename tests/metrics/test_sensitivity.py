@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import exparity
 from exparity import InputError
 from exparity.methods import METHODS
-from exparity.metrics._ascent import Ascent, climbed, size_of
+from exparity.metrics._ascent import Ascent, climbed, norm_of
 
 TEXTS = ["She sings .", "His mother thanked the waiter ."]
 TARGETS = [0, 1]
@@ -81,8 +81,8 @@ def test_equals_the_loop(classifier, method, norm, relative, radius):
 @pytest.mark.reference
 def test_sizes_by_hand():
     matrix = torch.tensor([[3.0, 0.0], [0.0, 4.0]])
-    assert size_of(matrix, "l2") == pytest.approx(5.0)
-    assert size_of(matrix, "linf") == pytest.approx(2.5)  # root of (9 + 16) / 4
+    assert norm_of(matrix, "l2") == pytest.approx(5.0)
+    assert norm_of(matrix, "linf") == pytest.approx(2.5)  # root of (9 + 16) / 4
     down = torch.tensor([[0.0, -2.0]])
     np.testing.assert_allclose(climbed(torch.zeros(1, 2), down, "l2", 0.5, 1.0), [[0, -0.5]])
     np.testing.assert_allclose(climbed(torch.zeros(1, 2), down, "linf", 0.5, 0.2), [[0, -0.2]])

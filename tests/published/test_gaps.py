@@ -22,7 +22,7 @@ from exparity.published.claims import value_of
 from exparity.published.comparison import compare_gaps
 from exparity.published.expressions import Counted
 from exparity.published.gaps import recipe_of
-from exparity.published.output import summary
+from exparity.published.output import comparison_summary
 from exparity.published.study import Key, Value, load_study
 from exparity.report.sections import SECTIONS
 from exparity.report.templating import html_environment
@@ -153,7 +153,7 @@ class TestOurs:
         assert mixed.note == comparison.study.facts["mixed"]
         assert not found["sg_tpr_rms"].note
         assert found["sg_tpr_rms"].ours == pytest.approx(0.1)  # an RMS has no sign
-        text = summary(comparison)
+        text = comparison_summary(comparison)
         assert "+90.00 ± 0.00" in text
         assert "mixed: OS-CDA" in text
 

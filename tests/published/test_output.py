@@ -12,7 +12,7 @@ from published.made_up import OPTIONS, row, rows_like, write_report
 
 from exparity import cli
 from exparity.published.comparison import compare_results
-from exparity.published.output import summary, write_comparison
+from exparity.published.output import comparison_summary, write_comparison
 from exparity.report.sections.published import content_of
 from exparity.report.templating import html_environment
 
@@ -165,18 +165,20 @@ class TestSummary:
             stage="finetune",
             parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
         )
-        found = summary(compare_results(tmp_path, rows_like(cell), OPTIONS))
+        found = comparison_summary(compare_results(tmp_path, rows_like(cell), OPTIONS))
         assert "NOT as published  trained from scratch, the published one is pretrained" in found
 
     def test_sizes_of_tests_are_said(self, tmp_path):
         cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
         rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]
-        assert "test of ours: 80 to 1,234;" in summary(compare_results(tmp_path, rows, {}))
-        assert "test of ours: 80;" in summary(compare_results(tmp_path, rows[:1], {}))
+        assert "test of ours: 80 to 1,234;" in comparison_summary(
+            compare_results(tmp_path, rows, {})
+        )
+        assert "test of ours: 80;" in comparison_summary(compare_results(tmp_path, rows[:1], {}))
         assert "test of ours: 80 to 1,234;" in page(compare_results(tmp_path, rows, {}))
 
     def test_columns_are_aligned(self, equal):
-        lines = summary(equal).splitlines()
+        lines = comparison_summary(equal).splitlines()
         head = next(i for i, line in enumerate(lines) if "question" in line)
         assert {lines[head + k].index("significant in") for k in (1, 2)} == {2}
         assert lines[head].index("cells") == lines[head + 1].index("all")

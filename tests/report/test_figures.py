@@ -26,7 +26,7 @@ from exparity.report import figures
 from exparity.report.bias import Declared
 from exparity.report.figures import write_figures
 from exparity.report.figures.disparity import disparity_figure
-from exparity.report.figures.distributions import distributions_figure, spread_of, wants_log
+from exparity.report.figures.distributions import distributions_figure, score_spread, wants_log
 from exparity.report.figures.names import fitted, names_of, registered_names
 from exparity.report.figures.series import bias_forest, effects_forest
 from exparity.report.figures.style import (
@@ -403,7 +403,7 @@ class TestDistributions:
     @example([3.7019829832259747e-68] * 3)  # whose standard deviation is a rounding error
     def test_numbers_are_quantiles_of_what_is_defined(self, values):
         defined = sorted(v for v in values if not math.isnan(v))
-        found = spread_of(values)
+        found = score_spread(values)
         if not defined:
             assert found is None
             return
@@ -420,13 +420,13 @@ class TestDistributions:
     @pytest.mark.parametrize("scale", [1e-150, 1e150])
     def test_shapes_do_not_depend_on_the_unit(self, scale):
         values = np.random.default_rng(0).normal(size=50)
-        plain, scaled = spread_of(values), spread_of(values * scale)
+        plain, scaled = score_spread(values), score_spread(values * scale)
         assert scaled.at / scale == pytest.approx(plain.at)
         assert scaled.density == pytest.approx(plain.density)
 
     def test_on_a_logarithmic_axis_shapes_are_those_of_logarithms(self):
         logs = np.random.default_rng(0).normal(size=200)
-        plain, log = spread_of(logs), spread_of(10**logs, log=True)
+        plain, log = score_spread(logs), score_spread(10**logs, log=True)
         assert np.log10(log.at) == pytest.approx(plain.at)
         assert log.density == pytest.approx(plain.density)
         assert np.log10(log.quartiles) == pytest.approx(plain.quartiles)
@@ -450,7 +450,7 @@ class TestDistributions:
         groups = list(GROUPS)
         parts = scores.groupby(["model", "method", "group"], observed=True)
         keys = itertools.product(table.models, table.methods, groups)
-        spreads = {key: spread_of(parts.get_group(key)["score"].to_numpy()) for key in keys}
+        spreads = {key: score_spread(parts.get_group(key)["score"].to_numpy()) for key in keys}
         with house_style():
             figure = distributions_figure(
                 spreads,
@@ -476,7 +476,7 @@ class TestDistributions:
         assert figure.axes[0].texts[0].get_weight() == "bold"
 
     def test_three_groups_stand_side_by_side(self, names):
-        spreads = {("m", "gradient", g): spread_of([i, i + 1.0, i]) for i, g in enumerate("abc")}
+        spreads = {("m", "gradient", g): score_spread([i, i + 1.0, i]) for i, g in enumerate("abc")}
         with house_style():
             figure = distributions_figure(
                 spreads,

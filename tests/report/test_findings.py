@@ -6,7 +6,12 @@ from types import SimpleNamespace
 
 import pytest
 
-from exparity.report.sections.findings import cautions, findings_of, in_plain_words, words_of
+from exparity.report.sections.findings import (
+    finding_cautions,
+    finding_words,
+    findings_of,
+    in_plain_words,
+)
 from exparity.report.templating import html_environment
 from exparity.stats.dependence import Dependence
 
@@ -60,7 +65,7 @@ def words(study, tables):
     from markupsafe import Markup
 
     template = html_environment().get_template("_findings.html.j2")
-    html = template.render(study=study, **words_of(study, tables))
+    html = template.render(study=study, **finding_words(study, tables))
     return " ".join(Markup(html).striptags().split())
 
 
@@ -179,7 +184,7 @@ def test_several_classifiers_of_one_seed_are_one_training_each():
 def test_what_makes_gaps_doubtful_is_said_first(changes, verdict, wanted):
     cell = judged(2.0, verdict, minimal_detectable_effect_corrected=1.1)
     study, tables = study_of({("lime", "comprehensiveness"): cell}, **changes)
-    (sentence,) = cautions(study, tables)
+    (sentence,) = finding_cautions(study, tables)
     assert sentence.startswith(wanted)
     text = words(study, tables)
     said = "The largest gaps" if verdict == "different" else "After correction"
@@ -199,15 +204,15 @@ def many_pairs(effects, flags=()):
 
 def test_m3_many_pairs_of_groups_are_one_caution():
     study, tables = many_pairs([0.5, 1.1, 0.9, 2.0])
-    assert cautions(study, tables) == [
+    assert finding_cautions(study, tables) == [
         "3 of 4 pairs of groups of D: so few texts that only very large gaps would be seen, of "
         "|d| = 0.9 to 2.0 or more."
     ]
-    assert cautions(*many_pairs([0.5] * 4, flags=["too_few"])) == [
+    assert finding_cautions(*many_pairs([0.5] * 4, flags=["too_few"])) == [
         "4 of 4 pairs of groups of D: 4 of 4 comparisons are of so few texts that no gap could be "
         "significant."
     ]
-    assert cautions(*many_pairs([0.5, 1.1])) == [
+    assert finding_cautions(*many_pairs([0.5, 1.1])) == [
         "a1 and b1 of D: so few texts that only very large gaps would be seen, of |d| = 1.1 or "
         "more."
     ]

@@ -14,7 +14,7 @@ from exparity.metrics import METRICS
 from exparity.metrics.facts import ARROWS
 from exparity.report.gather import gather
 from exparity.report.means import NEEDED, ModelScores, mean_tables
-from exparity.report.scores import read_scores
+from exparity.report.scores import read_study_scores
 
 SETTINGS = config(datasets=2, models=1, seeds=2, methods=2, metrics=3)
 KEY = ["dataset", "model", "method", "metric"]
@@ -29,7 +29,7 @@ def results(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def lines(results):
-    return read_scores(gather(results, options_of(SETTINGS))).means
+    return read_study_scores(gather(results, options_of(SETTINGS))).means
 
 
 def test_they_are_those_of_the_files(results, lines):

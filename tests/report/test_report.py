@@ -26,7 +26,7 @@ from exparity.core.errors import InputError
 from exparity.report import figures, gather
 from exparity.report.figures import style
 from exparity.report.flags import meaning_of
-from exparity.report.sections.disparity import View, cell_data, shown
+from exparity.report.sections.disparity import View, cell_data, shown_cell
 from exparity.report.tables import disparity_tables
 from exparity.report.templating import latex_escape
 from exparity.stages.judge import judge_cells
@@ -390,7 +390,7 @@ class TestPage:
                 hits = sum(r["p"] <= 0.05 for r in rows)
                 better = sum(effects) * (-1 if metric == "sufficiency" else 1)
                 side = {"a"} if better > 0 else {"b"} if better < 0 else set()
-                style = shown(table, key, view, known.statistics).style.split()
+                style = shown_cell(table, key, view, known.statistics).style.split()
                 assert {"a", "b"} & set(style) == (side if hits else set())
                 seen |= {(metric, *side)} if hits else set()
         assert {("sufficiency", "a"), ("sufficiency", "b"), ("gini", "b")} <= seen
@@ -683,8 +683,8 @@ def test_two_of_one_name_are_known_by_their_ids(monkeypatch):
     registry = SimpleNamespace(get=lambda use: SimpleNamespace(display=names[use]))
     monkeypatch.setitem(gather.REGISTRIES, "method", registry)
     study = SimpleNamespace(methods={id: id for id in names}, datasets={}, metrics={})
-    shown = {id: gather.Study.display(study, "method", id) for id in names}
-    assert shown == {"lime": "lime", "mine": "mine", "shap": "SHAP", "x": "x", "y": "y"}
+    shown_cell = {id: gather.Study.display(study, "method", id) for id in names}
+    assert shown_cell == {"lime": "lime", "mine": "mine", "shap": "SHAP", "x": "x", "y": "y"}
 
 
 # Colour, a window's title, an overwritten line, a change of direction, a line of its own,

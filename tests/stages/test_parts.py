@@ -28,7 +28,7 @@ from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import check_texts, explain_cell
+from exparity.stages.explain import encode_checked, explain_cell
 from exparity.stages.shards import gather_shards
 from exparity.types import Example
 
@@ -316,7 +316,7 @@ def test_a_text_without_tokens_is_named_before_any_work():
 
     texts = [Example(f"e{i}", ("\x00",) if i == 9 else ("a",), 0, "g", "test") for i in range(12)]
     with pytest.raises(InputError, match=r"^example 'e9': .* has no token to explain$"):
-        check_texts(Classifier(), [texts[:4], texts[4:8], texts[8:]])
+        encode_checked(Classifier(), [texts[:4], texts[4:8], texts[8:]])
 
 
 def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifiers):
@@ -324,10 +324,10 @@ def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifie
         [Example(f"{words[0]}{i}", words, 0, "g", "test") for i in range(4)]
         for words in (("she", "sings", "."), ("вона", "співає"))
     )
-    check_texts(classifiers["bert"], [known, strange[:1]])
-    check_texts(classifiers["roberta"], [strange])  # bytes know everything
+    encode_checked(classifiers["bert"], [known, strange[:1]])
+    encode_checked(classifiers["roberta"], [strange])  # bytes know everything
     with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the texts \(\[UNK\]\)"):
-        check_texts(classifiers["bert"], [known[:2], strange])
+        encode_checked(classifiers["bert"], [known[:2], strange])
 
 
 def command(cell, output):

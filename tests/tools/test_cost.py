@@ -10,7 +10,7 @@ from exparity import cli
 from exparity.artefacts.files import read_artefact
 from exparity.costs.finished import JobCost
 from exparity.costs.kinds import Kind
-from exparity.tools.cost import cost, summary
+from exparity.tools.cost import cost, cost_summary
 
 
 @pytest.fixture
@@ -98,6 +98,6 @@ def test_nothing_to_gather(tmp_path, capsys, monkeypatch, make):
 
 
 def test_without_any_benchmark_hours_are_unknown():
-    shown = summary([JobCost(Kind(("test",)))])
+    shown = cost_summary([JobCost(Kind(("test",)))])
     cells = ["test", "1", "unknown", "0", "0", "unknown", "0", "kB"]
     assert shown.splitlines()[1].split() == cells

@@ -20,7 +20,7 @@ from exparity import cli
 from exparity.core.formats import aligned
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, JobCost
-from exparity.costs.forecast import as_text, forecast, gigabytes, hours, plain
+from exparity.costs.forecast import forecast, gigabytes, hours, plain, plan_text
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
 from exparity.stats.power import planned_typical_gaps
@@ -37,7 +37,7 @@ def finished(kind, seconds, examples=10, **facts):
 
 def plan_of(planned, jobs, device="cpu"):
     made = forecast(planned, Estimator(jobs, device))
-    return made, as_text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
+    return made, plan_text(made, "mine.yaml", [Finished("there", list(jobs), [])], device)
 
 
 class TestPlan:
@@ -131,7 +131,7 @@ class TestPlan:
         made.undivided = 99_999
         for level in LEVELS:
             made.basis[level] = 99_999
-        shown = as_text(made, Path("config/paper.yaml"), [], "cuda")
+        shown = plan_text(made, Path("config/paper.yaml"), [], "cuda")
         assert max(map(len, shown.splitlines())) <= 80
 
 

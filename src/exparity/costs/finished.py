@@ -146,7 +146,7 @@ class _Reader:
             return
         footer = self._footer(self.folder / layout.path_of("disparity", {}))
         if footer is not None:
-            size = size_of(page.parent)
+            size = bytes_in(page.parent)
             footer |= {"output": layout.REPORT["page"], "bytes": size, "data_bytes": size}
             kind = self._kind((), {**footer, "parameters": {}})
             yield self._job((), footer, kind, examples=len(self.footers["tests"]))
@@ -161,7 +161,7 @@ class _Reader:
             **footer,
             **{key: history.get(key) for key in ("work_seconds", "earlier_seconds")},
             "output": model,
-            "bytes": footer["bytes"] + size_of(self.folder / model),
+            "bytes": footer["bytes"] + bytes_in(self.folder / model),
             "data_bytes": 0,
         }
         examples = None if train is None else train * history["rows"]
@@ -234,7 +234,7 @@ class _Reader:
         self.odd.append(f"{path}: {reason.removeprefix(f'{path}: ')}")
 
 
-def size_of(folder: Path) -> int:
+def bytes_in(folder: Path) -> int:
     """Return the bytes of all files below a folder."""
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 

@@ -164,7 +164,7 @@ def _values(total: Total) -> dict[str, Any]:
     return {**vars(total), **dict.fromkeys(unknown)}
 
 
-def as_text(made: Forecast, config: str, known: Sequence[Finished], device: str) -> str:
+def plan_text(made: Forecast, config: str, known: Sequence[Finished], device: str) -> str:
     """Return a forecast as a person reads it, at most 80 columns wide."""
     from jinja2 import Template
 

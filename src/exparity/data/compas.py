@@ -110,7 +110,7 @@ def _example(where: str, row: Mapping[str, str], attribute: str) -> Example:
     gender = _one_of(where, row, "sex", ("Male", "Female")).lower()
     return Example(
         example_id=row["id"].zfill(5),
-        words=tuple(as_text(where, row).split()),
+        words=tuple(defendant_text(where, row).split()),
         label=int(_one_of(where, row, "two_year_recid", ("0", "1"))),
         group=gender if attribute == "gender" else row["race"],
         split="train",
@@ -118,7 +118,7 @@ def _example(where: str, row: Mapping[str, str], attribute: str) -> Example:
     )
 
 
-def as_text(where: str, row: Mapping[str, str]) -> str:
+def defendant_text(where: str, row: Mapping[str, str]) -> str:
     """Return a row as text: priors, score factor, two age limits, race, gender, misdemeanor."""
     facts = [
         f"{_integer(where, row, 'priors_count')} priors",

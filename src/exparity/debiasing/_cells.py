@@ -31,7 +31,7 @@ def empty_cells(training_set: TrainingSet, filled: Mapping[GroupClass, Collectio
     return ", ".join(empty)
 
 
-def shuffled(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
+def shuffled_positions(training_set: TrainingSet, positions: Sequence[int]) -> list[int]:
     """Return positions in a random order, which does not depend on the order they are given in.
 
     They are sorted by a hash of the run's seed, the intervention, and what each example is.

@@ -12,7 +12,7 @@ import numpy as np
 from exparity.core.errors import InputError
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import GroupClass, cells_of, shuffled
+from exparity.debiasing._cells import GroupClass, cells_of, shuffled_positions
 from exparity.types import Example, FloatArray
 
 log = logging.getLogger(__name__)
@@ -79,7 +79,9 @@ def counterfactual_data(
 def _half(training_set: TrainingSet) -> list[int]:
     """Return positions of half of the examples of each cell."""
     cells = cells_of(training_set, range(len(training_set.examples)))
-    halves = [shuffled(training_set, members)[: len(members) // 2] for members in cells.values()]
+    halves = [
+        shuffled_positions(training_set, members)[: len(members) // 2] for members in cells.values()
+    ]
     return sorted(position for half in halves for position in half)
 
 

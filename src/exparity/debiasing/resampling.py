@@ -7,7 +7,7 @@ from typing import Literal
 
 from exparity.data.training_set import MADE_BY, TrainingSet
 from exparity.debiasing import intervention
-from exparity.debiasing._cells import cells_of, empty_cells, shuffled
+from exparity.debiasing._cells import cells_of, empty_cells, shuffled_positions
 
 log = logging.getLogger(__name__)
 
@@ -45,7 +45,7 @@ def resampling(
         for (label, group), members in cells.items():
             sizes = [len(others) for (other, _), others in cells.items() if other == label]
             wanted = min(sizes) if mode == "under" else max(sizes)
-            order = shuffled(training_set, members)
+            order = shuffled_positions(training_set, members)
             draws = training_set.generator("repeat", label, group, int(made))
             repeats = draws.integers(len(order), size=max(0, wanted - len(order)))
             kept += order[:wanted] + [order[index] for index in repeats]

@@ -43,7 +43,7 @@ def draw_masks(
     return np.concatenate([np.ones((1, n_tokens), dtype=bool), kept])
 
 
-def fit(
+def fit_lime(
     masks: BoolArray, values: FloatArray, kernel_width: float = 25.0, ridge: float = 1.0
 ) -> FloatArray:
     """Fit LIME's weighted ridge regression with the lime package: (t,) coefficients.
@@ -110,7 +110,9 @@ def fit_with_surrogate(
     missed = values - expit(without_itself)[place.reshape(-1)]
     more = draw_masks(n_tokens, max(_SURROGATE_SAMPLES, len(masks)), rng, "paired")
     answers = expit(middle + _agreement(np.where(more, 1.0, -1.0), signs) @ weights)
-    return fit(more, answers, kernel_width, ridge) + fit(masks, missed, kernel_width, ridge)
+    return fit_lime(more, answers, kernel_width, ridge) + fit_lime(
+        masks, missed, kernel_width, ridge
+    )
 
 
 def _agreement(one: FloatArray, other: FloatArray) -> FloatArray:

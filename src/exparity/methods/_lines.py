@@ -102,7 +102,7 @@ def _thermostat(where: str, row: Mapping[str, Any], padding: int) -> Explanation
         raise InputError(f"{len(ids)} input_ids but {len(scores)} attributions; give one for each")
     return ExplanationLine(
         where,
-        _key(row, ("input_ids", bare(ids, padding))),
+        _key(row, ("input_ids", without_padding(ids, padding))),
         int(predictions.argmax()),
         scores,
         token_ids=ids,
@@ -134,7 +134,7 @@ def _numbers(row: Mapping[str, Any], name: str) -> FloatArray:
     return numbers
 
 
-def bare(token_ids: IntArray, padding: int) -> tuple[int, ...]:
+def without_padding(token_ids: IntArray, padding: int) -> tuple[int, ...]:
     """Return (t,) token ids without the padding around them."""
     held = np.flatnonzero(token_ids != padding)
     return tuple(token_ids[held[0] : held[-1] + 1].tolist()) if held.size else ()

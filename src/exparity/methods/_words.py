@@ -73,7 +73,7 @@ def words_of(encoding: Encoding) -> dict[int, str]:
     return text_of_word
 
 
-def spread(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
+def spread_over_tokens(encoding: Encoding, scores: dict[int, float]) -> FloatArray:
     """Share scores of words, by index, evenly among their tokens, so that they sum to it: (t,).
 
     Words that have none and special tokens get 0.

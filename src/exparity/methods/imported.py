@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.methods import MethodBatch, method
-from exparity.methods._lines import ExplanationLine, Index, bare, indexed
+from exparity.methods._lines import ExplanationLine, Index, indexed, without_padding
 from exparity.types import Encoding, FloatArray
 
 
@@ -73,7 +73,7 @@ def _line_of(
     names = (
         ("example_id", key),
         ("text", encoding.text),
-        ("input_ids", bare(encoding.token_ids, padding)),
+        ("input_ids", without_padding(encoding.token_ids, padding)),
     )
     lines = [line for name in names for line in index.get(name, ())]
     if not lines:

@@ -11,8 +11,8 @@ from exparity.core.flags import NotNegative, Positive
 from exparity.core.seeding import generator
 from exparity.explanations.alignment import laid_on
 from exparity.methods import MethodBatch, method
-from exparity.methods._lime import Samples, Sampling, draw_masks, fit, fit_with_surrogate
-from exparity.methods._words import spread
+from exparity.methods._lime import Samples, Sampling, draw_masks, fit_lime, fit_with_surrogate
+from exparity.methods._words import spread_over_tokens
 from exparity.types import SPECIAL_WORD, Encoding, FloatArray, IntArray
 
 EQUAL_ERROR = 0.5
@@ -102,7 +102,7 @@ def lime(
                 rng = generator(batch.seed, "explain", batch.method, batch.keys[row], "surrogate")
                 fitted = fit_with_surrogate(some, answers, rng, kernel_width, ridge)
             else:
-                fitted = fit(some, answers, kernel_width, ridge)
+                fitted = fit_lime(some, answers, kernel_width, ridge)
             coefficients = laid_on(own, fitted, 0.0)
             scores.append(np.where(batch.special_masks[row], 0.0, coefficients))
     return scores
@@ -153,13 +153,13 @@ def lime_words(
     scores = []
     kept = kept_target_probabilities(batch.classifier, batch.rows, masks, batch.targets)
     for encoding, bag, features, values in zip(batch.encodings, bags, drawn, kept, strict=True):
-        coefficients = fit(features, values, kernel_width, ridge)
+        coefficients = fit_lime(features, values, kernel_width, ridge)
         by_word = {
             int(word): float(coefficients[feature])
             for word, feature in zip(encoding.word_ids, bag, strict=True)
             if word >= 0
         }
-        scores.append(spread(encoding, by_word))
+        scores.append(spread_over_tokens(encoding, by_word))
     return scores
 
 

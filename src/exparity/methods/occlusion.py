@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import spread
+from exparity.methods._words import spread_over_tokens
 from exparity.types import BoolArray, Encoding, FloatArray
 
 
@@ -56,7 +56,9 @@ def occlusion(
         falls = left[0] - left[1:]
         if per == "word":
             words = encoding.word_ids[own.argmax(axis=1)] if len(own) else ()
-            scores.append(spread(encoding, dict(zip(map(int, words), falls, strict=True))))
+            scores.append(
+                spread_over_tokens(encoding, dict(zip(map(int, words), falls, strict=True)))
+            )
         else:
             scores.append(falls @ own)
     return scores

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import Training, spread, words_of
+from exparity.methods._words import Training, spread_over_tokens, words_of
 from exparity.types import FloatArray
 
 
@@ -43,7 +43,7 @@ def pattern_variant(batch: MethodBatch) -> list[FloatArray]:
     for encoding, target in zip(batch.encodings, batch.targets, strict=True):
         words = words_of(encoding).items()
         by_word = {i: pattern.get((word.lower(), int(target)), 0.0) for i, word in words}
-        scores.append(spread(encoding, by_word))
+        scores.append(spread_over_tokens(encoding, by_word))
     return scores
 
 

@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from exparity.methods import MethodBatch, method
-from exparity.methods._words import spread
+from exparity.methods._words import spread_over_tokens
 from exparity.types import FloatArray
 
 
@@ -41,6 +41,6 @@ def uniform_random(
             content = encoding.word_ids >= 0
             words, first = np.unique(encoding.word_ids[content], return_index=True)
             by_word = dict(zip(words.tolist(), drawn[content][first].tolist(), strict=True))
-            drawn = np.where(content, spread(encoding, by_word), drawn)
+            drawn = np.where(content, spread_over_tokens(encoding, by_word), drawn)
         scores.append(drawn)
     return scores

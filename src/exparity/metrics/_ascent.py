@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Norm = Literal["l2", "linf"]
 
 
-def size_of(matrix: torch.Tensor, norm: Norm) -> float:
+def norm_of(matrix: torch.Tensor, norm: Norm) -> float:
     """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements.
 
     A perturbation of which every element is at the bound ``radius × root mean square`` has the

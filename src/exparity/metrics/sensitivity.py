@@ -8,7 +8,7 @@ import numpy as np
 
 from exparity.core.flags import Count, Positive
 from exparity.metrics import MetricBatch, metric
-from exparity.metrics._ascent import Ascent, Norm, size_of
+from exparity.metrics._ascent import Ascent, Norm, norm_of
 from exparity.types import BoolArray, FloatArray
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def _size(batch: MetricBatch, owner: int, norm: Norm) -> float:
     """Return the size of a text's content embeddings."""
     import torch
 
-    return size_of(batch.word_rows[owner][torch.tensor(batch.content_masks[owner])], norm)
+    return norm_of(batch.word_rows[owner][torch.tensor(batch.content_masks[owner])], norm)
 
 
 def _change(original: FloatArray, moved: FloatArray, mask: BoolArray) -> float:

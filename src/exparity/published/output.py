@@ -142,7 +142,7 @@ def _gap_claims(result: ClaimResult) -> list[dict[str, Any]]:
     ]
 
 
-def summary(comparison: Comparison) -> str:
+def comparison_summary(comparison: Comparison) -> str:
     """Return a comparison as text: statements, agreement, and what is beside what."""
     from jinja2 import Environment, StrictUndefined
 
@@ -160,7 +160,7 @@ def _aligned(table: str) -> str:
     return indent(lines, "  ", lambda _: True) + "\n"
 
 
-def spread(mean: float, sd: float | None) -> str:
+def mean_and_sd(mean: float, sd: float | None) -> str:
     """Return shares in 1e-2, with their standard deviation where it is known."""
     return f"{100 * mean:+.2f}" + ("" if sd is None else f" ± {100 * sd:.2f}")
 

@@ -20,8 +20,8 @@ from exparity.report.gather import Study
 from exparity.report.means import mean_exports, mean_tables
 from exparity.report.provenance import ArtefactOrigin, read_origins
 from exparity.report.reading import read_analysis
-from exparity.report.runs import RunComparison, compare_runs, read_run, run_of
-from exparity.report.scores import read_scores
+from exparity.report.runs import RunComparison, compare_runs, read_own_run, read_run
+from exparity.report.scores import read_study_scores
 from exparity.report.tables import disparity_tables
 
 
@@ -31,7 +31,7 @@ def build_context(
     published: Mapping[str, Comparison] | None = None,
 ) -> Context:
     """Read what the page shows beside the tests."""
-    scores = read_scores(study, keep_seeds=study.seeds[:1])
+    scores = read_study_scores(study, keep_seeds=study.seeds[:1])
     origins = read_origins(study, scores.metadata)
     tables = disparity_tables(study)
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
@@ -70,7 +70,7 @@ def _beside_another(study: Study, origins: Sequence[ArtefactOrigin]) -> RunCompa
     if not other:
         return None
     confidence = study.statistics["confidence"]
-    return compare_runs(read_run(Path(other)), run_of(study, origins), confidence=confidence)
+    return compare_runs(read_run(Path(other)), read_own_run(study, origins), confidence=confidence)
 
 
 def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:

@@ -22,7 +22,7 @@ from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
     logarithmic,
-    spread_of,
+    score_spread,
 )
 from exparity.report.figures.names import fitted, registered_names
 from exparity.report.figures.series import effects_forest
@@ -125,7 +125,7 @@ def plot_distributions(
         places.append(_split(part, own, order, name, log))
 
     def panel(axes: Axes) -> None:
-        distributions_panel(axes, [[spread_of(x, log=log) for x in parts] for parts in places])
+        distributions_panel(axes, [[score_spread(x, log=log) for x in parts] for parts in places])
         names = [fitted(registered_names("method", name), 16) for name in many]
         axes.set_xticks(range(len(many)), names)
         axes.set_ylabel(visible(label, keep="\n"))

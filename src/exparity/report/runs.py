@@ -113,10 +113,10 @@ def read_run(results: Path) -> Run:
     grid = read_grid(results)
     if grid is None:
         raise InputError(f"{results}: no results; name the results folder of a run")
-    return run_of(gather(results, grid))
+    return read_own_run(gather(results, grid))
 
 
-def run_of(study: Study, origins: Sequence[ArtefactOrigin] | None = None) -> Run:
+def read_own_run(study: Study, origins: Sequence[ArtefactOrigin] | None = None) -> Run:
     """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
     origins = read_origins(study) if origins is None else origins
     options = {key: value for key, value in study.options.items() if key not in _NOT_COMPARED}

@@ -46,7 +46,7 @@ class Scores:
     random_means: Sequence[MeanLine] = ()
 
 
-def read_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
+def read_study_scores(study: Study, keep_seeds: Sequence[int] = ()) -> Scores:
     """Read the scores of a grid."""
     distributions, metadata, examples, missing = {}, {}, {}, []
     means: list[MeanLine] = []

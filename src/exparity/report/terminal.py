@@ -21,12 +21,12 @@ from exparity.report.verdicts import (
     QUANTITIES,
     counts_of,
     detectable,
+    effect_size,
     legend,
     missed_line,
     named,
     nothing_found,
     run_of,
-    size_of,
     texts_line,
 )
 from exparity.stats.crossed import PROMPT
@@ -417,7 +417,7 @@ def _judged(selection: ShownTests, rows: Sequence[Mapping[str, Any]], terminal: 
     marks = "±" * bool(row["seeds_above"] and row["seeds_below"])
     style = "dim"
     if verdict.is_gap:
-        size = size_of(row)
+        size = effect_size(row)
         style = "bold " if size >= selection.threshold else ""
         style += f"black on {terminal.shade(d, min(size, 1.0))}" if verdict.favours and d else ""
     return _Cell(signed(d), f"{verdict.id}{marks}", style.strip())

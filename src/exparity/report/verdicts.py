@@ -205,7 +205,7 @@ def legend(*, threshold: float, of_one: bool, run: str = TRAINING) -> dict[str, 
     }
 
 
-def size_of(row: Row) -> float:
+def effect_size(row: Row) -> float:
     """Return the size of a gap: |d| where its verdict says who is favoured, else R."""
     d, rms = abs(row["d"]), row["rms_gap"]
     return d if named(row["verdict"]).favours or not math.isfinite(rms) else float(rms)

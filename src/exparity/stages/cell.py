@@ -86,11 +86,11 @@ def read_examples(path: Path, artefact: str) -> tuple[pa.Table, dict[str, Any]]:
                 f"{path}: is of {name} '{ids[name]}', but has rows of '{strangers.pop()}'; make it "
                 "again"
             )
-    check_examples(path, table, metadata)
+    check_rows(path, table, metadata)
     return table, metadata
 
 
-def check_examples(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
+def check_rows(path: Path, table: pa.Table, metadata: Mapping[str, Any]) -> None:
     """Refuse a table whose examples are not those written, each once, or once a draw or group."""
     written = metadata.get("rows", table.num_rows)
     if table.num_rows != written:

@@ -12,7 +12,7 @@ from exparity.core.errors import InputError, did_you_mean
 from exparity.core.escaping import say
 from exparity.core.flags import Flag, Folder, Id, Output
 from exparity.published.comparison import compare_gaps, compare_results, nothing_to_compare
-from exparity.published.output import summary, write_comparison
+from exparity.published.output import comparison_summary, write_comparison
 from exparity.published.study import KINDS
 
 
@@ -48,7 +48,7 @@ def compare_published(
         )
         if not comparison.matches:
             raise nothing_to_compare(comparison)
-    say(summary(comparison))
+    say(comparison_summary(comparison))
     if output is not None:
         write_comparison(comparison, output)
         say(f"\nTables, cell by cell too, are in {output}")

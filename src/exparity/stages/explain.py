@@ -145,7 +145,7 @@ def _explaining(
     targets = predicted if job.parameters["target"] == "predicted" else {}
     options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
-    ahead = [check_texts(classifier, chunks)]  # of the first chunk
+    ahead = [encode_checked(classifier, chunks)]  # of the first chunk
 
     def explain(
         part: Sequence[Example], encodings: list[Encoding], flags: set[str]
@@ -176,7 +176,7 @@ def _explaining(
     return compute
 
 
-def check_texts(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> list[Encoding]:
+def encode_checked(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> list[Encoding]:
     """Encode every text once, which takes little, so that a bad one is found before any work."""
     from exparity.engine.preflight import unknown_tokens
 

@@ -30,7 +30,7 @@ from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, metric_opt
 from exparity.stages.cell import key_of
 from exparity.stages.counterfactuals import ChangedWords, read_changed_words
 from exparity.stages.evaluate import check_needs
-from exparity.stages.explain import check_texts, choose, encode, read_predicted
+from exparity.stages.explain import choose, encode, encode_checked, read_predicted
 from exparity.types import Encoding, Example
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _scoring(
     """Return what scores the random explanations of a part, all of them in one call."""
     use, draws = job.parameters["use"], int(job.parameters["draws"])
     params, seed = job.parameters["params"], int(job.ids["seed"])
-    ahead = [check_texts(classifier, chunks)]  # of the first chunk
+    ahead = [encode_checked(classifier, chunks)]  # of the first chunk
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings = ahead.pop() if ahead else encode(classifier, part)

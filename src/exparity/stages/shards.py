@@ -14,7 +14,7 @@ from exparity.core.errors import InputError
 from exparity.core.flags import Flag, Output
 from exparity.jobs.loop import merged
 from exparity.jobs.parts import Shard
-from exparity.stages.cell import check_examples
+from exparity.stages.cell import check_rows
 
 Part = tuple[Path, pa.Table, dict[str, Any]]
 _KINDS = ("explanations", "scores")
@@ -49,7 +49,7 @@ def gather_shards(
     kind = _kind(shards[0])
     parts = [(path, *read_artefact(path, kind)) for path in shards]
     for part in parts:
-        check_examples(*part)
+        check_rows(*part)
     _check_one_job(parts)
     _check_all_there(parts)
     _check_examples(parts)

@@ -17,7 +17,7 @@ import numpy as np
 
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
-from exparity.stats.samples import check_options, complete, samples, set_index, set_means
+from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
 from exparity.types import BoolArray, FloatArray, IntArray
 
 NAN = float("nan")
@@ -196,7 +196,7 @@ def _differences(
     codes = (~is_first).astype(np.int64)
     columns = [values, *others.T]
     means = np.stack([set_means(column, codes, sets, 2) for column in columns])  # (1 + q, m, 2)
-    means = means[:, complete(means[0])]
+    means = means[:, complete_sets(means[0])]
     first_minus_second = means[..., 0] - means[..., 1]
     m = first_minus_second.shape[1]
     return _Sample(first_minus_second[0], np.ones(m), first_minus_second[1:].T, np.arange(m))

@@ -21,7 +21,7 @@ from exparity.stats.rank_tests import friedman, kruskal_wallis, mann_whitney, si
 from exparity.stats.samples import (
     TwoGroups,
     check_options,
-    complete,
+    complete_sets,
     groups_present,
     samples,
     set_differences,
@@ -277,7 +277,7 @@ def _compared_at_once(
     n_sets, statistic, friedman_p = 0, NAN, NAN
     if sets is not None:
         means = set_means(scores, codes, sets, groups)[:, present]
-        means = means[complete(means)]
+        means = means[complete_sets(means)]
         n_sets = len(means)
         if n_sets >= 2:
             statistic, friedman_p = map(float, friedman(means))

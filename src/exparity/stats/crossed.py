@@ -19,7 +19,7 @@ from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError
 from exparity.stats.behrens_fisher import TwoErrors, upper_tail, welch
 from exparity.stats.power import DETECTED, detectable_effect
-from exparity.stats.samples import check_options, complete, samples, set_index, set_means
+from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
 from exparity.stats.typical_gap import two_errors, typical_gap
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -332,13 +332,13 @@ def _divided(values: FloatArray, is_b: IntArray, sets: IntArray | None) -> _Divi
     """
     a, b, paired = values[:, is_b == 0], values[:, is_b == 1], False
     if sets is not None:
-        mixed = complete(set_means(np.zeros(len(is_b)), is_b, sets, 2))
+        mixed = complete_sets(set_means(np.zeros(len(is_b)), is_b, sets, 2))
         paired = bool(mixed.any())
         if paired:
             undefined = np.isnan(values)
             codes = np.where(undefined, 2, is_b)
             means = set_means(np.where(undefined, 0.0, values), codes, sets, 3)[:, mixed, :2]
-            means[~complete(means)] = NAN
+            means[~complete_sets(means)] = NAN
             a, b = means[..., 0], means[..., 1]
     seeds = ~(np.isnan(a).all(axis=1) | np.isnan(b).all(axis=1))
     a, b = a[seeds], b[seeds]

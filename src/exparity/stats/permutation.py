@@ -11,7 +11,7 @@ import numpy as np
 
 from exparity.core.seeding import derive_seed
 from exparity.stats.rank_tests import mann_whitney, signed_rank
-from exparity.stats.samples import complete, samples, set_index, set_means
+from exparity.stats.samples import complete_sets, samples, set_index, set_means
 from exparity.types import FloatArray, IntArray
 
 NAN = float("nan")
@@ -59,7 +59,9 @@ def permuted_rates(
     if not permutations or sets is None or not is_testable:
         return rates
     rng = np.random.default_rng(derive_seed(seed, "within_sets", *order))
-    whole = complete(set_means(scores, codes, sets, 2))[sets]  # (n,) both groups are in its set
+    whole = complete_sets(set_means(scores, codes, sets, 2))[
+        sets
+    ]  # (n,) both groups are in its set
     labels = shuffled(codes, np.where(whole, sets, -1), permutations, rng)
     drawn = np.broadcast_to(scores, labels.shape)
     a, b = (drawn[labels == code].reshape(permutations, -1) for code in (0, 1))

@@ -94,7 +94,7 @@ def set_means(values: FloatArray, codes: IntArray, sets: IntArray, groups: int) 
     return means.reshape(*codes.shape[:-1], m, groups)
 
 
-def complete(means: FloatArray) -> BoolArray:
+def complete_sets(means: FloatArray) -> BoolArray:
     """(..., m) True for the sets that have a value of every group; see :func:`set_means`."""
     return np.asarray(~np.isnan(means).any(axis=-1))
 
@@ -129,5 +129,5 @@ def set_differences(groups: TwoGroups) -> FloatArray:
     if sets is None or not kept.any():
         return np.empty(0)
     means = set_means(values[kept], in_b[kept].astype(np.int64), sets[kept], 2)  # (m, 2)
-    means = means[complete(means)]
+    means = means[complete_sets(means)]
     return np.asarray(means[:, 0] - means[:, 1])

@@ -73,10 +73,10 @@ def cost(
             parameters={},
             seconds=time.monotonic() - start,
         )
-    say(summary(finished.jobs))
+    say(cost_summary(finished.jobs))
 
 
-def summary(jobs: Sequence[JobCost]) -> str:
+def cost_summary(jobs: Sequence[JobCost]) -> str:
     """Return what finished jobs took, stage by stage, as a table."""
     rows = [["stage", "jobs", "hours", "CPU-hours", "model hours", "memory", "disk"]]
     for total in totals(jobs):

@@ -16,7 +16,7 @@ from exparity.core.escaping import say
 from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
-from exparity.costs.forecast import as_text, at_trainings, forecast, hours, plain
+from exparity.costs.forecast import at_trainings, forecast, hours, plain, plan_text
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
 from exparity.costs.probe import FOLDER, probe_config
 from exparity.resources import workflow_file
@@ -115,7 +115,7 @@ def plan(
             json.dumps({**values, "by_trainings": list(rows_of(planned, numbers, taken))}, indent=1)
         )
     else:
-        say(as_text(made, named, known, device))
+        say(plan_text(made, named, known, device))
         unit = "+" if made.total.unknown else ""
         amounts = [(jobs, f"{hours(seconds)}{unit}") for jobs, seconds in taken]
         if not made.total.known:

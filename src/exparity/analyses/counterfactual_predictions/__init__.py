@@ -19,7 +19,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
-from exparity.stages.explain import check_texts, choose, encode
+from exparity.stages.explain import choose, encode, encode_checked
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ def _predicting(
     afresh: bool,
 ) -> Compute:
     """Return what predicts the counterfactuals of a part."""
-    ahead = [check_texts(classifier, chunks)]  # of the first chunk
+    ahead = [encode_checked(classifier, chunks)]  # of the first chunk
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         encodings = ahead.pop() if ahead else encode(classifier, part)

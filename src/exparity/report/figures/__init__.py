@@ -25,7 +25,7 @@ from exparity.report.figures.distributions import (
     TAILS,
     WHISKERS,
     distributions_figure,
-    spread_of,
+    score_spread,
     wants_log,
 )
 from exparity.report.figures.names import names_of
@@ -121,7 +121,7 @@ def _distributions(
         return
     upper = study.metric_facts(metric).bounds[1]
     on_log = wants_log(np.concatenate(list(scores.values())), upper)
-    spreads = {key: spread_of(values, log=on_log) for key, values in scores.items()}
+    spreads = {key: score_spread(values, log=on_log) for key, values in scores.items()}
     own = [table for table in tables if table.dataset == dataset]
     notes = {
         (model, method): (f"{cell.significant}/{cell.total}", cell.considerable)

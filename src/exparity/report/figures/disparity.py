@@ -16,9 +16,9 @@ from exparity.report.figures.style import (
     PALE,
     VERMILION,
     WIDTHS,
-    bare,
     diverging,
     ink_on,
+    without_frame,
 )
 from exparity.report.tables import Cell, Table
 
@@ -73,7 +73,7 @@ def disparity_panel(axes: Axes, table: Table, model: str, names: Names) -> None:
         range(len(table.methods)), [fitted(names("method", m), 20) for m in table.methods]
     )
     axes.set_title(names("model", model))
-    bare(axes)
+    without_frame(axes)
     axes.set_facecolor(PALE)
 
 

@@ -70,7 +70,7 @@ _EQUAL = 1e-9
 """Scores that differ by no more than this share of the range between the tails are equal."""
 
 
-def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
+def score_spread(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spread | None:
     """Sum up scores, those left out that are NaN or infinite; None if none is left.
 
     The density is a Gaussian kernel estimate between the outer quantiles with Scott's bandwidth, of
@@ -83,7 +83,7 @@ def spread_of(values: Sequence[float] | FloatArray, *, log: bool = False) -> Spr
     if not len(defined):
         return None
     if log:
-        logs = spread_of(np.log10(defined))
+        logs = score_spread(np.log10(defined))
         assert logs is not None
         low, *quartiles, high = (10.0**x for x in (logs.low, *logs.quartiles, logs.high))
         a, b, c = quartiles

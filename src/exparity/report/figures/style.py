@@ -99,7 +99,7 @@ def without_line(axes: Axes, side: Literal["x", "y"]) -> None:
     axes.tick_params(axis=side, length=0)
 
 
-def bare(axes: Axes) -> None:
+def without_frame(axes: Axes) -> None:
     """Take spines and tick marks from axes, and leave their labels."""
     axes.spines[:].set_visible(False)
     axes.tick_params(length=0)

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING, Any
 from exparity.core.escaping import visible
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.names import fitted
-from exparity.report.figures.style import BLACK, BLUE, GREY, PALE, VERMILION, WIDTHS, bare, tint
+from exparity.report.figures.style import (
+    BLACK,
+    BLUE,
+    GREY,
+    PALE,
+    VERMILION,
+    WIDTHS,
+    tint,
+    without_frame,
+)
 from exparity.report.picture import RANDOM, SIGNS, PicturePanel, Tile
 
 if TYPE_CHECKING:
@@ -59,7 +68,7 @@ def _panel(axes: Axes, panel: PicturePanel) -> None:
     for label, line in zip(axes.get_yticklabels(), panel.lines, strict=True):
         label.set_fontstyle("italic" if line.name == RANDOM else "normal")
     axes.set_title(f"{visible(panel.name)}, {_pair(panel)}")
-    bare(axes)
+    without_frame(axes)
 
 
 def _pair(panel: PicturePanel) -> str:

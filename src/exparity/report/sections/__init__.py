@@ -37,7 +37,7 @@ def _distributions(context: Context) -> Content | None:
             "pairs": study.pairs,
             "methods": list(study.methods),
             "metrics": list(study.metrics),
-            "names": disparity.names_of(study),
+            "names": disparity.view_names(study),
             "seeds": study.seeds,
             "groups": {d: [g or "all" for g in study.declared(d).parts] for d, _ in study.pairs},
             "datasets": {d: study.display("dataset", d) for d, _ in study.pairs},

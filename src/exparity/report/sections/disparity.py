@@ -14,7 +14,7 @@ from exparity.report.gather import Study
 from exparity.report.picture import compared_quantity, look_of
 from exparity.report.sections.findings import one_training
 from exparity.report.tables import MOST_PAIRS, QUANTITIES, CellKey, Row, Table, by_dataset
-from exparity.report.verdicts import named, sentence_of, size_of
+from exparity.report.verdicts import effect_size, named, sentence_of
 from exparity.stats.seeds import has_both_signs, mean_effect
 
 MARGINS_ABOVE = 1000
@@ -127,7 +127,7 @@ def matrices(study: Study, tables: Sequence[Table], view: View) -> dict[str, Pai
             a, b = table.group_a, table.group_b
             blocks[a, b] = blocks[b, a] = number[dataset, a, b]
             for key in table.cells:
-                it = shown(table, key, view, study.statistics)
+                it = shown_cell(table, key, view, study.statistics)
                 sides = set(it.style.split()) if it.gaps else set()
                 better[a, b] += bool(sides & {"a", "both"})
                 better[b, a] += bool(sides & {"b", "both"})
@@ -145,7 +145,7 @@ def view_of(study: Study) -> View:
     return View(compared_quantity(study), "signed_rank" if paired else "mann_whitney", "holm")
 
 
-def shown(table: Table, key: CellKey, view: View, statistics: Mapping[str, Any]) -> Shown:
+def shown_cell(table: Table, key: CellKey, view: View, statistics: Mapping[str, Any]) -> Shown:
     """Return a cell as a view shows it."""
     cell, rows = table.cells[key], table.tests_of(view.quantity, key)
     both = " ±" * has_both_signs(rows)
@@ -170,7 +170,7 @@ def _judged(row: Row | None, view: View, threshold: float, sign: int, both: str)
     text, below = signed(d) if d == d else "–", verdict.id + both
     if not verdict.is_gap:
         return Shown(text, below, _style(0) + " eq" * (verdict.tone == "good"), 0, 1)
-    size = size_of(row)
+    size = effect_size(row)
     strength = min(8, max(2, round(8 * size)))
     side = look_of(row, verdict, higher_is_better=sign > 0)
     return Shown(text, below, _style(strength, f" {side}", size >= threshold), 1, 1)
@@ -207,7 +207,7 @@ def cell_data(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
                 cells[kind].append(id)
             cells["start"].append(len(tests["seed"]))
             for view in VIEWS:
-                look = shown(table, key, view, study.statistics) if cell else nothing
+                look = shown_cell(table, key, view, study.statistics) if cell else nothing
                 views[view.name].append(look)
             for quantity in QUANTITIES:
                 of_seeds = table.tests_of(quantity, key)
@@ -235,7 +235,7 @@ def _coded(looks: Sequence[Shown]) -> dict[str, list[Any]]:
     return {"looks": [look._asdict() for look in numbers], "of": of_cells}
 
 
-def names_of(study: Study) -> dict[str, Any]:
+def view_names(study: Study) -> dict[str, Any]:
     """Return what scripts say of methods and metrics, by id."""
     facts = {id: study.metric_facts(id) for id in study.metrics}
     return {
@@ -270,7 +270,7 @@ def build(context: Context) -> Content | None:
             "view": view,
             "run": run,
             "one_training": one_training(study),
-            "shown": lambda table, *key: shown(table, key, view, study.statistics),
+            "shown": lambda table, *key: shown_cell(table, key, view, study.statistics),
             "n_cells": sum(len(table.cells) for table in tables),
             "margins_above": MARGINS_ABOVE,
         },
@@ -285,7 +285,7 @@ def build(context: Context) -> Content | None:
                 }
                 for table in tables
             ],
-            **names_of(study),
+            **view_names(study),
             **{name: study.statistics[name] for name in ("alpha", "threshold", "confidence")},
         },
         unfolded=True,

@@ -19,11 +19,11 @@ from exparity.report.tables import CellKey, Table, by_dataset
 from exparity.report.verdicts import (
     counts_of,
     detectable,
+    effect_size,
     is_decided,
     named,
     nothing_found,
     sentence_of,
-    size_of,
     texts_line,
 )
 
@@ -136,14 +136,14 @@ def _standing(study: Study, method: str, metric: str, row: Mapping[str, Any]) ->
     return Standing(
         study.display("method", method),
         row["d"],
-        size_of(row),
+        effect_size(row),
         better if favours else None,
         worse if favours else None,
         sentence,
     )
 
 
-def cautions(study: Study, tables: Sequence[Table]) -> list[str]:
+def finding_cautions(study: Study, tables: Sequence[Table]) -> list[str]:
     """Return what a reader must know before any gap: of data, classifiers and sizes of samples."""
     return [
         *dependence_sentences(study),
@@ -258,7 +258,7 @@ def _is_accuracy_of(row: Mapping[str, Any], a: Accuracy) -> bool:
     return row["quantity"] == "accuracy" and all(row[id] == getattr(a, id) for id in place)
 
 
-def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
+def finding_words(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
     """Return what the template of the findings shows."""
     every = findings_of(study, tables)
     single = bool(study.rows) and len(study.seeds) == 1
@@ -269,7 +269,7 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
         "most": _MOST,
         "findings": every[:_MOST],
         "more_findings": len(every) - _MOST,
-        "cautions": cautions(study, tables),
+        "cautions": finding_cautions(study, tables),
         "one_training": single,
         "audited": list(_audited(study)) if single else [],
         "nothing_found": nothing_found(rows, one_training=single),
@@ -280,7 +280,7 @@ def words_of(study: Study, tables: Sequence[Table]) -> dict[str, Any]:
 
 def in_plain_words(study: Study, tables: Sequence[Table]) -> Iterator[str]:
     """Yield what the page begins with as lines of text: cautions, counts and the largest gaps."""
-    words = words_of(study, tables)
+    words = finding_words(study, tables)
     for sentence in words["cautions"]:
         yield f"Caution: {sentence}"
     judged = [row for table in tables for row in judged_rows(study, table).values()]

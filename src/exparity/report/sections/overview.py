@@ -16,7 +16,7 @@ from exparity.report.gather import Study
 from exparity.report.picture import RANDOM, SIGNS, measured, panels_of
 from exparity.report.provenance import SETTLED, settings_of, versions
 from exparity.report.sections.disparity import matrices, view_of
-from exparity.report.sections.findings import one_training, words_of
+from exparity.report.sections.findings import finding_words, one_training
 from exparity.report.tables import MOST_PAIRS, by_dataset, headlines, shares_of
 from exparity.report.verdicts import (
     QUANTITIES,
@@ -187,7 +187,7 @@ def build(context: Context) -> Content:
             "missed_line": missed_line,
             "looks_line": looks_line(study.options.get("looks", ()), study.statistics["alpha"]),
             "run": run_of(judged),
-            **words_of(study, context.tables),
+            **finding_words(study, context.tables),
             "cramers_v": {dataset: numbers_of(v) for dataset, v in study.dependence.items() if v},
             "total": next(iter(counts_of(judged)), None),
             "flags": [(flag, n, meaning_of(flag)) for flag, n in sorted(flags.items())],

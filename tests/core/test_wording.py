@@ -39,6 +39,13 @@ def test_what_a_schema_allows(schema, words):
         ({"type": "integer"}, 3.0, "a whole number, found 3.0"),
         ({"type": ["integer", "null"]}, True, "a whole number, found true"),
         ({"type": "string"}, None, "text, found null"),
+        ({"type": "number"}, "5e-4", "a number, found '5e-4'; write 5.0e-4"),
+        ({"type": "number"}, "1.5e5", "a number, found '1.5e5'; write 1.5e+5"),
+        ({"type": "integer"}, "3", "a whole number, found '3'; write 3 without quotes"),
+        ({"type": "array", "items": NUMBER}, 0.5,
+         "a list, each a number above 0 and below 1, found 0.5; write [0.5]"),
+        ({"type": "object", "propertyNames": {"type": "string"}}, "lime",
+         "a mapping, found 'lime'; write {lime: {}}"),
         (COUNT_OR_MEAN, "mode", "a whole number or mean, found 'mode'"),
         ({"type": "integer", "minimum": 1}, 0, "0 is out of range (at least 1)"),
         ({"type": "number"}, float("nan"), "nan is not a finite number"),
@@ -48,6 +55,6 @@ def test_what_a_schema_allows(schema, words):
         ({"description": "Not here.", "not": {}}, 1, "Not here"),
         ({"pattern": "^a", "$comment": "begin with a"}, "b", "'b' is refused: begin with a"),
     ],
-)
+)  # fmt: skip
 def test_why_a_value_is_refused(schema, value, words):
     assert reason(violation(schema, value)) == words

@@ -15,6 +15,7 @@ from exparity.artefacts.schemas import check_columns
 from exparity.core.calls import array_of, checked, listed, shown
 from exparity.core.errors import InputError
 from exparity.core.escaping import visible
+from exparity.core.settings import Statistics
 from exparity.explanations import Explanation
 from exparity.report.figures.canvas import new_figure
 from exparity.report.figures.disparity import colour_bar, disparity_figure, disparity_panel
@@ -147,7 +148,7 @@ def plot_distributions(
 def plot_disparity(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
-    threshold: float = 0.2,
+    threshold: float = Statistics.threshold,
     width: float = WIDTHS["2col"],
     ax: Axes | None = None,
 ) -> Figure:
@@ -184,7 +185,7 @@ def plot_disparity(
 def plot_effects(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
-    threshold: float = 0.2,
+    threshold: float = Statistics.threshold,
     width: float = WIDTHS["2col"],
 ) -> Figure:
     """Plot effect sizes with their intervals: a panel per metric, a line per method and model.

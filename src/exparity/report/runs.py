@@ -12,6 +12,7 @@ from typing import Any
 from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.formats import dotted
+from exparity.core.settings import Statistics
 from exparity.report.gather import Study, gather
 from exparity.report.provenance import (
     SETTLED,
@@ -133,7 +134,9 @@ def read_own_run(study: Study, origins: Sequence[ArtefactOrigin] | None = None) 
     return Run(study, settings, versions(origins))
 
 
-def compare_runs(first: Run, second: Run, *, confidence: float = 0.95) -> RunComparison:
+def compare_runs(
+    first: Run, second: Run, *, confidence: float = Statistics.confidence
+) -> RunComparison:
     """Set two runs side by side.
 
     Gaps are those over random explanations where both runs have them, else those of the scores.

@@ -14,6 +14,7 @@ from typing import Any
 from exparity.core.errors import InputError
 from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
+from exparity.core.settings import Statistics
 from exparity.report.gather import Study, Verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import adjust
@@ -95,7 +96,7 @@ class Table:
                 yield model, method, {m: self.cells.get((model, method, m)) for m in self.metrics}
 
 
-def complete_rows(rows: Sequence[Row], *, alpha: float = 0.05) -> list[Any]:
+def complete_rows(rows: Sequence[Row], *, alpha: float = Statistics.alpha) -> list[Any]:
     """Return tests with all that tables ask for."""
     if not len(rows):
         raise InputError("there are no tests to show")

@@ -12,6 +12,7 @@ from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_tables
 from exparity.artefacts.running import Made, analysis
+from exparity.core.settings import Statistics
 from exparity.stats.crossed import CrossedTest
 from exparity.stats.verdicts import JUDGED, judge, judge_looks
 
@@ -52,7 +53,7 @@ def judge_cells(
     debiasing: Sequence[Path] | None,
     *,
     family: Sequence[str] = ("dataset",),
-    alpha: float = 0.05,
+    alpha: float = Statistics.alpha,
     looks: Sequence[int] = (),
 ) -> Made:
     """Judge every cell of a study, corrected for how many cells its family has.

@@ -17,6 +17,7 @@ import numpy as np
 
 from exparity.core.calls import array_of
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
 from exparity.types import BoolArray, FloatArray, IntArray
 
@@ -100,7 +101,7 @@ def adjusted_gaps(
     pairs: Sequence[str | None] | None = None,
     *,
     covariates: Mapping[str, Sequence[float] | FloatArray | IntArray],
-    confidence: float = 0.95,
+    confidence: float = Statistics.confidence,
     bounds: tuple[float, float] = (-np.inf, np.inf),
 ) -> list[AdjustedGap]:
     """Estimate the gap between every two groups at equal class, length and confidence.

@@ -15,6 +15,7 @@ import numpy as np
 
 from exparity.core.errors import InputError
 from exparity.core.seeding import generator
+from exparity.core.settings import Statistics
 from exparity.stats.model_bias import empty, marked_if_collapsed
 from exparity.stats.predictions import BiasRow, Predictions
 from exparity.stats.rms import Draws, Sides, central, rms_of_groups, rms_rows
@@ -73,8 +74,8 @@ def causal_bias(
     data: Predictions,
     counterfactuals: Sequence[CounterfactualPrediction],
     *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    confidence: float = Statistics.confidence,
+    resamples: int = Statistics.resamples,
     seed: int = 0,
 ) -> list[BiasRow]:
     """Return how predictions change with the group alone, beside how they differ between groups."""

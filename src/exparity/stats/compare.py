@@ -12,6 +12,7 @@ import numpy as np
 
 from exparity.core.calls import checked, shown
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.explanations.markup import notebook_html
 from exparity.stats.bootstrap import Interval
 from exparity.stats.effect import cohens_d, d_z, mean_and_variance, rank_biserial
@@ -113,11 +114,11 @@ def compare_groups(
     order: tuple[str, str] = ("male", "female"),
     pairs: Sequence[str | None] | None = None,
     *,
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    ddof: int = 1,
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    alpha: float = Statistics.alpha,
+    threshold: float = Statistics.threshold,
+    ddof: int = Statistics.ddof,
+    confidence: float = Statistics.confidence,
+    resamples: int = Statistics.resamples,
 ) -> GroupComparison:
     """Compare a metric's values between two groups.
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from exparity.core.calls import array_of, checked, listed
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, upper_tail, welch
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.samples import check_options, complete_sets, samples, set_index, set_means
@@ -158,9 +159,9 @@ def crossed_tests(
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
     *,
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    confidence: float = 0.95,
+    alpha: float = Statistics.alpha,
+    threshold: float = Statistics.threshold,
+    confidence: float = Statistics.confidence,
     power: float = DETECTED,
 ) -> list[CrossedTest]:
     """Compare a metric between every two groups over all trainings of a model.

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.stats.crossed import GapTest, MeanGap, gap_tests, mean_gap
 from exparity.stats.jackknife import cluster_sums, d_without_each, ends_of, is_shown
 from exparity.stats.power import DETECTED
@@ -107,10 +108,10 @@ def gap_changes(
     order: Sequence[str],
     pairs: Sequence[str | None] | None = None,
     *,
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    ddof: int = 1,
-    confidence: float = 0.95,
+    alpha: float = Statistics.alpha,
+    threshold: float = Statistics.threshold,
+    ddof: int = Statistics.ddof,
+    confidence: float = Statistics.confidence,
 ) -> list[GapChanges]:
     """Compare |d| between every two groups by a model with that by a base model."""
     check_options(alpha=alpha, threshold=threshold, ddof=ddof, confidence=confidence)

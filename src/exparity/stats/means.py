@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import critical_value
 from exparity.stats.crossed import mean_gap
 from exparity.stats.samples import plain_ids, set_index
@@ -39,7 +40,7 @@ def mean_score(
     scores: FloatArray,
     pairs: Sequence[str | None] | None = None,
     *,
-    confidence: float = 0.95,
+    confidence: float = Statistics.confidence,
     bounds: tuple[float, float] = (-math.inf, math.inf),
 ) -> MeanScore:
     """Estimate the mean of a metric's scores.

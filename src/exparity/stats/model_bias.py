@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from exparity.core.seeding import generator
+from exparity.core.settings import Statistics
 from exparity.stats.bootstrap import interval_of
 from exparity.stats.prediction_difference import (
     interval_of_gap,
@@ -41,8 +42,8 @@ def model_bias(
     classes: Sequence[str],
     pairs: Sequence[str | None] | None = None,
     *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    confidence: float = Statistics.confidence,
+    resamples: int = Statistics.resamples,
     seed: int = 0,
 ) -> list[BiasRow]:
     """Measure how a classifier's predictions differ between groups."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from exparity.core.errors import InputError, did_you_mean
+from exparity.core.settings import Statistics
 from exparity.stats.informative import is_informative
 from exparity.types import FloatArray, IntArray
 
@@ -88,7 +89,10 @@ def families(rows: Sequence[Mapping[str, Any]], family: Sequence[str]) -> list[l
 
 
 def adjust(
-    rows: Sequence[Mapping[str, Any]], family: Sequence[str] = ("dataset",), *, alpha: float = 0.05
+    rows: Sequence[Mapping[str, Any]],
+    family: Sequence[str] = ("dataset",),
+    *,
+    alpha: float = Statistics.alpha,
 ) -> list[dict[str, Any]]:
     """Correct the p-values of tests within families: those of Mann–Whitney and of signed ranks.
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value
 from exparity.stats.roots import root_between
 from exparity.stats.typical_gap import findable_gaps
@@ -39,7 +40,7 @@ def minimal_detectable_effect(
     standard_error: float | FloatArray,
     dof: float | FloatArray,
     *,
-    alpha: float = 0.05,
+    alpha: float = Statistics.alpha,
     power: float = DETECTED,
 ) -> FloatArray:
     """Return the effect that a two-sided t-test finds with a given probability.
@@ -99,8 +100,8 @@ def planned_typical_gaps(
     sizes: tuple[int, int, int] | None = None,
     *,
     together: float = 0.0,
-    threshold: float = 0.2,
-    alpha: float | Sequence[float] = 0.05,
+    threshold: float = Statistics.threshold,
+    alpha: float | Sequence[float] = Statistics.alpha,
     power: float = DETECTED,
 ) -> tuple[FloatArray, FloatArray]:
     """Return which typical gaps of a training are found: above the threshold, and below.

@@ -9,6 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.types import FloatArray
 
 FEWEST = 10
@@ -33,7 +34,10 @@ class RankCorrelation:
 
 
 def rank_correlation(
-    x: Sequence[float] | FloatArray, y: Sequence[float] | FloatArray, *, confidence: float = 0.95
+    x: Sequence[float] | FloatArray,
+    y: Sequence[float] | FloatArray,
+    *,
+    confidence: float = Statistics.confidence,
 ) -> RankCorrelation:
     """Correlate ranks; ties share their mean rank.
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.stats.informative import informative
 from exparity.types import FloatArray
 
@@ -118,7 +119,9 @@ def has_both_signs(rows: Sequence[Mapping[str, Any]]) -> bool:
     return {-1, 1} <= {row["direction"] for row in informative(rows)}
 
 
-def summarise_seeds(rows: Sequence[Mapping[str, Any]], *, threshold: float = 0.2) -> SeedSummary:
+def summarise_seeds(
+    rows: Sequence[Mapping[str, Any]], *, threshold: float = Statistics.threshold
+) -> SeedSummary:
     """Sum up the tests of one cell over its seeds.
 
     Args:

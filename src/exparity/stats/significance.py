@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from exparity.core.settings import Statistics
 from exparity.stats.informative import informative, of_quantity
 
 Rows = Sequence[Mapping[str, Any]]
@@ -36,7 +37,9 @@ _PERMUTED = {"plain": "permuted_rate", "paired": "permuted_wilcoxon_rate"}
 """How often the test that is counted finds a difference between permuted groups."""
 
 
-def exact_interval(hits: int, n: int, confidence: float = 0.95) -> tuple[float, float]:
+def exact_interval(
+    hits: int, n: int, confidence: float = Statistics.confidence
+) -> tuple[float, float]:
     """Return the interval of Clopper and Pearson (1934) of a share of independent trials.
 
     It covers at least as often as it says.
@@ -73,7 +76,7 @@ class SignificantShare:
         """Share of the tests, in [0, 1]; NaN without tests."""
         return self.hits / self.n if self.n else NAN
 
-    def interval(self, confidence: float = 0.95) -> tuple[float, float]:
+    def interval(self, confidence: float = Statistics.confidence) -> tuple[float, float]:
         """Return the exact interval of the share, as if tests were independent."""
         return exact_interval(self.hits, self.n, confidence)
 

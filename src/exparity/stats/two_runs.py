@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from exparity.core.calls import checked
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, welch
 from exparity.stats.samples import check_options
 from exparity.stats.typical_gap import two_errors
@@ -39,7 +40,7 @@ def gap_difference(
     second: Mapping[str, Any],
     first: Mapping[str, Any],
     *,
-    confidence: float = 0.95,
+    confidence: float = Statistics.confidence,
 ) -> GapDifference:
     """Compare what all trainings of a cell say in two runs.
 

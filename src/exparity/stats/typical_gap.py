@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.stats.behrens_fisher import TwoErrors, critical_value, two_sided_p
 from exparity.stats.roots import root_between
 from exparity.types import BoolArray, FloatArray, IntArray
@@ -125,8 +126,8 @@ def typical_gap(
     dof_texts: FloatArray,
     *,
     threshold: FloatArray | float,
-    alpha: float = 0.05,
-    confidence: float | None = 0.95,
+    alpha: float = Statistics.alpha,
+    confidence: float | None = Statistics.confidence,
     largest_gap: FloatArray | None = None,
 ) -> TypicalGap:
     """Judge the mean gap and the typical gap of one training, of many cells at once.

@@ -9,6 +9,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
+from exparity.core.settings import Statistics
 from exparity.stats.multiplicity import CELL_IDS, benjamini_hochberg, families, holm
 from exparity.stats.power import DETECTED, detectable_effect
 from exparity.stats.typical_gap import two_errors
@@ -163,7 +164,7 @@ def judge(
     rows: Sequence[Mapping[str, Any]],
     family: Sequence[str] = ("dataset",),
     *,
-    alpha: float = 0.05,
+    alpha: float = Statistics.alpha,
     power: float = DETECTED,
     looks: int = 1,
 ) -> list[dict[str, Any]]:
@@ -221,7 +222,7 @@ def judge_looks(
     family: Sequence[str] = ("dataset",),
     *,
     looks: Sequence[int],
-    alpha: float = 0.05,
+    alpha: float = Statistics.alpha,
 ) -> list[dict[str, Any]]:
     """Judge cells to which trainings are added until they are decided, look by look.
 

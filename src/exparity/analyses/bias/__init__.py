@@ -16,6 +16,7 @@ from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
+from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, read_examples, require_same_cell
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.model_bias import (
@@ -54,8 +55,8 @@ def bias_cell(
     predictions: Path,
     counterfactual_predictions: Sequence[Path] | None = None,
     *,
-    confidence: float = 0.95,
-    resamples: int = 2000,
+    confidence: float = Statistics.confidence,
+    resamples: int = Statistics.resamples,
 ) -> Made:
     """Measure how the predictions of one classifier differ between groups.
 

@@ -21,6 +21,7 @@ from exparity.analyses.debiasing.section import findings
 from exparity.artefacts.columns import record_columns
 from exparity.core.errors import InputError
 from exparity.core.flags import Id
+from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in
 from exparity.stats.gap_change import GapChange
 
@@ -56,10 +57,10 @@ def debiasing_cell(
     base: Id,
     recipes: Sequence[Id],
     gap: Gap = "tpr",
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    ddof: int = 1,
-    confidence: float = 0.95,
+    alpha: float = Statistics.alpha,
+    threshold: float = Statistics.threshold,
+    ddof: int = Statistics.ddof,
+    confidence: float = Statistics.confidence,
 ) -> Made:
     """Compare the gaps of debiased models with those of the model without debiasing.
 

@@ -18,6 +18,7 @@ from exparity.analyses import ExperimentView, Export, Findings, Made, analysis, 
 from exparity.artefacts.columns import record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stages.reading import read_all
 from exparity.stats.rank_correlation import RankCorrelation, rank_correlation
@@ -71,7 +72,7 @@ def reliance_cell(
     predictions: Path,
     counterfactual_predictions: Path,
     *,
-    confidence: float = 0.95,
+    confidence: float = Statistics.confidence,
     target: Literal["label", "predicted"] = "label",
 ) -> Made:
     """Correlate attribution on the words that change with the effect of changing them.

@@ -15,6 +15,7 @@ from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.running import Made, analysis
 from exparity.core.errors import InputError
+from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
 from exparity.stages.reading import predicted_examples, read_all
 from exparity.stats.adjusted import AdjustedGap, adjusted_gaps
@@ -49,7 +50,7 @@ def adjusted_gaps_cell(
     predictions: Path,
     scores: Sequence[Path],
     *,
-    confidence: float = 0.95,
+    confidence: float = Statistics.confidence,
     target: Literal["label", "predicted"] = "label",
 ) -> Made:
     """Estimate the gap of every method and metric at equal class, length and confidence.

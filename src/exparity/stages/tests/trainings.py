@@ -14,6 +14,7 @@ from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.examples import Examples
 from exparity.artefacts.running import Made, analysis
+from exparity.core.settings import Statistics
 from exparity.stages.cell import compared_in, read_examples
 from exparity.stages.excess import RandomScores, excess_over, random_by
 from exparity.stages.reading import read_compared
@@ -59,9 +60,9 @@ def across_trainings_cell(
     random_scores: Sequence[Path] | None,
     predictions: Sequence[Path],
     *,
-    alpha: float = 0.05,
-    threshold: float = 0.2,
-    confidence: float = 0.95,
+    alpha: float = Statistics.alpha,
+    threshold: float = Statistics.threshold,
+    confidence: float = Statistics.confidence,
     looks: Sequence[int] = (),
 ) -> Made:
     """Test the gaps between groups over all trainings of a model.

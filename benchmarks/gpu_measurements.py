@@ -22,7 +22,7 @@ from timing import seconds_of
 
 from exparity import evaluate, load_classifier
 from exparity.artefacts.files import read_artefact
-from exparity.core.device import resolve_device
+from exparity.core.device import Machine, resolve_device
 from exparity.methods import explain_encodings
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
@@ -194,7 +194,8 @@ def start_up(models: Models, id: str) -> list[Row]:
     prepare(data, use="table", params={"path": str(table), "split": "split"})
     checkpoint, predictions = folder / id / "0", folder / "predictions.parquet"
     model, training = {"checkpoint": str(models.checkpoint(id))}, {"epochs": 0}
-    finetune_cell(data, checkpoint, predictions, model=model, training=training, device=device)
+    machine = Machine(device=device)
+    finetune_cell(data, checkpoint, predictions, model=model, training=training, machine=machine)
     explanations, scores = folder / "explanations.parquet", folder / "scores.parquet"
     explain = ["explain", "--use", "gradient", "--predictions", predictions, "--device", device]
     explain += ["--data", data, "--checkpoint", checkpoint, "--output", explanations]

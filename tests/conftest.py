@@ -21,7 +21,7 @@ os.environ.setdefault("SLURM_CONF", os.devnull)
 # Hundreds of processes are started; none but the first compiles the package.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-from support import PAIRS
+from support import CPU, PAIRS
 
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
@@ -234,7 +234,7 @@ def trained(tmp_path_factory):
         training={"epochs": 8, "learning_rate": 3e-3, "batch_size": 32},
         model_id="model",
         seed=0,
-        device="cpu",
+        machine=CPU,
     )
     test = load_dataset("pairs_all", source, {"n_pairs": 300})
     test = [e for e in test if e.split == "test"]

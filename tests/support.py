@@ -15,11 +15,13 @@ import psutil
 import pytest
 import yaml
 
+from exparity.core.device import Inference
 from exparity.types import Example
 
 REPOSITORY = Path(__file__).resolve().parents[1]
 REAL = Path(os.environ.get("EXPARITY_DATA") or REPOSITORY.parent / "shared" / "data")
 """Where real data lies, if it does."""
+CPU = Inference(device="cpu")
 
 
 def need(present: bool, what: str) -> None:

@@ -14,6 +14,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.stats import ttest_1samp
+from support import CPU
 
 from exparity.analyses.bias import bias_cell
 from exparity.analyses.counterfactual_predictions import counterfactual_predictions_cell
@@ -108,10 +109,10 @@ def of_transformer(data, recipe):
         training=TRAINING,
         debias=interventions(recipe),
         counterfactuals=GENERATOR,
-        device="cpu",
+        machine=CPU,
     )
     inputs = {"data": data, "counterfactuals": made, "checkpoint": checkpoint}
-    counterfactual_predictions_cell(**inputs, predictions=predictions, output=changed, device="cpu")
+    counterfactual_predictions_cell(**inputs, predictions=predictions, output=changed, machine=CPU)
     bias_cell(data, predictions, bias, [changed], resamples=500)
     names = [field.name for field in fields(BiasRow)]
     rows = read_artefact(bias, "bias")[0].select(names).to_pylist()

@@ -17,6 +17,7 @@ from typing import ClassVar
 
 import pytest
 import torch
+from support import CPU
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
@@ -250,7 +251,7 @@ def finetune_from(folder, tmp_path):
     finetune_cell(
         data, tmp_path / "out" / "0", tmp_path / "predictions.parquet",
         model={"checkpoint": str(folder)}, training={"epochs": 1}, model_id="m", seed=0,
-        device="cpu",
+        machine=CPU,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from support import rotten
+from support import CPU, rotten
 
 from exparity import InputError, load_classifier
 from exparity.artefacts.lineage import MANIFEST
@@ -111,7 +111,7 @@ def cell(tmp_path_factory):
         finetune_cell(
             folder / "data.parquet", folder / "0", folder / "p.parquet",
             model={"init": "scratch", "architecture": "bert", "size": TINY},
-            training={"epochs": 1}, model_id="m", seed=0, device="cpu",
+            training={"epochs": 1}, model_id="m", seed=0, machine=CPU,
         )  # fmt: skip
 
     run()

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import CPU
 
 from exparity import ExparityError, InputError, load_classifier, read_results
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -181,7 +182,7 @@ def test_max_length_is_kept_with_the_checkpoint(data_path, tmp_path):
         data_path, tmp_path / "m" / "0", tmp_path / "p.parquet",
         model={"init": "scratch", "architecture": "gpt2", "size": {"n_embd": 16, "n_layer": 1,
                "n_head": 2}},
-        training={"epochs": 1, "max_length": 8}, model_id="m", seed=0, device="cpu",
+        training={"epochs": 1, "max_length": 8}, model_id="m", seed=0, machine=CPU,
     )  # fmt: skip
     assert load_classifier(str(tmp_path / "m" / "0"), "cpu").max_length == 8
 
@@ -191,7 +192,7 @@ def test_a_cell_leaves_checkpoint_history_and_predictions(data_path, data, tmp_p
     finetune_cell(
         data_path, output, predictions,
         model={"init": "scratch", "architecture": "bert", "size": dict(MODEL.size)},
-        training={"epochs": 2}, model_id="m", seed=0, device="cpu",
+        training={"epochs": 2}, model_id="m", seed=0, machine=CPU,
     )  # fmt: skip
     names = {path.name for path in output.iterdir()}
     assert {"model.safetensors", "config.json", "tokenizer.json", "history.parquet"} <= names
@@ -322,5 +323,5 @@ def test_a_collapsed_classifier_is_named_in_the_log(checkpoints, data, tmp_path,
     ids = {"dataset": "pairs", "model": "m", "seed": 0}
     with caplog.at_level("WARNING"):
         write = partial(write_artefact, ids=ids, stage="finetune", parameters={})
-        predict(tmp_path / "model", data, tmp_path / "p.parquet", write, "cpu", None)
+        predict(tmp_path / "model", data, tmp_path / "p.parquet", write, CPU)
     assert "predicts class 1 for every test example" in caplog.text

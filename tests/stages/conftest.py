@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import CPU
 
 from exparity.core.registry import load_plugin
 from exparity.methods import METHODS
@@ -42,7 +43,7 @@ def cell(tmp_path_factory) -> Path:
         training={"epochs": 3, "learning_rate": 0.003},
         model_id="mine",
         seed=3,
-        device="cpu",
+        machine=CPU,
     )
     return folder
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import CPU
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
@@ -31,7 +32,7 @@ def made(cell, tmp_path_factory):
         path = folder / f"{method}.parquet"
         explain_cell(
             cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", path,
-            use=method, params={}, model_id="mine", method_id=method, seed=3, device="cpu",
+            use=method, params={}, model_id="mine", method_id=method, seed=3, machine=CPU,
         )  # fmt: skip
         explanations.append(path)
         for metric in ("mass_accuracy", "rationale_iou"):

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import CPU
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
@@ -29,7 +30,7 @@ def explain(cell, output, **changes):
     inputs = {name: cell / f"{name}.parquet" for name in ("data", "predictions")}
     options = {
         **inputs, "checkpoint": cell / "mine" / "3", "use": "gradient", "params": {},
-        "method_id": "gradient", "model_id": "mine", "seed": 3, "device": "cpu", **changes,
+        "method_id": "gradient", "model_id": "mine", "seed": 3, "machine": CPU, **changes,
     }  # fmt: skip
     explain_cell(output=output, **options)
     return output
@@ -38,7 +39,7 @@ def explain(cell, output, **changes):
 def evaluate(cell, explanations, output, **changes):
     options = {
         "data": cell / "data.parquet", "checkpoint": None, "use": "gini", "params": {},
-        "metric_id": "gini", "device": "cpu", **changes,
+        "metric_id": "gini", "machine": CPU, **changes,
     }  # fmt: skip
     evaluate_cell(explanations=explanations, output=output, **options)
     return output

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support import CPU
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -20,7 +21,7 @@ def explanations(cell, tmp_path):
     explain_cell(
         cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet",
         tmp_path / "x.parquet", use="gradient_x_input", params={}, model_id="mine",
-        method_id="gradient_x_input", seed=3, device="cpu",
+        method_id="gradient_x_input", seed=3, machine=CPU,
     )  # fmt: skip
     return tmp_path / "x.parquet"
 
@@ -75,7 +76,7 @@ def test_random_explanations_are_scored_on_the_same_words(cell, tmp_path):
     artefact = counterfactuals(data, tmp_path / "c.parquet", first_word)
     negative_control_cell(
         data, cell / "mine" / "3", cell / "predictions.parquet", output, [artefact],
-        **METRIC, model_id="mine", seed=3, draws=2, device="cpu",
+        **METRIC, model_id="mine", seed=3, draws=2, machine=CPU,
     )  # fmt: skip
     rows = read_artefact(output, "random_scores")[0].to_pylist()
     changed = {

@@ -6,6 +6,7 @@ import logging
 
 import numpy as np
 import pytest
+from support import CPU
 
 from exparity import cli
 from exparity.analyses.bias import bias_cell
@@ -49,7 +50,7 @@ def made(tmp_path_factory):
         training={"epochs": 12, "learning_rate": 0.01},
         model_id="mine",
         seed=3,
-        device="cpu",
+        machine=CPU,
     )
     rows = read_artefact(folder / "data.parquet", "data")[0].to_pylist()
     write_counterfactuals(folder / "counterfactuals.parquet", rows)
@@ -88,7 +89,7 @@ def predict(folder, output=None, **changes):
         "predictions": folder / "predictions.parquet",
         "output": output or folder / "counterfactual_predictions.parquet",
     }
-    counterfactual_predictions_cell(**{**inputs, **changes}, device="cpu")
+    counterfactual_predictions_cell(**{**inputs, **changes}, machine=CPU)
 
 
 def rows_of(path):

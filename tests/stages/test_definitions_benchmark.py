@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
+from support import CPU
 
 from exparity.stages.explain import explain_cell
 
@@ -34,7 +35,7 @@ def lines(cell, tmp_path, repository, monkeypatch, capsys):
             model_id="mine",
             method_id=id,
             seed=3,
-            device="cpu",
+            machine=CPU,
         )
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
     import definitions

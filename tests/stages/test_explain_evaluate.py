@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
+from support import CPU
 
 import exparity
 from exparity import ExparityError, InputError
@@ -23,7 +25,7 @@ from exparity.stages.tests.groups import test_cell
 
 def explain(cell, output, use="gradient", **changes):
     options = {
-        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
+        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU
     }  # fmt: skip
     explain_cell(
         cell / "data.parquet",
@@ -36,7 +38,7 @@ def explain(cell, output, use="gradient", **changes):
 
 
 def evaluate(cell, explanations, output, use="gini", **changes):
-    options = {"use": use, "params": {}, "metric_id": use, "device": "cpu"}
+    options = {"use": use, "params": {}, "metric_id": use, "machine": CPU}
     evaluate_cell(
         cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
     )
@@ -59,11 +61,11 @@ def test_results_do_not_depend_on_the_token_budget(cell, tmp_path):
     """From the explanation to the score, as a job has it."""
     scores = []
     for budget in (None, 64):
-        shared = {"token_budget": budget, "params": {"n_steps": 3}}
-        path = tmp_path / f"{budget}.parquet"
-        explain(cell, path, "integrated_gradients_x_input", **shared)
+        machine, path = replace(CPU, token_budget=budget), tmp_path / f"{budget}.parquet"
+        few = {"params": {"n_steps": 3}}
+        explain(cell, path, "integrated_gradients_x_input", machine=machine, **few)
         rows = evaluate(
-            cell, path, tmp_path / f"s{budget}.parquet", "comprehensiveness", token_budget=budget
+            cell, path, tmp_path / f"s{budget}.parquet", "comprehensiveness", machine=machine
         )
         scores.append({row["example_id"]: row["score"] for row in rows})
     assert scores[0] == pytest.approx(scores[1], abs=1e-4)

@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from support import CPU
 
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
@@ -21,14 +22,14 @@ def inputs(cell):
 
 
 def imported(path):
-    return {"use": "imported", "params": {"path": str(path)}, "seed": 3, "device": "cpu"}
+    return {"use": "imported", "params": {"path": str(path)}, "seed": 3, "machine": CPU}
 
 
 @pytest.fixture
 def exported(cell, tmp_path):
     """Explanations of the true classes, as a file and as the rows that they come from."""
     explain_cell(
-        *inputs(cell), tmp_path / "own.parquet", use="gradient", params={}, seed=3, device="cpu"
+        *inputs(cell), tmp_path / "own.parquet", use="gradient", params={}, seed=3, machine=CPU
     )
     rows = read_artefact(tmp_path / "own.parquet", "explanations")[0].to_pylist()
     names = ("example_id", "target", "tokens", "scores")
@@ -110,5 +111,5 @@ def test_d8_what_a_method_gives_is_checked_as_it_is_stored(cell, tmp_path, monke
     monkeypatch.setitem(METHODS._entries, "gradient", huge)
     with pytest.raises(InputError, match=r"example '\S+': the score 1e\+39 does not fit"):
         explain_cell(
-            *inputs(cell), tmp_path / "x.parquet", use="gradient", params={}, seed=3, device="cpu"
+            *inputs(cell), tmp_path / "x.parquet", use="gradient", params={}, seed=3, machine=CPU
         )

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from safetensors.torch import load_file
+from support import CPU
 
 import exparity
 from exparity import InputError, cli
@@ -59,7 +60,7 @@ class Cell:
             training=training,
             prompt=prompt,
             templates=templates,
-            device="cpu",
+            machine=CPU,
         )
         return self
 
@@ -178,7 +179,7 @@ class TestAsItIs:
         assert cell.flags == ["label_mass_low"]
         assert read_artefact(cell.predictions, "predictions")[1]["n_straddling"] == 0
         files = [tmp_path / f"{name}.parquet" for name in ("explanations", "scores")]
-        sample = {"max_examples": 8, "params": {}, "device": "cpu"}
+        sample = {"max_examples": 8, "params": {}, "machine": CPU}
         explain_cell(data, cell.checkpoint, cell.predictions, files[0], use="gradient", **sample)
         evaluate_cell(data, files[0], cell.checkpoint, files[1], use="sufficiency", **sample)
         for path, artefact in zip(files, ("explanations", "scores"), strict=True):

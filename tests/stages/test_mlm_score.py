@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from support import CPU
 
 from exparity import InputError
 from exparity.analyses import mlm_score
@@ -60,13 +61,13 @@ def tuned(tmp_path_factory):
     finetune_cell(
         folder / "data.parquet", folder / "mine" / "0", folder / "predictions.parquet",
         model={"checkpoint": str(folder / "original")},
-        training={"epochs": 2, "learning_rate": 0.01}, model_id="mine", seed=0, device="cpu",
+        training={"epochs": 2, "learning_rate": 0.01}, model_id="mine", seed=0, machine=CPU,
     )  # fmt: skip
     return folder
 
 
 def run(tuned, output, **changes):
-    options = {"original": str(tuned / "original"), "model_id": "mine", "seed": 0, "device": "cpu"}
+    options = {"original": str(tuned / "original"), "model_id": "mine", "seed": 0, "machine": CPU}
     mlm_score_cell(tuned / "data.parquet", tuned / "mine" / "0", output, **{**options, **changes})
     return read_artefact(output, "mlm_scores")[0].to_pylist()
 
@@ -146,7 +147,7 @@ def test_an_untouched_encoder_is_the_original(tuned, tmp_path):
     finetune_cell(
         tuned / "data.parquet", tmp_path / "same" / "0", tmp_path / "p.parquet",
         model={"checkpoint": str(tuned / "original"), "scheme": "classification"},
-        training={"epochs": 1}, model_id="same", seed=0, device="cpu",
+        training={"epochs": 1}, model_id="same", seed=0, machine=CPU,
     )  # fmt: skip
     asked = questions(
         encode_texts(
@@ -189,7 +190,7 @@ def test_a_text_without_such_words_is_undefined(tuned):
 
 def test_batches_do_not_matter(tuned, tmp_path):
     one = run(tuned, tmp_path / "a.parquet", max_examples=4)
-    other = run(tuned, tmp_path / "b.parquet", max_examples=4, token_budget=1)
+    other = run(tuned, tmp_path / "b.parquet", max_examples=4, machine=replace(CPU, token_budget=1))
     assert len(one) == 4
     np.testing.assert_allclose(
         [r["mlm_score"] for r in one], [r["mlm_score"] for r in other], rtol=1e-6

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
+from support import CPU
 
 from exparity import load_classifier
 from exparity.artefacts.columns import KEY
@@ -38,7 +39,7 @@ def control(cell, output, metric, **options):
     """Score random explanations and return the rows of the artefact with its metadata."""
     given = {"use": metric, "params": METRICS.get(metric, {}), "model_id": "mine", "seed": 3}
     paths = (cell / name for name in ("data.parquet", "mine/3", "predictions.parquet"))
-    negative_control_cell(*paths, output, **{**given, "draws": DRAWS, "device": "cpu", **options})
+    negative_control_cell(*paths, output, **{**given, "draws": DRAWS, "machine": CPU, **options})
     table, metadata = read_artefact(output, "random_scores")
     return table.to_pylist(), metadata
 
@@ -132,12 +133,12 @@ def scored(cell, random):
     explanations, scores = random / "explanations.parquet", random / "scores.parquet"
     explain_cell(
         *paths, explanations, use="gradient", params={}, model_id="mine", seed=3, max_examples=12,
-        device="cpu",
+        machine=CPU,
     )  # fmt: skip
     params = METRICS["comprehensiveness"]
     evaluate_cell(
         paths[0], explanations, paths[1], scores, use="comprehensiveness", params=params,
-        device="cpu",
+        machine=CPU,
     )  # fmt: skip
     return scores
 

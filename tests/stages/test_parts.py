@@ -20,6 +20,7 @@ import pytest
 from held import held
 from hypothesis import given
 from hypothesis import strategies as st
+from support import CPU
 
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
@@ -38,7 +39,7 @@ N, SIZE = 24, 4  # examples of the cell, examples of a part
 
 def explain(cell, output, use="slow", **changes):
     options = {
-        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "device": "cpu"
+        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU
     }  # fmt: skip
     explain_cell(
         cell / "data.parquet",
@@ -50,7 +51,7 @@ def explain(cell, output, use="slow", **changes):
 
 
 def evaluate(cell, explanations, output, use="slow_drop", **changes):
-    options = {"use": use, "params": {}, "metric_id": use, "device": "cpu"}
+    options = {"use": use, "params": {}, "metric_id": use, "machine": CPU}
     evaluate_cell(
         cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
     )

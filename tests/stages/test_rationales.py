@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import CPU
 
 import exparity
 from exparity import InputError
@@ -22,7 +23,7 @@ def explanations(cell, tmp_path):
     explain_cell(
         cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet",
         tmp_path / "x.parquet", use="gradient_x_input", params={}, model_id="mine",
-        method_id="gradient_x_input", seed=3, device="cpu",
+        method_id="gradient_x_input", seed=3, machine=CPU,
     )  # fmt: skip
     return tmp_path / "x.parquet"
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import CPU
 
 from exparity.analyses.bias import bias_cell
 from exparity.artefacts.files import read_artefact
@@ -68,15 +69,15 @@ def chain(tmp_path_factory) -> Path:
     finetune_cell(
         data, model, folder / "predictions.parquet",
         model={"init": "scratch", "architecture": "ola", "size": {"hidden_size": 16}},
-        training={"epochs": 8, "learning_rate": 0.02}, model_id="ola", seed=0, device="cpu",
+        training={"epochs": 8, "learning_rate": 0.02}, model_id="ola", seed=0, machine=CPU,
     )  # fmt: skip
     explain_cell(
         data, model, folder / "predictions.parquet", folder / "gradient.parquet",
-        use="gradient_x_input", params={}, model_id="ola", method_id="gxi", seed=0, device="cpu",
+        use="gradient_x_input", params={}, model_id="ola", method_id="gxi", seed=0, machine=CPU,
     )  # fmt: skip
     evaluate_cell(
         data, folder / "gradient.parquet", model, folder / "scores.parquet",
-        use="comprehensiveness", params={}, metric_id="comp", device="cpu",
+        use="comprehensiveness", params={}, metric_id="comp", machine=CPU,
     )  # fmt: skip
     test_cell(
         folder / "scores.parquet", None, folder / "tests.parquet", statistics={"resamples": 50}

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 LEVELS = ("experiment", "dataset", "model", "seed", "metric")
 """One artefact for the whole experiment, or one each: dataset, × model, × seed, × metric."""
-_OF_JOB = ("model_id", "metric_id", "seed", "device", "threads", "token_budget", "shortcuts")
+_OF_JOB = ("model_id", "metric_id", "seed", "machine")
 """Keyword-only arguments that the command line fills in, so that they are no options."""
 
 

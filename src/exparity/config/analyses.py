@@ -25,8 +25,13 @@ from exparity.core.errors import InputError
 from exparity.core.registry import Entry
 
 Ids = Mapping[str, Any]
-_FROM_CELL = {"model_id": "model", "metric_id": "metric", "seed": "seed", "threads": "threads"}
-"""Arguments that a job is given because its function has them, and their value's id."""
+_FROM_CELL = {
+    "model_id": ("model-id", "model"),
+    "metric_id": ("metric-id", "metric"),
+    "seed": ("seed", "seed"),
+    "machine": ("threads", "threads"),
+}
+"""Arguments that a job is given because its function has them: their flag and their value's id."""
 
 
 class Analyses:
@@ -152,13 +157,14 @@ class Analyses:
     ) -> list[str]:
         """Return the flags of an analysis' command, beside its options and its output."""
         function, flags = ANALYSES.get(name).function, []
-        values = {argument: inputs.get(argument, []) for argument in inputs_of(function)}
-        for argument in arguments_of(function):
-            if argument in _FROM_CELL:
-                values[argument] = str(ids[_FROM_CELL[argument]])
-        for argument, value in values.items():
+        for argument in inputs_of(function):
+            value = inputs.get(argument, [])
             flags.append(f"--{argument.replace('_', '-')}")
             flags += [value] if isinstance(value, str) else value
+        for argument in arguments_of(function):
+            if argument in _FROM_CELL:
+                flag, id = _FROM_CELL[argument]
+                flags += [f"--{flag}", str(ids[id])]
         return flags
 
     def message(self, name: str) -> str:

@@ -16,7 +16,7 @@ import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, is_dataclass
 from functools import cached_property, partial
 from importlib import import_module
 from itertools import takewhile
@@ -75,6 +75,7 @@ class Argument:
         parameter: the argument in the signature.
         annotation: its type, with what is noted on it.
         help: its line of the docstring.
+        part_of: the argument that it is a field of; empty if it is one of its own.
 
     Attributes:
         kind: its type, that of one value where it takes several; without None.
@@ -87,8 +88,11 @@ class Argument:
 
     empty = inspect.Parameter.empty
 
-    def __init__(self, parameter: inspect.Parameter, annotation: Any, help: str) -> None:
+    def __init__(
+        self, parameter: inspect.Parameter, annotation: Any, help: str, part_of: str = ""
+    ) -> None:
         self.name, self.default, self.help = parameter.name, parameter.default, help
+        self.part_of = part_of
         self.annotation = annotation
         self.positional = parameter.kind is inspect.Parameter.POSITIONAL_ONLY
         self.is_keyword_only = parameter.kind is inspect.Parameter.KEYWORD_ONLY
@@ -235,17 +239,21 @@ def _json_or_word(text: str) -> Any:
         return text
 
 
-def arguments_of(function: Callable[..., Any]) -> dict[str, Argument]:
-    """Return what a function takes, by name, from its signature and docstring."""
+def arguments_of(function: Callable[..., Any], part_of: str = "") -> dict[str, Argument]:
+    """Return what a function takes, by name, from its signature and docstring.
+
+    Of an argument that is a dataclass, its fields are arguments.
+    """
     hints = typing.get_type_hints(function, include_extras=True)
-    lines = {
-        name: _plain(text).replace("if None", "if unset")
-        for name, text in documented(function).items()
-    }
-    return {
-        name: Argument(parameter, hints[name], lines.get(name, ""))
-        for name, parameter in inspect.signature(function).parameters.items()
-    }
+    lines = documented(function)
+    arguments: dict[str, Argument] = {}
+    for name, parameter in inspect.signature(function).parameters.items():
+        if isinstance(kind := hints[name], type) and is_dataclass(kind):
+            arguments |= arguments_of(kind, part_of=name)
+        else:
+            line = _plain(lines.get(name, "")).replace("if None", "if unset")
+            arguments[name] = Argument(parameter, kind, line, part_of)
+    return arguments
 
 
 def _unwrapped(annotation: Any) -> tuple[Any, list[Any], bool]:
@@ -392,12 +400,12 @@ class Call:
 
     def run(self) -> None:
         """Call the function."""
-        keywords = self._keywords()
-        positional = [
-            keywords.pop(argument.name)
-            for argument in self.command.arguments.values()
-            if argument.positional
-        ]
+        keywords, arguments = self._keywords(), self.command.arguments
+        positional = [keywords.pop(one.name) for one in arguments.values() if one.positional]
+        hints = typing.get_type_hints(self.command.function)
+        for block in dict.fromkeys(one.part_of for one in arguments.values() if one.part_of):
+            given = [name for name in keywords if arguments[name].part_of == block]
+            keywords[block] = hints[block](**{name: keywords.pop(name) for name in given})
         self.command.function(*positional, **keywords)
 
     def files(self) -> Iterator[Path]:

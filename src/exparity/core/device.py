@@ -4,15 +4,45 @@ from __future__ import annotations
 
 import ctypes
 import os
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.core.errors import InputError
+from exparity.core.flags import Flag, Range
 
 if TYPE_CHECKING:
     import torch
 
 # Environment variable, number of the option in malloc.h, bytes.
 _MALLOC = (("MALLOC_TRIM_THRESHOLD_", -1, 1 << 27), ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 25))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Machine:
+    """Where a job runs a model.
+
+    Attributes:
+        device: ``auto``, ``cpu`` or ``cuda:N``.
+        threads: CPU threads of one operation; with another number, last bits differ.
+        token_budget: padded tokens per batch; by device if None.
+    """
+
+    device: Annotated[str, Flag(environment="DEVICE")] = "auto"
+    threads: Annotated[int, Range(at_least=1, at_most=1024)] = 1
+    token_budget: Annotated[int | None, Flag(environment="TOKEN_BUDGET")] = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inference(Machine):
+    """Where and how a job runs a trained model.
+
+    Attributes:
+        precision: arithmetic of the model; gradients are coarse in bf16.
+        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+    """
+
+    precision: Literal["fp32", "bf16"] = "fp32"
+    shortcuts: Annotated[bool, Flag(environment="SHORTCUTS")] = False
 
 
 def resolve_device(name: str) -> torch.device:

@@ -6,12 +6,13 @@ import logging
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from exparity.artefacts.files import write_artefact
-from exparity.core.device import give_back_memory, make_repeatable
+from exparity.core.device import Machine, give_back_memory, make_repeatable
 from exparity.core.progress import Progress
 from exparity.jobs.parts import WHOLE, Job, Shard, open_parts
 from exparity.types import Example
@@ -85,9 +86,10 @@ def run(
         return table
 
 
-def load(checkpoint: Any, precision: str, device: str, threads: int, **machine: Any) -> Classifier:
+def load(checkpoint: Any, machine: Machine) -> Classifier:
     """Load the classifier of a job; see :func:`exparity.load_classifier`."""
     from exparity.engine.classifier import load_classifier
 
-    make_repeatable(threads)
-    return load_classifier(str(checkpoint), device, precision, **machine)
+    settings = asdict(machine)
+    make_repeatable(settings.pop("threads"))
+    return load_classifier(str(checkpoint), **settings)

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
+from exparity.core.device import Inference
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Entry
@@ -48,11 +49,7 @@ def evaluate_cell(
     params: flags.Params,
     metric_id: flags.Id | None = None,
     max_examples: int | None = None,
-    precision: flags.Precision = "fp32",
-    device: flags.Device = "auto",
-    threads: flags.Threads = 1,
-    token_budget: flags.TokenBudget = None,
-    shortcuts: flags.Shortcuts = False,
+    machine: Inference = Inference(),
     shard: flags.Portion = "1/1",
     gather: flags.Gathered = (),
     counterfactuals: Sequence[Path] | None = None,
@@ -71,11 +68,7 @@ def evaluate_cell(
         params: option of the metric.
         metric_id: name of the instance; as ``use`` if None.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of the model; gradients are coarse in bf16.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch; by device if None.
-        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        machine: where and how the model is run.
         shard: share of the examples to score, such as ``2/4`` for the second of four.
         gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
         counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
@@ -95,14 +88,18 @@ def evaluate_cell(
     changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
     check_needs(entry, metric_id, chosen, data, checkpoint, changed)
     explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
-    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
-    loader = partial(load, checkpoint, precision, device, threads, **machine)
+    loader = partial(load, checkpoint, machine)
     job = Job(
         output,
         "scores",
         "evaluate",
         {**metadata["wildcards"], "metric": metric_id},
-        {"use": use, "params": options, "max_examples": max_examples, "precision": precision},
+        {
+            "use": use,
+            "params": options,
+            "max_examples": max_examples,
+            "precision": machine.precision,
+        },
         files=[data, explanations, *(counterfactuals or ())],
         checkpoint=checkpoint if entry.facts.runs_model else None,
         sources=[entry.source, *SHARED_SOURCES, *([explainer.source] if explainer else [])],

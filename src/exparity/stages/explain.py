@@ -13,6 +13,7 @@ import numpy as np
 
 from exparity.artefacts.lineage import sha256_of
 from exparity.core import flags
+from exparity.core.device import Inference
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.data.table import PreparedData, read_prepared, sample
@@ -47,11 +48,7 @@ def explain_cell(
     target: Literal["label", "predicted"] = "label",
     examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
-    precision: flags.Precision = "fp32",
-    device: flags.Device = "auto",
-    threads: flags.Threads = 1,
-    token_budget: flags.TokenBudget = None,
-    shortcuts: flags.Shortcuts = False,
+    machine: Inference = Inference(),
     shard: flags.Portion = "1/1",
     gather: flags.Gathered = (),
 ) -> None:
@@ -73,11 +70,7 @@ def explain_cell(
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of the model; gradients are coarse in bf16.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch; by device if None.
-        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        machine: where and how the model is run.
         shard: share of the examples to explain, such as ``2/4`` for the second of four.
         gather: finished shards to put together as ``exparity gather`` does; nothing is computed.
 
@@ -97,7 +90,6 @@ def explain_cell(
     prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, named_ids)
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     sampled = {"target": target, "examples": examples, "max_examples": max_examples}
-    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     own_files = entry.input_files(options, f"method {method_id}")
     digests = {str(path): sha256_of(path) for path in own_files}
     job = Job(
@@ -105,12 +97,12 @@ def explain_cell(
         "explanations",
         "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
-        {"use": use, "params": options, **sampled, "precision": precision},
+        {"use": use, "params": options, **sampled, "precision": machine.precision},
         files=[data, predictions, *own_files],
         checkpoint=checkpoint,
         sources=[entry.source],
         passes=entry.facts.passes,
-        load=partial(load, checkpoint, precision, device, threads, **machine),
+        load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
         known={"n_truncated": 0, "flags": known_flags, **({"files": digests} if digests else {})},
         since=start,

@@ -23,10 +23,10 @@ import numpy as np
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
-from exparity.core.device import make_repeatable, resolve_device
+from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.flags import Device, Digest, Flag, Id, Output, Seed, Threads, TokenBudget
+from exparity.core.flags import Digest, Flag, Id, Output, Seed
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.data.training_set import TrainingSet
@@ -70,9 +70,7 @@ def finetune_cell(
     prompt: Annotated[Mapping[str, Any], Flag(hidden=True)] = MappingProxyType({}),
     templates: Annotated[Sequence[str], Flag(hidden=True)] = (),
     digest: Digest = "",
-    device: Device = "auto",
-    threads: Threads = 1,
-    token_budget: TokenBudget = None,
+    machine: Machine = Machine(),
 ) -> None:
     """Fine-tune a classifier, save it, and predict the test split with it.
 
@@ -92,9 +90,7 @@ def finetune_cell(
         prompt: how a prompted model is asked, see :class:`~exparity.models.prompts.PromptSpec`.
         templates: templates that a prompted model is trained with, its own if empty.
         digest: digest of the code that trains.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch of the predictions; by device if None.
+        machine: where the model is run.
 
     Raises:
         InputError: bad data, model or training, or the folder holds anything else.
@@ -111,7 +107,7 @@ def finetune_cell(
     if processes > 1 and "LOCAL_RANK" not in os.environ:
         launch(processes)
         return
-    make_repeatable(threads)
+    make_repeatable(machine.threads)
     prepared = read_prepared(data)
     ids: dict[str, str | int] = {"dataset": prepared.dataset, "model": model_id, "seed": seed}
     interventions = _interventions(debias, counterfactuals)
@@ -129,7 +125,7 @@ def finetune_cell(
         training_set,
         *specs,
         state=snapshots,
-        device=device,
+        device=machine.device,
         prompt=asked,
         templates=templates,
     )
@@ -145,10 +141,10 @@ def finetune_cell(
         temporary = output.with_name(f".{output.name}.tmp")
         _save(trained, temporary, output, specs)
         write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
-        used = {"device": str(resolve_device(device)), "seconds": time.monotonic() - start}
+        used = {"device": str(resolve_device(machine.device)), "seconds": time.monotonic() - start}
         _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
         write(temporary / _name("training_set"), "training_set", training_set.rows())
-        predicted = predict(temporary, prepared, predictions, write, device, token_budget)
+        predicted = predict(temporary, prepared, predictions, write, machine)
         names: Any = {"model_id": model_id, "seed": seed, "debias": interventions.get("debias", ())}
         write_card(temporary, prepared, specs, predicted, **names)
         _write_manifest(temporary, {**ids, "fingerprint": fingerprint})
@@ -304,15 +300,14 @@ def predict(
     data: PreparedData,
     output: Path,
     write: Write,
-    device: str,
-    token_budget: int | None,
+    machine: Machine,
 ) -> list[dict[str, Any]]:
     """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
     from exparity.engine.classifier import load_classifier
 
     start = time.monotonic()
     examples = data.split("test")
-    classifier = load_classifier(str(checkpoint), device, token_budget=token_budget)
+    classifier = load_classifier(str(checkpoint), machine.device, token_budget=machine.token_budget)
     _calibrate(classifier, data)
     classifier.head.write(checkpoint)
     encodings = classifier.encode([e.parts for e in examples])

@@ -17,6 +17,7 @@ from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import KEY, fields
 from exparity.artefacts.running import analysis
 from exparity.core import flags
+from exparity.core.device import Inference
 from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.flags import Range
@@ -94,11 +95,7 @@ def negative_control_cell(
     target: Literal["label", "predicted"] = "label",
     examples: Literal["all", "correct"] = "all",
     max_examples: int | None = None,
-    precision: flags.Precision = "fp32",
-    device: flags.Device = "auto",
-    threads: flags.Threads = 1,
-    token_budget: flags.TokenBudget = None,
-    shortcuts: flags.Shortcuts = False,
+    machine: Inference = Inference(),
 ) -> None:
     """Explain test texts at random, several times, and score that with one metric.
 
@@ -119,11 +116,7 @@ def negative_control_cell(
         target: class to explain, the true or the predicted one.
         examples: examples to explain, all or those classified correctly.
         max_examples: size of a deterministic sample; all if None.
-        precision: arithmetic of the model; gradients are coarse in bf16.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch; by device if None.
-        shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        machine: where and how the model is run.
 
     Raises:
         InputError: bad options, artefacts that do not belong together, or a metric that runs the
@@ -144,7 +137,6 @@ def negative_control_cell(
     chosen = choose(prepared.split("test"), predicted, examples, max_examples, predictions)
     changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
     check_needs(entry, metric_id, chosen, data, checkpoint, changed)
-    machine = {"token_budget": token_budget, "shortcuts": shortcuts}
     job = Job(
         output,
         "random_scores",
@@ -157,13 +149,13 @@ def negative_control_cell(
             "target": target,
             "examples": examples,
             "max_examples": max_examples,
-            "precision": precision,
+            "precision": machine.precision,
         },
         files=[data, predictions, *(counterfactuals or ())],
         checkpoint=checkpoint,
         sources=[Path(__file__), METHODS.get(_METHOD).source, entry.source, *SHARED_SOURCES],
         passes=entry.facts.passes * draws,
-        load=partial(load, checkpoint, precision, device, threads, **machine),
+        load=partial(load, checkpoint, machine),
         doing=f"scoring random explanations with {metric_id}",
         known={
             "groups": list(prepared.groups),

@@ -14,6 +14,7 @@ import pyarrow as pa
 from exparity.analyses import ExperimentView, analysis, fields
 from exparity.artefacts.files import read_artefact
 from exparity.core import flags
+from exparity.core.device import Machine
 from exparity.core.errors import InputError
 from exparity.data.table import PreparedData, read_prepared
 from exparity.jobs.loop import Chunks, Compute, load, run
@@ -62,9 +63,7 @@ def counterfactual_predictions_cell(
     predictions: Path,
     output: flags.Output,
     *,
-    device: flags.Device = "auto",
-    threads: flags.Threads = 1,
-    token_budget: flags.TokenBudget = None,
+    machine: Machine = Machine(),
 ) -> None:
     """Predict the counterfactuals of the test split with a classifier.
 
@@ -76,9 +75,7 @@ def counterfactual_predictions_cell(
         checkpoint: folder of the classifier.
         predictions: its predictions artefact.
         output: the counterfactual_predictions artefact to write.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch; by device if None.
+        machine: where the model is run.
 
     Raises:
         InputError: artefacts that do not belong together.
@@ -107,7 +104,7 @@ def counterfactual_predictions_cell(
         checkpoint=checkpoint,
         sources=[Path(__file__)],
         passes=1,
-        load=partial(load, checkpoint, "fp32", device, threads, token_budget=token_budget),
+        load=partial(load, checkpoint, machine),
         doing="predicting counterfactuals",
         known={
             "groups": list(prepared.groups),

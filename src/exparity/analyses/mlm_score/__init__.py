@@ -16,19 +16,9 @@ import pyarrow as pa
 from exparity.analyses import KEY, ExperimentView, analysis, fields
 from exparity.analyses.mlm_score._masked_lm import MaskedLanguageModel, load_masked_lm, questions
 from exparity.analyses.mlm_score.section import findings
-from exparity.core.device import make_repeatable
+from exparity.core.device import Machine, make_repeatable
 from exparity.core.errors import InputError, did_you_mean
-from exparity.core.flags import (
-    Checkpoint,
-    Device,
-    Flag,
-    Id,
-    Output,
-    Range,
-    Seed,
-    Threads,
-    TokenBudget,
-)
+from exparity.core.flags import Checkpoint, Flag, Id, Output, Range, Seed
 from exparity.data.table import read_prepared, refuse_pairs, sample
 from exparity.jobs.loop import run
 from exparity.jobs.parts import Job
@@ -119,9 +109,7 @@ def mlm_score_cell(
     model_id: Id | None = None,
     seed: Seed = 0,
     max_examples: SampleSize | None = None,
-    device: Device = "auto",
-    threads: Threads = 1,
-    token_budget: TokenBudget = None,
+    machine: Machine = Machine(),
 ) -> None:
     """Ask a tuned encoder, through the original head, for the words outside the rationale.
 
@@ -134,16 +122,14 @@ def mlm_score_cell(
         model_id: name of the model; by the folder of the checkpoint if None.
         seed: seed of the training run.
         max_examples: size of a deterministic sample of the test split; all if None.
-        device: ``auto``, ``cpu`` or ``cuda:N``.
-        threads: CPU threads of one operation; with another number, last bits differ.
-        token_budget: padded tokens per batch; by device if None.
+        machine: where the models are run.
 
     Raises:
         InputError: the original has no such head, the data no rationales or pairs of texts, or the
             checkpoint is of another dataset, model or seed.
     """
     start = time.monotonic()
-    make_repeatable(threads)
+    make_repeatable(machine.threads)
     model_id = model_id or checkpoint.resolve().parent.name
     prepared = read_prepared(data, "test")
     refuse_pairs(prepared.examples, f"{data}: mlm_score")
@@ -168,7 +154,9 @@ def mlm_score_cell(
         checkpoint=checkpoint,
         sources=[Path(__file__)],
         passes=_PASSES,
-        load=partial(load_masked_lm, checkpoint, original, revision, device, token_budget),
+        load=partial(
+            load_masked_lm, checkpoint, original, revision, machine.device, machine.token_budget
+        ),
         doing="asking for masked words",
         known={"groups": list(prepared.groups), "attribute": prepared.attribute},
         since=start,

@@ -14,6 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 import exparity
 from exparity.report.verdicts import named
 from exparity.stats.verdicts import VERDICTS
@@ -29,12 +31,10 @@ def figures(results: Path) -> dict[str, Any]:
     judged = exparity.read_results(results, "verdicts")
     cells = judged.query("quantity == 'excess'")
     log = (results / "logs" / "report.log").read_text().splitlines()
-    shown = {
-        flag: subprocess.run(
-            ["exparity", "show", results, *flag.split()], capture_output=True, text=True, check=True
-        ).stdout
-        for flag in ("", "--correction none")
-    }
+    shown = subprocess.run(
+        ["exparity", "show", results], capture_output=True, text=True, check=True
+    ).stdout
+    rates = pd.read_parquet(results / "report" / "tables" / "rates.parquet").set_index("test")
     return {
         "log": [
             line.partition(" INFO ")[2] for line in log if re.search("seed 0|significant", line)
@@ -43,12 +43,8 @@ def figures(results: Path) -> dict[str, Any]:
         "judged": judged[["quantity", "dataset", "method", "metric", "verdict", "d"]]
         .round(2)
         .to_dict("records"),
-        "shown": shown[""].rstrip().splitlines(),
-        "headline": [
-            line
-            for line in shown["--correction none"].split("\n\n")[1].splitlines()
-            if not re.search(": decided", line)
-        ],
+        "shown": shown.rstrip().splitlines(),
+        "rates": rates.loc["plain", ["n", "share", "random"]].round(3).to_dict(),
         "cell": tests.query(CELL)
         .pivot(index="seed", columns="quantity", values="cohens_d")
         .round(3)

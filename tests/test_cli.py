@@ -155,7 +155,7 @@ class TestHelp:
         )
         for line, words in (
             ("exparity", set(cli.known_commands())),
-            ("exparity show --correction", {"none", "holm", "bh"}),
+            ("exparity plan --device", {"cpu", "cuda"}),
             ("exparity list", {"datasets", "methods", "metrics"}),
         ):
             answer = subprocess.run(

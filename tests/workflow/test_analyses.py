@@ -67,7 +67,7 @@ def test_classifiers_are_measured_where_nothing_is_explained(finished):
     figures = {path.name.split("-")[0] for path in (finished.results / "report/figures").iterdir()}
     assert figures - {".snakemake_timestamp"} == {"captions.txt", "bias"}
     assert exparity.read_results(finished.results, "disparity").empty
-    with pytest.raises(exparity.InputError, match="nothing was explained"):
+    with pytest.raises(exparity.InputError, match="there are no verdicts yet"):
         show(finished.results)
 
 

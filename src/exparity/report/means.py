@@ -25,6 +25,8 @@ from exparity.types import FloatArray, IntArray
 
 NEEDED = (*(field.name for field in KEY), "score")
 """Columns of a scores artefact that means are taken from."""
+MEANS = "means"
+"""Name of their table."""
 _NO_BOUNDS = (-math.inf, math.inf)
 
 
@@ -173,7 +175,7 @@ def mean_tables(
 
 def mean_exports(lines: Sequence[MeanLine]) -> list[Export]:
     """Return the means as a table to download; none without any."""
-    return [Export.of("means", "Means of the scores", MeanLine, lines)] if lines else []
+    return [Export.of(MEANS, "Means of the scores", MeanLine, lines)] if lines else []
 
 
 def _key(line: MeanLine) -> CellKey:

@@ -90,11 +90,9 @@ class SeedSummary:
     combined_p: float
 
 
-def count_seeds(
-    rows: Sequence[Mapping[str, Any]], threshold: float, column: str = "significant"
-) -> SeedCounts:
+def count_seeds(rows: Sequence[Mapping[str, Any]], threshold: float) -> SeedCounts:
     """Count the seeds of one cell as the published study does."""
-    significant = [row for row in rows if row[column]]
+    significant = [row for row in rows if row["significant"]]
     effects = [row["cohens_d"] for row in significant or rows if row["cohens_d"] == row["cohens_d"]]
     mean_d = sum(effects) / len(effects) if effects else None
     if mean_d != mean_d:  # infinite effects of both signs

@@ -167,7 +167,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class Facts:
-    """What is said of whatever is registered for experiments.
+    """Facts common to everything that is registered for experiments.
 
     Attributes:
         reference: where it is defined or described.

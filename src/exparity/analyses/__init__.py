@@ -1,4 +1,4 @@
-"""Analyses beside the grid of tests: one folder each, with all that is said of it anywhere.
+"""Analyses beside the grid of tests: one folder each, with all its words and figures.
 
 An analysis is a function from the paths of artefacts to the rows of an artefact of its own,
 registered with :func:`analysis`. Rules, command line, config, plan and report follow from what it

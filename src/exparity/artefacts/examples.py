@@ -13,7 +13,7 @@ from exparity.types import IntArray
 
 
 class Examples:
-    """The examples of several scores artefacts, with what is said of each once.
+    """The examples of several scores artefacts, each once with its facts.
 
     Each has a number, its place in :attr:`groups` and :attr:`sets`.
     """

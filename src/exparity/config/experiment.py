@@ -65,7 +65,7 @@ def _exiting() -> Iterator[None]:
 
 
 class Experiment(Settled):
-    """A valid config: the grid that it spans, and what each of its jobs reads, is told and costs.
+    """A valid config: the grid that it spans, and the inputs, options and costs of each job.
 
     Args:
         config: the config with its preset and all defaults filled in.

@@ -199,7 +199,7 @@ class Weights:
     """Explanations are compared with those of untrained weights.
 
     Attributes:
-        draws: models with random weights, each of which explains every text once, for the metric
+        draws: models with random weights; each explains every text once, for the metric
             ``random_weights``. 0 leaves the control out.
     """
 

@@ -141,7 +141,7 @@ class Argument:
         if typing.get_origin(self.kind) is Mapping:
             return json_object(text)
         if self.kind is Path:
-            # A folder may be the one that one stands in; a file is read or written by its name.
+            # A folder may be the current one; a file is read or written by its name.
             if self.flag.path in ("", "output") and not Path(text).name:
                 raise argparse.ArgumentTypeError(f"'{text}' names no file or folder")
             return Path(text)
@@ -287,7 +287,7 @@ class Command:
         settings: how an error names the block ``settings`` of that object, whose entries are
             arguments of the function; empty if there is none.
         takes_plugins: whether it works with what plug-ins register.
-        keeps_parts: whether it keeps what it has done when it is told to stop.
+        keeps_parts: whether it keeps what it has done when a signal stops it.
         running: what it runs within.
     """
 

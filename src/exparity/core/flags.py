@@ -58,7 +58,7 @@ Share = Annotated[float, Range(above=0, below=1)]
 
 @dataclass(frozen=True)
 class Flag:
-    """How an argument stands on the command line, where name and type do not say.
+    """How the command line shows an argument, beyond its name and type.
 
     Attributes:
         name: the flag without its dashes; the argument's name if empty.
@@ -67,7 +67,7 @@ class Flag:
         repeat: a list takes one value at a time, so that a positional argument may follow.
         instead_of: an argument that cannot be given as well.
         path: whether a path is a file to read, a checkpoint to read, a folder in which something
-            lies, or to be written. Results are told by the files and checkpoints that were read.
+            lies, or to be written. The files and checkpoints that are read identify results.
         hidden: it comes with ``--options`` alone.
         bare: the first argument of the command line, if it is without a flag, is one of its values.
     """
@@ -85,7 +85,7 @@ class Flag:
 Checkpoint = Annotated[Path, Flag(path="checkpoint")]
 Folder = Annotated[Path, Flag(path="folder")]
 ToldCheckpoint = Folder
-"""A checkpoint that is told by what was written with it and is read as well."""
+"""A checkpoint identified by what was written with it, and read as well."""
 Output = Annotated[Path, Flag(path="output")]
 Download = Annotated[bool, Flag(environment="DOWNLOAD")]
 DataDir = Annotated[Folder, Flag(environment="DATA_DIR")]

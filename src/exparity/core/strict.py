@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import yaml
 
 MAX_VALUES = 100_000
-"""Values of a YAML file, those that an alias stands for counted wherever it stands."""
+"""Number of values of a YAML file; those of an alias count at every use."""
 
 _MAX_DEPTH = 50
 _TOO_DEEP = f"nested more than {_MAX_DEPTH} levels deep"

@@ -182,7 +182,7 @@ class _Reader:
     def _job(
         self, ids: Ids, facts: Mapping[str, Any], kind: Kind, rule: Ids = (), **changes: Any
     ) -> JobCost:
-        """Return a job from what is told of it; ``rule`` and ids where it is not of its stage."""
+        """Return a job from its facts; ``rule`` and ids where it is not of its stage."""
         in_parts = facts.get("work_seconds") is not None
         known = {
             "examples": facts.get("rows") if in_parts else self.examples.get(ids),

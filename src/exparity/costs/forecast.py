@@ -108,7 +108,7 @@ class Forecast:
     Attributes:
         basis: how many jobs are estimated from finished ones of each of
             :data:`~exparity.costs.estimate.LEVELS`.
-        undivided: jobs of which it is not known which part of the time grows with the examples.
+        undivided: jobs whose time cannot be split into a start and a time per example.
         missing: kinds of jobs that nothing is known of, and how many there are.
         costs: what each job takes, in the order in which they were given.
     """

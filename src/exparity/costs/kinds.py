@@ -1,7 +1,7 @@
 """Kinds of jobs: what the cost of a job depends on, beside the number of its examples.
 
-Planned and finished jobs are told apart by the same function: those from the options that the
-workflow hands them, these from the parameters in their artefacts' metadata.
+One function names the kind of a planned job, from the options that the workflow hands it, and of
+a finished one, from the parameters in its artefact's metadata.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A loaded classifier that turns lists of work into few large batches.
 
-Every input reaches the model as embeddings, with exactly the rows asked for: padding is told by
+Every input reaches the model as embeddings, with exactly the rows asked for: padding is known by
 length and never guessed from token ids, so that a text may contain the padding token (as baselines
 do), and a result is the same alone and in any batch.
 """

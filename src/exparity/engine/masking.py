@@ -1,4 +1,4 @@
-"""Texts of which some tokens are absent: what LIME and SHAP ask the model about."""
+"""Texts with some tokens absent: what LIME and SHAP ask the model about."""
 
 from __future__ import annotations
 

@@ -17,7 +17,7 @@ from exparity.models.checkpoints import check_known
 from exparity.types import Encoding, FloatArray, IntArray
 
 _SPECIAL = ("cls", "sep", "bos", "eos", "pad")
-_FEW_TOKENS = 50  # of which a share tells little of a tokenizer: a text may hold emoji
+_FEW_TOKENS = 50  # a share of fewer says little about a tokenizer: a text may hold emoji
 _TOLERANCE = {"torch.float32": 1e-4, "torch.bfloat16": 0.05}
 
 

@@ -23,7 +23,7 @@ def lineage_of(call: Call) -> Iterator[None]:
 
 
 def job_inputs(call: Call) -> Iterator[Path]:
-    """Yield what a job is told from others by: what its flags name, and what its options do."""
+    """Yield what identifies a job: the files that its flags and its options name."""
     yield from call.files()
     options, flags = call.options or {}, call.flags
     name = call.command.name

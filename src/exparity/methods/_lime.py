@@ -87,7 +87,7 @@ def fit_with_surrogate(
 
     The surrogate, a kernel ridge regression of the log odds (cubic kernel of the masks' agreement,
     so that it holds interactions of up to three tokens), costs nothing beside the model. What it
-    misses of a sample is told without that sample, so that the sum of both fits has no bias.
+    misses of a sample is estimated without that sample, so that the sum of both fits has no bias.
 
     Args:
         masks: (m, t) True for tokens that stay; the first row is the text itself.

@@ -13,7 +13,7 @@ Ask = Callable[[Any], Any]
 
 
 class _Task:
-    """A function that runs in a thread of its own, and only when it is told to.
+    """A function that runs in a thread of its own, and only when it is asked to.
 
     It has its own state of numpy's global random numbers, which libraries draw from.
     """

@@ -21,7 +21,7 @@ from exparity.types import FloatArray
 def guided_backprop(
     batch: MethodBatch, *, guided: Literal["rectifiers", "relu"] = "rectifiers"
 ) -> list[FloatArray]:
-    r"""L1 norm of a gradient of which rectifiers pass only what is positive.
+    r"""L1 norm of a gradient that passes rectifiers only where it is positive.
 
     On its way back through a rectifier :math:`a` with input :math:`z`, a gradient :math:`g` becomes
     :math:`a'(z)\, \max(g, 0)` where :math:`z > 0`, and zero elsewhere. GELU and its like count as

@@ -22,7 +22,7 @@ Norm = Literal["l2", "linf"]
 def norm_of(matrix: torch.Tensor, norm: Norm) -> float:
     """Return a matrix's Euclidean norm, or for ``linf`` the root mean square of its elements.
 
-    A perturbation of which every element is at the bound ``radius × root mean square`` has the
+    A perturbation with every element at the bound ``radius × root mean square`` has the
     Euclidean norm ``radius × norm``, so that a relative radius means the same in both balls.
     """
     square = float(matrix.double().square().sum())

@@ -50,7 +50,7 @@ def random_weights(batch: MetricBatch, *, draws: Count = 5) -> FloatArray:
             # As explanations are stored, so that rounding makes no ranks.
             pair = np.abs([explanation.scores[mask], scores[mask]]).astype(np.float32)
             if mask.sum() >= 2 and np.ptp(pair, axis=1).all() and np.isfinite(pair).all():
-                same = np.array_equal(*pair)  # of which rounding must not make less than 1
+                same = np.array_equal(*pair)  # rounding must not make it less than 1
                 similarities[draw, index] = 1.0 if same else spearmanr(*pair).statistic
     mean: FloatArray = similarities.mean(0)
     return mean

@@ -151,7 +151,7 @@ def comprehensiveness(
         thresholds: steps of the curve, each in (0, 1].
         only_positive: never remove tokens with a score of 0 or less.
         average_over: ``distinct`` steps: of steps that remove the same tokens one counts, and none
-            that removes nothing; or ``all`` steps, of which one that removes nothing adds 0.
+            that removes nothing; or ``all`` steps, where one that removes nothing adds 0.
         normalised: divide by the fall from the whole text to one without any content token,
             :math:`f_y(x) - f_y(\emptyset)`.
 
@@ -183,7 +183,7 @@ def sufficiency(
         thresholds: steps of the curve, each in (0, 1].
         only_positive: never keep tokens with a score of 0 or less.
         average_over: ``distinct`` steps: of steps that keep the same tokens one counts, and none
-            that keeps nothing; or ``all`` steps, of which one that keeps nothing leaves the special
+            that keeps nothing; or ``all`` steps, where one that keeps nothing leaves the special
             tokens.
         normalised: divide by the fall from the whole text to one without any content token,
             :math:`f_y(x) - f_y(\emptyset)`.

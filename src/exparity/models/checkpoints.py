@@ -409,7 +409,7 @@ def build_model(
     else:
         model = random_model(_with_shape_of_checkpoint(spec), tokenizer, labels)
     check_vocabulary(spec.checkpoint, model, tokenizer)
-    if not prompted:  # a new row would be random, and padding is told by length
+    if not prompted:  # a new row would be random, and padding is known by length
         _ensure_padding(model, tokenizer)
     return model, tokenizer
 

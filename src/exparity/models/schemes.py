@@ -1,7 +1,7 @@
 """Training schemes: which parts of a pre-trained classifier are trained, and which stay fixed.
 
 A classifier has three parts (Wilming et al. 2024, GECOBench, section 2.2): the embeddings, the
-attention layers with all that belongs to them, and the classification head. Parts are told from
+attention layers with all that belongs to them, and the classification head. Parts are found from
 the structure of the model, never from names of parameters.
 """
 

@@ -168,7 +168,7 @@ def _chosen(counted: Counted, values: Sequence[Value]) -> list[Value]:
 
 
 def _count(what: str, unit: str, cells: Sequence[Value]) -> Range:
-    """Count; cells of which it is not published whether they count make the range."""
+    """Count; cells that may or may not count by what is published make the range."""
     runs = sum(cell.runs for cell in cells)
     low = high = runs
     if what == "significant":

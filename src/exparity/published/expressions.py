@@ -86,7 +86,7 @@ def _condition(
 
 @dataclass(frozen=True)
 class Ordering:
-    """Which of several values are above which, strictly or not; no names stand for all others."""
+    """An order of several values, strict or not; no names mean all others."""
 
     above: tuple[str, ...]
     below: tuple[str, ...]

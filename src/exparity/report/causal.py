@@ -40,7 +40,7 @@ class ClassGap:
 
 @dataclass(frozen=True)
 class Overview:
-    """What is said of a model on a dataset in one line.
+    """One line about a model on a dataset.
 
     Attributes:
         rms: by kind of gap and rate, the RMS over classes and the same by chance.

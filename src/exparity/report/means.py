@@ -1,4 +1,4 @@
-"""Mean scores of methods by every metric: what is said of data with and without groups."""
+"""Mean scores of methods by every metric, for data with and without groups."""
 
 from __future__ import annotations
 

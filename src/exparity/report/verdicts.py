@@ -1,4 +1,4 @@
-"""Verdicts in words: what is said of a cell, and of how many cells.
+"""Verdicts in words: the sentence of a cell, and of a number of cells.
 
 What a verdict is called, says and counts as is in :data:`exparity.stats.verdicts.VERDICTS` alone.
 """

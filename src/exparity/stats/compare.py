@@ -230,7 +230,7 @@ def compare_all(
 def _described(
     order: tuple[str, str], a: FloatArray, b: FloatArray, n_examples: int
 ) -> GroupComparison:
-    """Return what can be said of any defined values: counts, means, standard deviations."""
+    """Return counts, means and standard deviations, which any defined values have."""
     (mean_a, sd_a), (mean_b, sd_b) = _mean_and_sd(a), _mean_and_sd(b)
     difference = mean_a - mean_b
     sizes, means, deviations = (len(a), len(b)), (mean_a, mean_b), (sd_a, sd_b)

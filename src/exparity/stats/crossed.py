@@ -101,7 +101,7 @@ class CrossedTest(GapTest):
         d: D̄ / ``pooled_sd``.
         flags: ``too_few``, ``constant`` or ``no_variance`` where nothing is tested;
             ``no_differences`` where all gaps are zero; ``one_training`` where the tests are of this
-            classifier and other texts, and nothing is said of other trainings;
+            classifier and other texts, and the result does not extend to other trainings;
             ``one_training_carries`` where ``p_large`` is at most α, and without the training of the
             largest gap is not; and ``missing_cells`` where an example has no score in some
             training.

@@ -333,7 +333,7 @@ def findable_gaps(
         return cells(root_between(distance, scale - 30, scale + 15))
 
     def gap_with(at: _Cells, chance: float) -> FloatArray:
-        """Return the R of which Q is at most a total with some chance."""
+        """Return the R for which Q is at most a total with some chance."""
 
         def distance(log_rms: FloatArray) -> FloatArray:
             p = _beyond(at, np.exp(log_rms)[:, None], whole, upper=False)[:, 0]

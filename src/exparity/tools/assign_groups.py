@@ -23,7 +23,7 @@ def assign_groups(
 ) -> None:
     """Group the texts of a table by their words, for the dataset ``table``.
 
-    A text is of the group of which it has more words than of any other.
+    A text belongs to the group that most of its words name.
 
     Args:
         output: the table to write, of the same kind: rows with a group, which is added beside the

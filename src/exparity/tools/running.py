@@ -38,7 +38,7 @@ def run_workflow(configfile: Path, cores: str, *flags: str) -> None:
 
 
 def run_snakemake(results: Path, *flags: str) -> None:
-    """Run the workflow; it is told to end where this process is.
+    """Run the workflow; a signal to end this process ends it too.
 
     What Snakemake prints goes into ``logs/snakemake.log`` of the results; progress and what
     exparity says of the config go to standard error. A dry run is printed there as it is.

@@ -46,7 +46,7 @@ class BagOfWords:
         return self._vectoriser.transform(_texts(texts))
 
     def predict(self, counts: Any, scaled: Collection[str], weight: float) -> IntArray:
-        """Predict classes from counts of which some are scaled."""
+        """Predict classes from counts, some of them scaled."""
         from scipy.sparse import diags_array
 
         names = self._vectoriser.get_feature_names_out()

@@ -59,7 +59,7 @@ class Probe:
 
     Attributes:
         panels: the gap of true positive rates between groups, and between versions of a text.
-        levels: by weight, what stands in the table: quantities over classes.
+        levels: by weight, the entries of the table: quantities over classes.
     """
 
     dataset: str

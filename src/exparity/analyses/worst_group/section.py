@@ -78,7 +78,7 @@ def _line(
     direction: str,
     alpha: float,
 ) -> WorstGroup:
-    firsts = [groups[0] for groups in seeds]  # what is said of all groups is in every row
+    firsts = [groups[0] for groups in seeds]  # facts of all groups are in every row
     found = [row for row in firsts if row["p_bh"] <= alpha]
     worst = Counter(row["lowest" if direction == "higher" else "highest"] for row in found)
     del worst[""]

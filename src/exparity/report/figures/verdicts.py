@@ -108,7 +108,7 @@ def _draw(axes: Axes, tile: Tile, x: float, y: float, width: float, *, alone: bo
 
 
 def _marks(panels: Sequence[PicturePanel]) -> list[Patch]:
-    """Return what the colours of the tiles that are there stand for."""
+    """Return the meaning of each colour in the picture."""
     from matplotlib.patches import Patch
 
     looks = {tile.look for panel in panels for tile in panel.tiles()}

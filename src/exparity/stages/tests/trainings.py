@@ -81,7 +81,7 @@ def across_trainings_cell(
         alpha: level of the test whose minimal detectable effect is wanted.
         threshold: |d| from which a gap is considerable: a smaller one counts as equivalent.
         confidence: coverage of the interval.
-        looks: numbers of trainings, in order of their seeds, of which gaps are tested; all if
+        looks: numbers of trainings, in order of their seeds, at which gaps are tested; all if
             there are none.
 
     Raises:
@@ -138,7 +138,7 @@ class _Seed(NamedTuple):
 
 
 class _Scores:
-    """The scores of a model by method, metric and seed, with what is said of each example once.
+    """The scores of a model by method, metric and seed, and each example once.
 
     Args:
         random: scores of random explanations by seed and metric.

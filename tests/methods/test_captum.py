@@ -9,7 +9,7 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
-from methods.toy import Layers, toy
+from methods.toy import Layers, OnRows, toy
 
 import exparity
 from exparity import InputError
@@ -63,17 +63,6 @@ def distilbert(examples):
     return Classifier(model.eval(), tokenizer, device=torch.device("cpu"), max_length=64)
 
 
-class OnRows(torch.nn.Module):
-    """A model as a function of its embeddings."""
-
-    def __init__(self, model, link):
-        super().__init__()
-        self.model, self.link = model, link
-
-    def forward(self, rows):
-        return self.link(self.model(inputs_embeds=rows).logits)
-
-
 def embedded(classifier, explanation):
     """The (1, t, h) embeddings of a text and of its baseline."""
     table = classifier.model.get_input_embeddings()
@@ -85,7 +74,7 @@ def embedded(classifier, explanation):
 def directly(classifier, explanation, algorithm, **options):
     """What captum gives for one text, without anything of exparity but the model."""
     rows, baseline = embedded(classifier, explanation)
-    made = getattr(captum.attr, algorithm)(OnRows(classifier.model, torch.nn.Identity()))
+    made = getattr(captum.attr, algorithm)(OnRows(classifier.model))
     if algorithm != "Saliency":
         options["baselines"] = baseline
     if algorithm == "Occlusion":

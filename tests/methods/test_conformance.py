@@ -1,30 +1,36 @@
-"""What every registered explanation method must do, swept over the registry."""
+"""What every registered method must do, and what it is held to."""
 
 from __future__ import annotations
 
 import copy
+import dataclasses
 import inspect
 
 import numpy as np
 import pytest
 import torch
-from methods.training import METHOD_IDS, training_for
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from methods.training import LABELS, METHOD_IDS, explained, quick, training_for
+from methods.training import TEXTS as LEARNT
 
 import exparity
 from exparity import ExparityError, InputError
-from exparity.methods import METHODS
+from exparity.methods import METHODS, Training, attribute, explain_many
 
-QUICK = {"n_steps": 5, "num_samples": 60, "max_evals": 60, "n_samples": 10}
-"""Smaller values of options that set the cost, for methods that have them."""
+TEXTS = [
+    "She sings .",
+    "he",
+    "The girl sings .",
+    "His mother thanked the waiter .",
+    "The boy sings .",  # as long as another
+    "She sings .",  # the same again, for another class
+]
+TARGETS = [0, 1, 0, 1, 1, 1]
 
 
-def quick(method):
-    return {k: v for k, v in QUICK.items() if k in METHODS.get(method).options}
-
-
-def run(classifier, texts, targets, method, **more):
-    options = {**training_for(method), **quick(method), **more}
-    return exparity.explain(classifier, texts, targets, method=method, **options)
+def bits(found):
+    return [one.scores.tobytes() for one in found]
 
 
 @pytest.fixture(params=METHOD_IDS)
@@ -33,26 +39,41 @@ def method(request):
 
 
 @pytest.fixture
-def texts(sentences):
-    return sentences[:5]
+def one_thread():
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
 
 
-@pytest.fixture
-def targets(texts):
-    return [i % 2 for i in range(len(texts))]
+@pytest.mark.property
+def test_bits_depend_on_neither_batch_nor_order_nor_shard_nor_budget(
+    classifier, method, one_thread
+):
+    expected = bits(explained(classifier, TEXTS, TARGETS, method))
+    alone = [
+        bits(explained(classifier, [text], [target], method))[0]
+        for text, target in zip(TEXTS, TARGETS, strict=True)
+    ]
+    assert alone == expected
+    assert explained(classifier, [], [], method) == []
+    before = classifier.token_budget
 
+    @settings(max_examples=3, suppress_health_check=list(HealthCheck))
+    @given(st.permutations(range(len(TEXTS))), st.integers(1, len(TEXTS)), st.integers(1, 300))
+    def check(order, shard, budget):
+        classifier.token_budget = budget
+        found = []
+        for first in range(0, len(order), shard):
+            rows = order[first : first + shard]
+            texts, targets = [TEXTS[i] for i in rows], [TARGETS[i] for i in rows]
+            found += bits(explained(classifier, texts, targets, method))
+        assert found == [expected[i] for i in order]
 
-def test_one_finite_score_per_token_specials_included(classifier, method, texts, targets):
-    found = run(classifier, texts, targets, method)
-    for explanation, encoding, target in zip(found, classifier.encode(texts), targets, strict=True):
-        assert len(explanation.scores) == len(encoding)
-        assert np.isfinite(explanation.scores).all()
-        assert explanation.target == target
-        assert explanation.tokens == encoding.tokens
-        np.testing.assert_array_equal(explanation.token_ids, encoding.token_ids)
-        np.testing.assert_array_equal(explanation.special_mask, encoding.special_mask)
-        if not METHODS.get(method).facts.signed:
-            assert (explanation.scores >= 0).all()
+    try:
+        check()
+    finally:
+        classifier.token_budget = before
 
 
 def hooks_of(model):
@@ -60,10 +81,14 @@ def hooks_of(model):
     return [(*m._forward_hooks.items(), *m._backward_hooks.items()) for m in model.modules()]
 
 
-def test_model_is_left_as_it_was(classifier, method, texts, targets):
-    before = copy.deepcopy(classifier.model.state_dict())
-    hooks = hooks_of(classifier.model)
-    run(classifier, texts, targets, method)
+def test_one_score_a_token_and_the_model_left_as_it_was(classifier, method):
+    before, hooks = copy.deepcopy(classifier.model.state_dict()), hooks_of(classifier.model)
+    found = explained(classifier, TEXTS, TARGETS, method)
+    for one, encoding, target in zip(found, classifier.encode(TEXTS), TARGETS, strict=True):
+        assert (len(one.scores), one.target) == (len(encoding), target)
+        assert one.tokens == encoding.tokens
+        np.testing.assert_array_equal(one.token_ids, encoding.token_ids)
+        np.testing.assert_array_equal(one.special_mask, encoding.special_mask)
     for name, value in classifier.model.state_dict().items():
         assert torch.equal(value, before[name]), name
     assert all(p.requires_grad and p.grad is None for p in classifier.model.parameters())
@@ -71,99 +96,212 @@ def test_model_is_left_as_it_was(classifier, method, texts, targets):
     assert hooks_of(classifier.model) == hooks
 
 
-def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method, texts, targets):
-    """They look at neither model nor embeddings; all others look at one of them."""
-    from exparity.methods import Training, attribute
+@pytest.mark.property
+@pytest.mark.parametrize("route", ["padded", "shortcuts"])
+def test_padding_and_shortcuts_change_rounding_only(
+    classifier, checkpoints, method, route, monkeypatch
+):
+    """As on a GPU, where texts of any length share a batch, and with work left out."""
+    expected = explained(classifier, TEXTS, TARGETS, method)
+    if route == "padded":
+        monkeypatch.setattr(classifier, "exact", False)
+    else:
+        folder = checkpoints[classifier.model.config.model_type]
+        classifier = exparity.load_classifier(folder, "cpu", shortcuts=True)
+    for one, other in zip(explained(classifier, TEXTS, TARGETS, method), expected, strict=True):
+        size = np.abs(other.scores).max()
+        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-4 * size)
 
+
+@pytest.mark.property
+def test_only_stochastic_methods_depend_on_the_seed(classifier, method, one_thread):
+    one, other = (bits(explained(classifier, TEXTS[3:4], [1], method, seed)) for seed in (1, 2))
+    if not METHODS.get(method).facts.stochastic:
+        assert one == other
+    elif method not in ("shap", "captum"):  # whose draws only break ties; whose default has none
+        assert one != other
+
+
+@pytest.mark.property
+def test_explain_many_equals_explain_and_says_how_to_explain_again(classifier, one_thread):
+    methods = {method: quick(method) for method in METHOD_IDS}
+    found = explain_many(classifier, TEXTS, TARGETS, methods, seed=5, training=(LEARNT, LABELS))
+    assert list(found) == METHOD_IDS
+    for method in methods:
+        alone = explained(classifier, TEXTS, TARGETS, method, 5)
+        assert bits(found[method]) == bits(alone)
+        for one, other in zip(found[method], alone, strict=True):
+            assert one.origin == other.origin
+            assert (one.origin.method, one.origin.seed, one.origin.key) == (method, 5, one.text)
+            assert dict(one.origin.params) == quick(method)
+
+
+def test_work_is_shared(classifiers, monkeypatch):
+    """One gradient serves two methods, and one path two others with equal steps."""
+    classifier, calls = classifiers["bert"], []
+    inner = classifier.input_gradients
+    monkeypatch.setattr(
+        classifier,
+        "input_gradients",
+        lambda sizes, *rest: (calls.append(len(sizes)), inner(sizes, *rest))[1],
+    )
+    methods = {"gradient": {}, "gradient_x_input": {}}
+    methods |= {f"integrated_gradients{form}": {"n_steps": 3} for form in ("", "_x_input")}
+    explain_many(classifier, TEXTS[:2], TARGETS[:2], methods)
+    assert calls == [2, 6]
+
+
+def test_moved_copies_of_model_free_methods_keep_their_scores(classifiers, method):
+    """They look at neither model nor embeddings; all others look at one of them."""
     classifier, facts = classifiers["bert"], METHODS.get(method).facts
     given = training_for(method).get("training")
-    found = run(classifier, texts, targets, method)
+    found = explained(classifier, TEXTS, TARGETS, method)
     moved = attribute(
         classifier,
-        classifier.encode(texts),
-        np.array(targets),
+        classifier.encode(TEXTS),
+        np.array(TARGETS),
         [one.origin for one in found],
         rows=[classifier.embed(one.token_ids) * 1.5 for one in found],
         training=given and Training.of(*given),
     )
-    same = [
-        one.scores.tobytes() == scores.tobytes() for one, scores in zip(found, moved, strict=True)
-    ]
+    same = [a == b.tobytes() for a, b in zip(bits(found), moved, strict=True)]
     assert all(same) == facts.model_free
 
 
-def test_arguments_are_left_as_they_were(classifier, method, texts, targets):
-    words = [t.split() for t in texts]
-    kept, array = copy.deepcopy(words), np.array(targets)
-    run(classifier, words, array, method)
-    assert words == kept
-    assert array.tolist() == targets
-
-
-def test_the_two_classes_are_explained_differently(classifier, method, texts):
+def test_the_two_classes_are_explained_differently(classifier, method):
     """Unless a method looks at nothing that knows of classes."""
     facts = METHODS.get(method).facts
-    one = run(classifier, texts, [0] * len(texts), method)
-    other = run(classifier, texts, [1] * len(texts), method)
-    differ = any(not np.allclose(a.scores, b.scores) for a, b in zip(one, other, strict=True))
+    both = (explained(classifier, TEXTS, [target] * len(TEXTS), method) for target in (0, 1))
+    differ = any(not np.allclose(a.scores, b.scores) for a, b in zip(*both, strict=True))
     assert differ == (facts.target in ("logit", "probability") or facts.needs_training)
 
 
-def test_single_token_text(classifier, method):
-    found = run(classifier, ["she"], [1], method)[0]
-    assert found.content_mask.sum() >= 1
-    assert np.isfinite(found.scores).all()
+def test_texts_longer_than_the_model_takes_are_cut(classifier, method, caplog):
+    (found,) = explained(classifier, ["The girl sings . " * 40], [0], method)
+    assert len(found) == classifier.max_length
+    assert "were cut" in caplog.text
 
 
-def test_no_text_gives_no_explanation(classifier, method):
-    assert run(classifier, [], [], method) == []
-
-
-def test_target_defaults_to_the_predicted_class(classifier, texts):
-    ids = [e.token_ids for e in classifier.encode(texts)]
+def test_target_defaults_to_the_predicted_class(classifier):
+    ids = [e.token_ids for e in classifier.encode(TEXTS)]
     expected = classifier.probabilities(ids).argmax(-1).tolist()
-    assert [e.target for e in exparity.explain(classifier, texts)] == expected
+    assert [e.target for e in exparity.explain(classifier, TEXTS)] == expected
 
 
+@pytest.mark.contract
 @pytest.mark.parametrize("method", METHODS.ids())
-def test_facts_are_consistent(method):
-    facts = METHODS.get(method).facts
-    assert facts.target in ("logit", "probability", "attention", "none")
-    assert facts.target == "logit" or not facts.needs_gradient
-    assert "Args:" in (METHODS.get(method).function.__doc__ or "")
-
-
-@pytest.mark.parametrize("method", METHODS.ids())
-def test_registered_modules_import_nothing_heavy(method):
-    source = inspect.getsource(inspect.getmodule(METHODS.get(method).function))
+def test_facts_and_imports_of_a_method(method):
+    entry = METHODS.get(method)
+    assert entry.facts.target in ("logit", "probability", "attention", "none")
+    assert entry.facts.target == "logit" or not entry.facts.needs_gradient
+    assert "Args:" in (entry.function.__doc__ or "")
+    source = inspect.getsource(inspect.getmodule(entry.function))
     tops = [line for line in source.splitlines() if line.startswith(("import ", "from "))]
     heavy = ("torch", "transformers", "captum", "shap", "lime")
     assert not [line for line in tops if line.split()[1].split(".")[0] in heavy]
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("method", "options", "message"),
     [
-        ({"method": "gradiant"}, "unknown method 'gradiant'; did you mean 'gradient'"),
-        ({"method": "gradient", "steps": 3}, "unknown option 'steps'"),
-        ({"method": "integrated_gradients", "n_steps": "many"}, "n_steps: a whole number, found"),
-        ({"method": "lime", "num_samples": "many"}, "num_samples: a whole number, found 'many'"),
-        ({"method": "shap", "max_evals": 2.5}, "a whole number, found 2.5"),
-        ({"method": "gradient", "targets": [0]}, "2 texts but targets of shape"),
-        ({"method": "gradient", "targets": [0, 5]}, "target 5 of example 1"),
+        ("gradiant", {}, "unknown method 'gradiant'; did you mean 'gradient'"),
+        ("gradient", {"steps": 3}, "unknown option 'steps'"),
+        ("gradient", {"targets": [0]}, "2 texts but targets of shape"),
+        ("gradient", {"targets": [0, 5]}, "target 5 of example 1"),
+        ("occlusion", {"explains": "logit"}, "unknown option 'explains'"),
+        ("integrated_gradients", {"n_steps": "many"}, "n_steps: a whole number, found 'many'"),
+        ("integrated_gradients", {"n_steps": 0}, "n_steps: 0 is out of range .at least 1"),
+        ("lime", {"num_samples": 1}, "num_samples: 1 is out of range .at least 2"),
+        ("lime", {"max_samples": 1}, "max_samples: 1 is out of range .at least 2"),
+        ("lime", {"ridge": -1.0}, "ridge: -1.0 is out of range"),
+        ("lime", {"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
+        ("lime", {"sampling": "dense"}, "one of independent, paired, stratified, found"),
+        ("lime_words", {"num_samples": 1}, r"lime_words\.num_samples: 1 is out of range"),
+        ("lime_words", {"ridge": -1.0}, r"lime_words\.ridge: -1.0 is out of range"),
+        ("lime_words", {"kernel_width": 0.0}, r"lime_words\.kernel_width: 0.0 is out of range"),
+        ("shap", {"max_evals": 9}, "max_evals: 9 is out of range .at least 10"),
+        ("kernel_shap", {"n_samples": 3}, "n_samples: 3 is out of range .at least 4"),
+        ("gradient_shap", {"n_samples": 0}, "n_samples: 0 is out of range"),
+        ("gradient_shap", {"baselines": "zero"}, "one of padding, vocabulary, found"),
+        ("guided_backprop", {"guided": "gelu"}, "one of rectifiers, relu, found 'gelu'"),
     ],
 )
-def test_bad_arguments_are_named(classifiers, arguments, message):
-    targets = arguments.pop("targets", [0, 1])
+def test_bad_arguments_are_named(classifiers, method, options, message):
+    targets = options.pop("targets", [0, 1])
     with pytest.raises(InputError, match=message):
-        exparity.explain(classifiers["bert"], ["She sings .", "He sings ."], targets, **arguments)
+        exparity.explain(classifiers["bert"], TEXTS[:2], targets, method, **options)
 
 
-def test_method_that_loses_tokens_is_refused(classifiers, monkeypatch):
-    entry = METHODS.get("gradient")
-    broken = type(entry)(
-        entry.id, lambda batch: [np.zeros(1)] * len(batch), entry.facts, entry.source
-    )
-    monkeypatch.setitem(METHODS._entries, "gradient", broken)
-    with pytest.raises(ExparityError, match="one score per token"):
-        exparity.explain(classifiers["bert"], ["She sings ."], [0], method="gradient")
+@pytest.fixture
+def replaced(monkeypatch, classifiers):
+    """Return a function that explains a text with a function in a method's place."""
+
+    def explain(function, **facts):
+        entry = METHODS.get("lime")
+        facts = dataclasses.replace(entry.facts, **facts)
+        broken = dataclasses.replace(entry, function=lambda batch, **_: function(batch))
+        monkeypatch.setitem(METHODS._entries, "lime", dataclasses.replace(broken, facts=facts))
+        return exparity.explain(classifiers["bert"], TEXTS[:1], [0], method="lime")
+
+    return explain
+
+
+def filled(value):
+    return lambda batch: [np.full(length, value) for length in batch.lengths]
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (lambda batch: [], "one score per token of every text"),
+        (lambda batch: [np.zeros(1)] * len(batch), "one score per token"),
+        (lambda batch: [np.zeros((length, 1)) for length in batch.lengths], "one score per token"),
+        (filled(np.nan), "method lime: gives scores that are not finite real numbers"),
+        (filled(np.inf), "not finite real numbers"),
+        (filled(1j), "not finite real numbers"),
+        (filled("1"), "not finite real numbers"),
+        (lambda batch: None, "^'lime' in .*: TypeError: 'NoneType' object is not iterable"),
+        (lambda batch: 1 / 0, "^'lime' in .*: ZeroDivisionError: division by zero"),
+    ],
+)
+def test_what_is_not_declared_is_refused(replaced, function, message):
+    with pytest.raises(ExparityError, match=message):
+        replaced(function)
+
+
+@pytest.mark.contract
+def test_scores_of_an_unsigned_method_are_not_negative(replaced):
+    assert (replaced(filled(-1.0), signed=True)[0].scores == -1).all()
+    with pytest.raises(ExparityError, match="gives negative scores, and says signed=False"):
+        replaced(filled(-1.0), signed=False)
+
+
+@pytest.mark.contract
+@pytest.mark.parametrize(
+    ("read", "message"),
+    [
+        (lambda batch: batch.targets, "^'lime' in .*: writes to a read-only array"),
+        (lambda batch: batch.leaders, "writes to a read-only array"),
+        (lambda batch: batch.token_ids[0], "writes to a read-only array"),
+        (lambda batch: batch.special_masks[0], "writes to a read-only array"),
+        (lambda batch: batch.encodings[0].word_ids, "writes to a read-only array"),
+        (lambda batch: batch.encodings[0].offsets, "writes to a read-only array"),
+        (lambda batch: batch.rows[0], "method lime: writes to its inputs; copy them first"),
+    ],
+)
+def test_inputs_cannot_be_written_to(replaced, read, message):
+    def write(batch):
+        read(batch)[...] = 0
+        return filled(1.0)(batch)
+
+    with pytest.raises(ExparityError, match=message):
+        replaced(write)
+
+
+@pytest.mark.contract
+def test_arguments_of_the_caller_stay_as_they_are(classifiers):
+    targets, words = np.array([0]), [["She", "sings", "."]]
+    exparity.explain(classifiers["bert"], words, targets, method="gradient")
+    assert words == [["She", "sings", "."]]
+    targets[0] = 1

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 import pytest
 import torch
 from engine.exact import ExactModel
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from methods.toy import WIDTH, Layers, toy
+from methods.toy import WIDTH, Layers, OnRows, rectified, toy
 from torch.nn import functional as F
 from transformers.activations import ACT2FN
 
 import exparity
 from exparity import ExparityError
-from exparity.engine.classifier import Classifier
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
 TARGETS = [0, 1]
@@ -114,36 +111,16 @@ def test_equals_a_naive_rescale(classifiers):
         np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-4)
 
 
-@pytest.fixture(scope="module")
-def rectified(classifiers):
-    """BERT with ReLU in modules of its own, as captum wants it."""
-    donor = classifiers["bert"]
-    model = copy.deepcopy(donor.model)
-    for layer in model.bert.encoder.layer:
-        layer.intermediate.intermediate_act_fn = torch.nn.ReLU()
-    return Classifier(model, donor.tokenizer, device=donor.device, max_length=donor.max_length)
-
-
-class Logits(torch.nn.Module):
-    """What captum takes for a model: embeddings in, logits out."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.model = model
-
-    def forward(self, rows):
-        return self.model(inputs_embeds=rows).logits
-
-
 @pytest.mark.reference
 @pytest.mark.filterwarnings("ignore:Setting forward, backward hooks")
-def test_equals_captum_where_captum_sees_every_activation(rectified):
+def test_equals_captum_where_captum_sees_every_activation(classifiers):
     from captum.attr import DeepLift
 
-    peer = DeepLift(Logits(rectified.model))
-    for one in exparity.explain(rectified, TEXTS, TARGETS, "deeplift"):
-        base = np.where(one.special_mask, one.token_ids, rectified.pad_id)
-        rows = [rectified.embed(ids)[None].requires_grad_() for ids in (one.token_ids, base)]
+    classifier = rectified(classifiers["bert"])
+    peer = DeepLift(OnRows(classifier.model))
+    for one in exparity.explain(classifier, TEXTS, TARGETS, "deeplift"):
+        base = np.where(one.special_mask, one.token_ids, classifier.pad_id)
+        rows = [classifier.embed(ids)[None].requires_grad_() for ids in (one.token_ids, base)]
         expected = peer.attribute(*rows, target=one.target)[0].sum(-1).detach().numpy()
         np.testing.assert_allclose(one.scores, expected, rtol=1e-4, atol=1e-5)
 
@@ -155,24 +132,6 @@ def test_attention_is_not_complete(classifier):
     changes = [change_of_logit(classifier, one) for one in found]
     gaps = [abs(one.scores.sum() - change) for one, change in zip(found, changes, strict=True)]
     assert max(gaps) > 0.01
-
-
-def test_padded_batches_as_on_a_gpu(classifier, monkeypatch):
-    expected = exparity.explain(classifier, TEXTS, TARGETS, "deeplift")
-    monkeypatch.setattr(classifier, "exact", False)
-    for one, other in zip(
-        exparity.explain(classifier, TEXTS, TARGETS, "deeplift"), expected, strict=True
-    ):
-        np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-5)
-
-
-def test_shortcuts_change_rounding_only(checkpoints, classifiers):
-    for family in checkpoints:
-        short = exparity.load_classifier(checkpoints[family], "cpu", shortcuts=True)
-        found = exparity.explain(short, TEXTS, TARGETS, "deeplift")
-        expected = exparity.explain(classifiers[family], TEXTS, TARGETS, "deeplift")
-        for one, other in zip(found, expected, strict=True):
-            np.testing.assert_allclose(one.scores, other.scores, rtol=1e-3, atol=1e-5)
 
 
 def test_a_model_that_decides_by_its_input_is_refused(classifiers):

@@ -167,8 +167,3 @@ def test_sensitivity_takes_the_same_function(three, explains, monkeypatch):
 def test_what_cannot_be_explained_is_refused(three, explains, message):
     with pytest.raises(InputError, match=message):
         exparity.explain(three, TEXTS, 1, "gradient", explains=explains)
-
-
-def test_methods_of_probabilities_have_no_such_option(three):
-    with pytest.raises(InputError, match="unknown option 'explains'"):
-        exparity.explain(three, TEXTS, 1, "occlusion", explains="logit")

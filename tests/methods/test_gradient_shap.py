@@ -9,7 +9,6 @@ from engine.exact import ExactModel
 from methods.toy import WIDTH, Layers, toy
 
 import exparity
-from exparity import InputError
 from exparity.core.seeding import generator
 
 TEXTS = ["The girl sings .", "His mother thanked the waiter near the harbour ."]
@@ -96,15 +95,3 @@ def test_baselines_hold_no_special_token(classifiers, monkeypatch):
         assert np.isin(ids[:, [0, -1]], special).all()
         assert not np.isin(ids[:, 1:-1], special).any()
         assert (ids < len(classifier.tokenizer)).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"n_samples": 0}, "n_samples: 0 is out of range"),
-        ({"baselines": "zero"}, "one of padding, vocabulary, found"),
-    ],
-)
-def test_bad_options_are_named(classifiers, options, message):
-    with pytest.raises(InputError, match=message):
-        exparity.explain(classifiers["bert"], TEXTS, TARGETS, "gradient_shap", **options)

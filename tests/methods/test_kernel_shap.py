@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import exparity
-from exparity import InputError
 from exparity.methods.kernel_shap import draw_coalitions, shapley_values
 
 TEXTS = ["She sings .", "His mother thanked the waiter near the harbour ."]
@@ -148,9 +147,3 @@ def test_weights_of_all_coalitions_are_the_kernel():
     for row, weight in zip(coalitions, weights, strict=True):
         size = int(row.sum())
         assert weight == pytest.approx(1 / (comb(4, size) * size * (4 - size)))
-
-
-@pytest.mark.parametrize("n_samples", [3, 0])
-def test_too_few_samples_are_refused(classifiers, n_samples):
-    with pytest.raises(InputError, match=r"n_samples: \d+ is out of range \(at least 4"):
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1], "kernel_shap", n_samples=n_samples)

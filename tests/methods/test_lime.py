@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import exparity
-from exparity import InputError
 from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks, fit_lime
 
@@ -142,33 +141,3 @@ def test_equal_error_is_pairs_and_a_surrogate_on_half_the_samples(trained):
         for options in ({}, {"budget": "equal_error"}, {"num_samples": size**2 // 4})
     )
     assert equal < 1.3 * published < few
-
-
-def test_special_tokens_score_nothing(classifiers):
-    for one in exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", num_samples=30):
-        assert (one.scores[one.special_mask] == 0).all()
-        assert one.scores[one.content_mask].any()
-
-
-def test_seeds_matter(classifiers):
-    runs = [
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1], "lime", seed, num_samples=20)
-        for seed in (0, 0, 1)
-    ]
-    assert all(a.scores.tobytes() == b.scores.tobytes() for a, b in zip(*runs[:2], strict=True))
-    assert all((a.scores != b.scores).any() for a, b in zip(*runs[1:], strict=True))
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_samples": 1}, r"num_samples: \d+ is out of range \(at least 2"),
-        ({"max_samples": 1}, r"max_samples: \d+ is out of range \(at least 2"),
-        ({"ridge": -1.0}, "ridge: -1.0 is out of range"),
-        ({"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
-        ({"sampling": "dense"}, "one of independent, paired, stratified, found"),
-    ],
-)
-def test_bad_options_are_named(classifiers, options, message):
-    with pytest.raises(InputError, match=message):
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime", **options)

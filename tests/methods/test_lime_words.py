@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import exparity
-from exparity import InputError
 from exparity.core.seeding import generator
 from exparity.methods._lime import draw_masks
 from exparity.methods._words import spread_over_tokens, words_of
@@ -134,16 +133,3 @@ def test_spread_shares_evenly(classifier):
         assert scores[encoding.word_ids == word].sum() == pytest.approx(expected)
         assert np.abs(scores[encoding.word_ids == word]).sum() == pytest.approx(abs(expected))
     assert (scores[encoding.special_mask] == 0).all()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"num_samples": 1}, r"num_samples: \d+ is out of range \(at least 2"),
-        ({"ridge": -1.0}, "ridge: -1.0 is out of range"),
-        ({"kernel_width": 0.0}, "kernel_width: 0.0 is out of range"),
-    ],
-)
-def test_bad_options_are_named(classifiers, options, message):
-    with pytest.raises(InputError, match=rf"method lime_words\.{message}"):
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1], method="lime_words", **options)

@@ -9,8 +9,8 @@ import captum.attr
 import numpy as np
 import pytest
 import torch
-from methods.test_conformance import quick
-from methods.training import METHOD_IDS, training_for
+from methods.training import METHOD_IDS
+from methods.training import explained as explained_quickly
 from support import PAIRS
 
 import exparity
@@ -75,12 +75,7 @@ def test_others_are_those_of_captum(pair_classifier, algorithm):
     plain = Plain(pair_classifier)
 
     class Module(torch.nn.Module):
-        def __init__(self):
-            super().__init__()
-            self.model = plain.model
-
-        def forward(self, rows):
-            return plain.logits(rows)
+        model, forward = plain.model, staticmethod(plain.logits)
 
     options, own = {}, {}
     if algorithm == "Occlusion":
@@ -174,9 +169,8 @@ def test_shap_parts_the_texts_first_and_adds_up(pair_classifier):
 def test_batch_equals_loop_on_pairs_and_single_texts(pair_classifiers, method):
     classifier = pair_classifiers["bert"]
     texts, targets = [PAIRS[0], "her mother sings", *PAIRS[1:]], [2, 0, 1, 2]
-    options = {**training_for(method), **quick(method)}
-    together = exparity.explain(classifier, texts, targets, method, **options)
+    together = explained_quickly(classifier, texts, targets, method)
     for text, target, one in zip(texts, targets, together, strict=True):
-        (alone,) = exparity.explain(classifier, [text], [target], method, **options)
+        (alone,) = explained_quickly(classifier, [text], [target], method)
         np.testing.assert_array_equal(one.scores, alone.scores)
         assert one.pair == (text if isinstance(text, tuple) else None)

@@ -12,7 +12,6 @@ import pytest
 from engine.exact import ExactModel
 
 import exparity
-from exparity import InputError
 from exparity.methods import _shap
 from exparity.methods._lockstep import run_in_lockstep
 from exparity.methods.shap import owen_values, text_hierarchy
@@ -192,11 +191,6 @@ def test_evaluations_are_bounded(classifiers, monkeypatch):
         exparity.explain(classifier, TEXTS[-1:], [0], method="shap", max_evals=max_evals)
         # shap asks in rounds of a few, and may end the last one above the bound
         assert max_evals / 2 <= len(asked) <= max_evals + 2
-
-
-def test_too_few_evaluations_are_refused(classifiers):
-    with pytest.raises(InputError, match=r"max_evals: \d+ is out of range \(at least 10"):
-        exparity.explain(classifiers["bert"], TEXTS, [0, 1, 0], method="shap", max_evals=9)
 
 
 def test_lockstep_answers_everyone_and_raises_what_they_raise():

@@ -63,16 +63,6 @@ def test_seed_and_key_decide_and_nothing_else(classifiers, per):
     assert (other[:, 0] == one[:, 0]).all()
 
 
-def test_moved_copies_keep_their_scores(classifiers):
-    classifier = classifiers["bert"]
-    encodings = classifier.encode([TEXT])
-    origins = [Origin("uniform_random", {}, 0, "key")]
-    plain = attribute(classifier, encodings, np.array([0]), origins)
-    rows = [classifier.embed(encodings[0].token_ids) + 1]
-    moved = attribute(classifier, encodings, np.array([1]), origins, rows=rows)
-    assert moved[0].tobytes() == plain[0].tobytes()
-
-
 @pytest.mark.parametrize("per", ["word", "token"])
 def test_random_scores_do_not_correlate_with_leave_one_out(classifier, sentences, per):
     """Correlations of 15 texts with 80 draws each average to 0."""

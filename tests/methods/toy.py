@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from types import SimpleNamespace
 
 import torch
@@ -58,3 +59,22 @@ def toy(body, tokenizer, seed=0, scale=3.0):
             parameter.normal_(0, scale if parameter.ndim > 1 else 1)
         model.table.weight.normal_(0, 1)
     return Classifier(model, tokenizer, device=torch.device("cpu"), max_length=64)
+
+
+class OnRows(torch.nn.Module):
+    """A model as captum takes it: embeddings in, a function of the logits out."""
+
+    def __init__(self, model, link=lambda logits: logits):
+        super().__init__()
+        self.model, self.link = model, link
+
+    def forward(self, rows):
+        return self.link(self.model(inputs_embeds=rows).logits)
+
+
+def rectified(donor):
+    """A BERT with ReLU in modules of its own, as captum wants it."""
+    model = copy.deepcopy(donor.model)
+    for layer in model.bert.encoder.layer:
+        layer.intermediate.intermediate_act_fn = torch.nn.ReLU()
+    return Classifier(model, donor.tokenizer, device=donor.device, max_length=donor.max_length)

@@ -1,11 +1,14 @@
-"""What methods are given in sweeps over them: a training split for those that work with one."""
+"""What sweeps over methods give them: small options, and a training split where one is needed."""
 
 from __future__ import annotations
 
+import exparity
 from exparity.methods import METHODS
 
 METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_options]
 """All but those that read files, of which a sweep has none."""
+QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
+"""Smaller values of options that set the cost, for methods that have them."""
 TEXTS = [
     "She sings .",
     "The girl sings near the harbour .",
@@ -17,7 +20,22 @@ TEXTS = [
 LABELS = [0, 0, 0, 1, 1, 1]
 
 
+def known(options, entry):
+    """The options that a method or metric has."""
+    return {name: value for name, value in options.items() if name in entry.options}
+
+
+def quick(method):
+    return known(QUICK, METHODS.get(method))
+
+
 def training_for(method):
     """Keyword arguments of exparity.explain: a training split, if the method needs one."""
     needs = METHODS.get(method).facts.needs_training
     return {"training": (TEXTS, LABELS)} if needs else {}
+
+
+def explained(classifier, texts, targets, method, seed=0, **options):
+    """Explanations by any method, quickly."""
+    given = {**quick(method), **training_for(method), **options}
+    return exparity.explain(classifier, texts, targets, method, seed, **given)

@@ -9,26 +9,16 @@ import numpy as np
 import pytest
 import torch
 from engine.exact import ExactModel
+from metrics.sweep import drawn
 
 import exparity
-from exparity import Explanation
 from exparity.metrics import evaluate_keyed
 
 TEXTS = ["She sings .", "The girl sings .", "His mother thanked the waiter ."]
 
 
-def make(classifier, texts=TEXTS, scores=None):
-    return [
-        Explanation(
-            text=e.text,
-            target=i % 2,
-            token_ids=e.token_ids,
-            tokens=e.tokens,
-            scores=np.random.default_rng(i).normal(size=len(e)) if scores is None else scores(e),
-            special_mask=e.special_mask,
-        )
-        for i, e in enumerate(classifier.encode(texts))
-    ]
+def make(classifier, texts=TEXTS, scorer=None):
+    return drawn(classifier, texts, scorer=scorer)
 
 
 def run(classifier, explanations, **params):
@@ -151,12 +141,12 @@ def test_ties_take_the_later_token(classifiers):
     text = ["The girl sings ."]
     content = np.flatnonzero(~classifier.encode(text)[0].special_mask)
 
-    def last_alone(encoding):
+    def last_alone(encoding, _):
         scores = np.zeros(len(encoding))
         scores[content[-1]] = 1.0
         return scores
 
-    tied = make(classifier, text, lambda e: np.ones(len(e)))
+    tied = make(classifier, text, lambda e, _: np.ones(len(e)))
     alone = make(classifier, text, last_alone)
     options = {"max_tokens": 1, "steps": 3}
     assert run(classifier, tied, **options)[0] == run(classifier, alone, **options)[0]
@@ -164,7 +154,7 @@ def test_ties_take_the_later_token(classifiers):
 
 def test_unfinite_and_single_token(classifiers):
     classifier = classifiers["gpt2"]
-    broken = make(classifier, scores=lambda e: np.full(len(e), np.inf))
+    broken = make(classifier, scorer=lambda e, _: np.full(len(e), np.inf))
     found, notes = run(classifier, broken)
     assert np.isnan(found).all()
     assert notes["searched"] == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
@@ -98,11 +96,3 @@ def test_sets_are_of_the_text_and_of_uniform_size(classifier, explained):
     assert np.abs(counts[1:] - expected).max() < 5 * np.sqrt(expected)
     shares = sets[:, content].mean(0)
     assert np.ptp(shares) < 0.06
-
-
-@pytest.mark.property
-def test_scale_and_sign_do_not_matter(classifier, explained):
-    made = explained["occlusion"]
-    found = exparity.evaluate(classifier, made, "infidelity")
-    scaled = [replace(one, scores=-1e6 * one.scores) for one in made]
-    np.testing.assert_allclose(exparity.evaluate(classifier, scaled, "infidelity"), found)

@@ -60,16 +60,6 @@ def test_weights_are_those_of_the_architecture(classifier):
 
 
 @pytest.mark.property
-def test_a_draw_is_that_of_all_texts_and_of_one_seed(classifier):
-    made = exparity.explain(classifier, TEXTS, TARGETS, "gradient_x_input")
-    together = exparity.evaluate(classifier, made, "random_weights", draws=2)
-    alone = [exparity.evaluate(classifier, [one], "random_weights", draws=2)[0] for one in made]
-    np.testing.assert_array_equal(together, alone)
-    other = exparity.evaluate(classifier, made, "random_weights", seed=1, draws=2)
-    assert not np.allclose(together, other)
-
-
-@pytest.mark.property
 def test_what_asks_no_model_is_wholly_alike(classifiers):
     classifier = classifiers["bert"]
     made = exparity.explain(classifier, TEXTS, TARGETS, "uniform_random", per="token")

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import math
-import os
 from dataclasses import replace
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
+from metrics.sweep import scored
 from sklearn import metrics as sklearn_metrics
-from support import need
+from support import REAL, need
 
 import exparity
 from exparity import Explanation, InputError
@@ -25,9 +24,6 @@ from exparity.types import Origin
 
 pytestmark = pytest.mark.reference
 COMPARING = [id for id in METRICS.ids() if METRICS.get(id).facts.needs == "rationale"]
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 
 
 def explanation(scores, rationale, **more):
@@ -282,17 +278,6 @@ def test_range_scale_sign_and_order(metric, data):
         np.testing.assert_allclose(again, found, atol=1e-9)
 
 
-@pytest.mark.property
-@settings(max_examples=25)
-@given(st.lists(texts(), min_size=2, max_size=5))
-def test_texts_of_any_length_share_a_batch(found):
-    batch = [explanation(scores, marks) for scores, marks in found]
-    for metric in COMPARING:
-        together = exparity.evaluate(None, batch, metric)
-        alone = [exparity.evaluate(None, [one], metric)[0] for one in batch]
-        assert together.tobytes() == np.array(alone).tobytes()
-
-
 # Undefined
 
 
@@ -362,21 +347,8 @@ def test_words_that_were_cut_away_have_no_attribution():
     assert exparity.evaluate(None, [one], "rationale_roc_auc")[0] == (1 + 0.5) / 4
 
 
-WORDS = (
-    "The",
-    "waitress",
-    "'s",
-    "fiancé",
-    "doesn't",
-    "wait",
-    "-",
-    "she",
-    "'ll",
-    "go",
-    "—",
-    "now",
-    ".",
-)
+WORDS = ("The", "waitress", "'s", "fiancé", "doesn't", "wait", "-", "she", "'ll", "go", "—", "now",
+         ".")  # fmt: skip
 
 
 def pieces(tokenizer, words):
@@ -406,10 +378,7 @@ def test_words_of_the_text_keep_their_marks(classifier, repeats):
     assert len(encoding) > len(WORDS) + 2
     scores = np.random.default_rng(1).normal(size=len(encoding))
     marks = [int(word in ("waitress", "she", "fiancé")) for word in words]
-    one = Explanation(
-        text=encoding.text, target=0, tokens=encoding.tokens, scores=scores,
-        special_mask=encoding.special_mask, word_ids=encoding.word_ids, rationale=marks,
-    )  # fmt: skip
+    one = scored(encoding, scores, rationale=marks)
     masses = word_masses(classifier, words, scores[~encoding.special_mask])
     expected = math.fsum(m for m, mark in zip(masses, marks, strict=True) if mark)
     found = exparity.evaluate(None, [one], "mass_accuracy")[0]
@@ -427,17 +396,7 @@ def test_words_of_geco_keep_their_marks(classifiers, variant, empty):
     batch, expected = [], []
     for row, encoding in zip(rows, classifier.encode([r.words for r in rows]), strict=True):
         scores = rng.normal(size=len(encoding))
-        batch.append(
-            Explanation(
-                text=row.text,
-                target=row.label,
-                tokens=encoding.tokens,
-                scores=scores,
-                special_mask=encoding.special_mask,
-                word_ids=encoding.word_ids,
-                rationale=row.rationale,
-            )
-        )
+        batch.append(scored(encoding, scores, row.label, rationale=row.rationale))
         masses = word_masses(classifier, row.words, scores[~encoding.special_mask])
         on = math.fsum(m for m, mark in zip(masses, row.rationale, strict=True) if mark)
         expected.append(on / math.fsum(masses) if any(row.rationale) else math.nan)

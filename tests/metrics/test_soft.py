@@ -10,6 +10,7 @@ import pytest
 from engine.exact import ExactModel
 from hypothesis import given
 from hypothesis import strategies as st
+from metrics.sweep import drawn
 
 import exparity
 from exparity import Explanation
@@ -17,20 +18,6 @@ from exparity.core.seeding import generator
 from exparity.metrics.soft_erasure import keep_probabilities
 
 METRICS = ("soft_comprehensiveness", "soft_sufficiency")
-
-
-def make(classifier, texts, scores=None):
-    return [
-        Explanation(
-            text=e.text,
-            target=i % 2,
-            token_ids=e.token_ids,
-            tokens=e.tokens,
-            scores=np.random.default_rng(i).normal(size=len(e)) if scores is None else scores(e),
-            special_mask=e.special_mask,
-        )
-        for i, e in enumerate(classifier.encode(texts))
-    ]
 
 
 def naive(exact, one, metric, num_samples, seed, retained_share=None):
@@ -65,7 +52,7 @@ def naive(exact, one, metric, num_samples, seed, retained_share=None):
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("share", [None, 0.2, 0.7])
 def test_soft_metrics_equal_the_loop(classifier, sentences, metric, share):
-    explanations = make(classifier, sentences[:4])
+    explanations = drawn(classifier, sentences[:4])
     options = {"num_samples": 4, "retained_share": share}
     found = exparity.evaluate(classifier, explanations, metric, seed=3, **options)
     exact = ExactModel(classifier)
@@ -127,63 +114,39 @@ def test_a_fixed_share_is_kept_in_either_condition(scores, share, keep):
     np.testing.assert_allclose(other, 1 - fixed, atol=1e-9)
 
 
-@pytest.mark.property
-@given(
-    st.lists(st.floats(-10, 10, allow_subnormal=False), min_size=2, max_size=9),
-    st.floats(1e-3, 1e3),
-    st.booleans(),
-)
-def test_keep_probabilities_ignore_scale_and_sign(scores, factor, keep):
-    found = keep_probabilities(np.array(scores), np.ones(len(scores), bool), keep)
-    moved = keep_probabilities(-factor * np.array(scores), np.ones(len(scores), bool), keep)
-    if len({abs(s) for s in scores}) == 1:
-        assert np.isnan(found).all()
-    else:
-        assert found.min() == 0
-        assert found.max() == 1
-        spread = np.ptp(np.abs(scores)) / max(abs(s) for s in scores)
-        if spread > 1e-6:  # below it rounding shows
-            np.testing.assert_allclose(moved, found, atol=1e-8)
-
-
 @pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("score", [0.0, 0.3, -2.0])
 def test_equal_attributions_are_undefined(classifier, metric, score):
     """Min-max scaling has no answer; also where only special tokens differ, or signs."""
 
-    def equal(encoding):
+    def equal(encoding, _):
         scores = np.full(len(encoding), score)
         scores[::2] *= -1
         return np.where(encoding.special_mask, 7.0, scores)
 
-    found = exparity.evaluate(
-        classifier, make(classifier, ["The girl sings .", "He sings ."], equal), metric
-    )
+    made = drawn(classifier, ["The girl sings .", "He sings ."], scorer=equal)
+    found = exparity.evaluate(classifier, made, metric)
     assert np.isnan(found).all()
 
 
 @pytest.mark.parametrize("metric", METRICS)
 def test_single_token_text_is_undefined(classifiers, metric):
     classifier = classifiers["bert"]
-    mixed = make(classifier, ["she", "The girl sings ."])
+    mixed = drawn(classifier, ["she", "The girl sings ."])
     assert (~mixed[0].special_mask).sum() == 1
     found = exparity.evaluate(classifier, mixed, metric)
     assert np.isnan(found[0])
     assert np.isfinite(found[1])
-    assert found[1] == exparity.evaluate(classifier, mixed[1:], metric)[0]
 
 
 @pytest.mark.parametrize("metric", METRICS)
-def test_seeds_and_draws(classifiers, sentences, metric):
-    """Other seeds, other values; the first draws do not depend on how many there are."""
+def test_more_draws_come_closer(classifiers, sentences, metric):
     classifier = classifiers["gpt2"]
-    explanations = make(classifier, sentences[:4])
+    explanations = drawn(classifier, sentences[:4])
 
     def run(**more):
         return exparity.evaluate(classifier, explanations, metric, **more)
 
-    assert run(seed=1).tobytes() == run(seed=1).tobytes()
-    assert run(seed=1).tobytes() != run(seed=2).tobytes()
     one, two = run(num_samples=1), run(num_samples=2)
     many = run(num_samples=400)
     assert np.abs(run(num_samples=100) - many).max() < 0.1

@@ -10,7 +10,6 @@ import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.core.errors import InputError
 from exparity.stats.adjusted import adjusted_gaps
 from exparity.stats.rank_tests import mann_whitney
 
@@ -189,18 +188,6 @@ class TestEdges:
         empty = one([math.nan] * 2, [*"mf"], pairs, **{covariate: [0, 1]})
         assert empty.flags == ("too_few",)
         assert empty.n == 0
-
-    @pytest.mark.parametrize(
-        ("covariates", "message"),
-        [
-            ({"age": [1, 2]}, "covariate 'age' is not one of class, length, confidence"),
-            ({"length": [1]}, "2 values but 1 of covariate 'length'"),
-            ({"length": [1, math.nan]}, "covariate 'length' of value 1 is not a finite number"),
-        ],
-    )
-    def test_covariates_that_are_refused(self, covariates, message):
-        with pytest.raises(InputError, match=message):
-            adjusted_gaps([1.0, 2.0], [*"mf"], ORDER, covariates=covariates)
 
     def test_three_groups_give_a_row_a_pair(self):
         rng = np.random.default_rng(1)

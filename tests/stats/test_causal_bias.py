@@ -13,11 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from exparity.core.errors import InputError
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
-from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
-from exparity.stats.rms import Draws, Sides, rate_gaps, rms, rms_rows
+from exparity.stats.rms import Draws, Sides, rms, rms_rows
 from exparity.stats.shares import Share
 
 GROUPS = ("b", "a", "d")  # not sorted: the declared order counts
@@ -164,43 +162,6 @@ class TestReference:
             assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
             assert found[key].n == n, key
 
-    def test_by_hand(self):
-        # Examples as they are: b b a a. Do(a) of the first loses its class, the third gains it.
-        sample = {
-            "labels": [1, 1, 1, 0],
-            "predicted": [1, 1, 0, 0],
-            "probabilities": [[0.2, 0.8], [0.1, 0.9], [0.7, 0.3], [0.9, 0.1]],
-            "groups": ["b", "b", "a", "a"],
-            "order": ("b", "a"),
-            "classes": ("no", "yes"),
-            "pairs": None,
-            "counterfactuals": [
-                CounterfactualPrediction(0, "a", 0, [0.6, 0.4], 1),
-                CounterfactualPrediction(1, "a", 1, [0.1, 0.9], 0),
-                CounterfactualPrediction(2, "b", 1, [0.4, 0.6], 2),
-                CounterfactualPrediction(3, "b", 0, [0.8, 0.2], 1),
-            ],
-        }
-        found = measured(sample)
-        value = {key[0::3]: row.value for key, row in found.items()}
-        # do(b) yes yes yes no, do(a) no yes no no
-        assert value["causal_tpr_gap", "yes"] == pytest.approx(2 / 3)
-        assert value["causal_fpr_gap", "no"] == pytest.approx(-2 / 3)
-        assert value["causal_fpr_gap", "yes"] == value["causal_tpr_gap", "no"] == 0
-        assert value["causal_fpr_gap_by_code", "no"] == pytest.approx(2 / 3)
-        assert value["causal_selection_rate_gap", "yes"] == 2 / 4
-        assert value["flip_rate", ""] == 2 / 4
-        assert value["flip_rate", "yes"] == pytest.approx(2 / 3)
-        # true class: 0.8 − 0.4, 0.9 − 0.9, 0.6 − 0.3, 0.8 − 0.9
-        assert value["causal_probability_gap", ""] == pytest.approx(0.6 / 4)
-        assert value["causal_apd", ""] == pytest.approx(0.8 / 4)
-        assert value["causal_tpr_gap_rms", ""] == pytest.approx(math.sqrt((2 / 3) ** 2 / 2))
-        # Group a has 0 of 1 of class yes and b 2 of 2; b has nothing of class no.
-        assert value["tpr_gap_rms", ""] == 1
-        row = found["tpr_gap_rms", "b", "a", ""]
-        assert (row.n, row.flags) == (1, ("classes_left_out",))
-        assert found["flip_rate", "b", "a", ""].flags == ("unchanged_texts",)
-
     @pytest.mark.parametrize(
         ("e", "f", "g", "h"), [(24, 3, 11, 2), (0, 4, 1, 20), (9, 0, 0, 7), (14, 5, 0, 22)]
     )
@@ -252,22 +213,6 @@ class TestReference:
         assert rms(np.array([[3.0, np.nan, -4.0], [np.nan] * 3])) == pytest.approx(
             [math.sqrt(12.5), math.nan], nan_ok=True
         )
-
-    def test_gaps_of_two_confusion_matrices_are_those_of_model_bias(self):
-        given = sample(80)
-        rows = model_bias(*(given[name] for name in NAMES), resamples=0)
-        expected = {(r.quantity, r.class_name): r.value for r in [*rows, *fpr_gaps(rows)]}
-        sides = Sides(
-            np.array([group == "a" for group in given["groups"]]),
-            np.array(given["labels"]),
-            np.array(given["predicted"]),
-            np.arange(80),
-            3,
-            paired=False,
-        )
-        for rate, gaps in rate_gaps(sides.confusion()).items():
-            for name, gap in zip(given["classes"], gaps, strict=True):
-                assert gap == pytest.approx(expected[f"{rate}_gap", name], abs=1e-12)
 
 
 @pytest.mark.property
@@ -416,28 +361,6 @@ class TestChance:
 
 @pytest.mark.contract
 class TestInput:
-    @pytest.mark.parametrize(
-        ("spoil", "message"),
-        [
-            ({"index": 60}, "example 60: there are 60 examples"),
-            ({"group": "x"}, "example 0: group 'x' is not one of b, a"),
-            ({"group": "b"}, "example 0: a counterfactual of its own group, 'b'"),
-            ({"index": 2}, "example 2: a counterfactual of a group that it has one of, 'a'"),
-            ({"predicted": 3}, "example 0: predicted class 3 is not one of 3 classes"),
-            ({"probabilities": [1.0]}, "example 0: 1 probabilities for 3 classes"),
-            ({"probabilities": [1.5, 0, 0]}, "example 0: a probability is not between 0 and 1"),
-        ],
-    )
-    def test_what_cannot_be_is_named(self, spoil, message):
-        given = sample()
-        first, *others = given["counterfactuals"]
-        with pytest.raises(InputError, match=message):
-            measured({**given, "counterfactuals": [*others, replace(first, **spoil)]})
-
-    def test_options_out_of_range(self):
-        with pytest.raises(InputError, match=r"statistics.confidence: .* is out of range"):
-            measured(sample(), confidence=1.0)
-
     def test_what_is_missing_is_flagged_and_undefined_probabilities_left_out(self):
         given = sample()
         given["counterfactuals"] = given["counterfactuals"][1:]

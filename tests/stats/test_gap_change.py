@@ -11,11 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from exparity.core.errors import InputError
 from exparity.stats.behrens_fisher import critical_value, two_sided_p
 from exparity.stats.crossed import mean_gap
 from exparity.stats.gap_change import gap_changes
-from exparity.stats.jackknife import interval_of_d
 from exparity.stats.typical_gap import two_errors, typical_gap
 
 ORDER = ("a", "b")
@@ -84,19 +82,6 @@ class TestOfOneTraining:
         assert own.d == pytest.approx(naive_d(list(zip(groups, values[0, 0], strict=True))))
         assert own.base_d < 0 < own.base_absolute_d == -own.base_d
         assert (own.n_seeds, own.n_a, own.n_b, own.n_sets) == (1, 32, 32, 32 * matched)
-
-    def test_beside_a_base_without_a_gap_it_is_the_interval_of_d(self):
-        values = drawn(np.random.default_rng(2), seeds=1, n=50, gap=2.0)
-        values[1, 0, ::2] = values[1, 0, 1::2]  # the same scores in both groups
-        values[1, 0, 0] += 1e-9
-        (own,) = changed(values).of_seeds
-        groups, _ = named(50)
-        is_first = np.array(groups) == "a"
-        low, high, _ = interval_of_d(
-            values[0, 0], is_first, np.repeat(np.arange(50), 2), ddof=1, confidence=0.95
-        )
-        assert own.change == pytest.approx(own.absolute_d, abs=1e-8)
-        assert (own.ci_low, own.ci_high) == pytest.approx((low, high), rel=1e-6)
 
     def test_only_examples_that_both_models_have_count(self):
         values = drawn(np.random.default_rng(3), seeds=1, n=40, gap=0.5)
@@ -275,17 +260,3 @@ def test_the_interval_of_one_training_covers(gap, base_gap):
         covered += own.ci_low <= abs(gap) - abs(base_gap) <= own.ci_high
     low, high = stats.binom.ppf([0.001, 0.999], times, 0.95)
     assert low <= covered <= high
-
-
-class TestRefused:
-    def test_lengths_that_disagree(self):
-        with pytest.raises(InputError, match="2 trainings, but 1 of the base"):
-            gap_changes([[1.0], [2.0]], [[1.0]], ["a"], ORDER)
-
-    def test_infinite_scores(self):
-        with pytest.raises(InputError, match="infinite"):
-            gap_changes([[1.0, math.inf]], [[1.0, 2.0]], ["a", "b"], ORDER)
-
-    def test_an_option_out_of_range(self):
-        with pytest.raises(InputError, match="alpha"):
-            gap_changes([[1.0]], [[1.0]], ["a"], ORDER, alpha=2)

@@ -9,7 +9,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
@@ -160,39 +160,6 @@ class TestReference:
             assert found[key].value == pytest.approx(value, abs=1e-12, nan_ok=True), key
             assert found[key].n == n, key
 
-    def test_by_hand(self):
-        # Four pairs. Group b: right, right, wrong, right; group a: right, wrong, wrong, wrong.
-        given = {
-            "labels": [1, 1, 1, 1, 0, 0, 0, 0],
-            "predicted": [1, 1, 1, 0, 1, 1, 0, 1],
-            "probabilities": [[1 - p, p] for p in (0.9, 0.8, 0.7, 0.4, 0.6, 0.9, 0.2, 0.9)],
-            "groups": ["b", "a", "b", "a", "b", "a", "b", "a"],
-            "order": ("b", "a"),
-            "classes": ("no", "yes"),
-            "pairs": ["1", "1", "2", "2", "3", "3", "4", "4"],
-        }
-        found = {key: row.value for key, row in measured(given).items()}
-        assert found["accuracy", "", "", ""] == 4 / 8
-        assert found["accuracy_gap", "b", "a", ""] == 3 / 4 - 1 / 4
-        assert found["tpr", "", "", "yes"] == 3 / 4
-        assert found["tnr", "", "", "yes"] == found["tpr", "", "", "no"] == 1 / 4
-        assert found["tpr_gap", "b", "a", "yes"] == 2 / 2 - 1 / 2
-        assert found["tnr_gap", "b", "a", "yes"] == 1 / 2 - 0 / 2
-        assert found["equalised_odds_gap", "b", "a", "yes"] == 0.5
-        assert found["selection_rate_gap", "b", "a", "yes"] == 3 / 4 - 3 / 4
-        # true class: b 0.9 0.7 0.4 0.8, a 0.8 0.4 0.1 0.1
-        assert found["apd", "b", "a", ""] == pytest.approx((0.1 + 0.3 + 0.3 + 0.7) / 4)
-        # sorted: b 0.4 0.7 0.8 0.9, a 0.1 0.1 0.4 0.8
-        assert found["apd_unpaired", "b", "a", ""] == pytest.approx((0.3 + 0.6 + 0.4 + 0.1) / 4)
-        assert found["probability_gap", "b", "a", ""] == pytest.approx(0.7 - 0.35)
-        # class yes: b 0.9 0.7 0.6 0.2, a 0.8 0.4 0.9 0.9
-        assert found["apd", "b", "a", "yes"] == pytest.approx((0.1 + 0.3 + 0.3 + 0.7) / 4)
-        assert found["probability_gap", "b", "a", "yes"] == pytest.approx(0.6 - 0.75)
-        # no set has both labels: yes 0.9 0.8 0.7 0.4 against no 0.4 0.1 0.8 0.1
-        ones, zeros = (0.9, 0.8, 0.7, 0.4), (0.4, 0.1, 0.8, 0.1)
-        every = [abs(x - y) for x in ones for y in zeros]
-        assert found["apd_by_label", "", "", ""] == pytest.approx(sum(every) / 16)
-
     @given(predictions(), st.sampled_from([0.8, 0.95]))
     def test_intervals_of_shares(self, given, confidence):
         z = {0.8: 1.2815515655446004, 0.95: 1.959963984540054}[confidence]
@@ -304,37 +271,6 @@ class TestProperties:
                 assert row.ci_low - 1e-12 <= row.value <= row.ci_high + 1e-12, key
                 assert row.ci_low >= -1 - 1e-12
                 assert row.ci_high <= 1 + 1e-12
-
-    @settings(max_examples=30)
-    @given(st.integers(0, 1000), st.integers(2, 4), st.integers(2, 3))
-    def test_the_unmatched_form_lies_between_gap_and_matched_form(self, seed, classes, groups):
-        found = measured(sample(8, classes, groups, seed=seed))
-        for (quantity, *rest), row in found.items():
-            if quantity == "apd_unpaired":
-                assert row.value <= found["apd", *rest].value + 1e-12
-                assert row.value >= abs(found["probability_gap", *rest].value) - 1e-12
-
-    @settings(max_examples=30)
-    @given(predictions(n_classes=2))
-    def test_of_two_classes_one_says_it_all(self, given):
-        found = measured(given)
-        yes, no = given["classes"][1], given["classes"][0]
-        for key, row in found.items():
-            if key[0] == "tnr" and key[3] == yes:
-                other = found["tpr", *key[1:3], no]
-                assert row.value == pytest.approx(other.value, nan_ok=True)
-            if key[0] in ("apd", "apd_unpaired", "equalised_odds_gap") and key[3] == yes:
-                other = found[*key[:3], no]
-                assert row.value == pytest.approx(other.value, abs=1e-12, nan_ok=True)
-
-    def test_equal_probabilities_have_no_difference(self):
-        given = sample(30)
-        same = [given["probabilities"][2 * (i // 2)] for i in range(60)]
-        alike = [given["labels"][2 * (i // 2)] for i in range(60)]
-        found = measured({**given, "probabilities": same, "labels": alike})
-        for key, row in found.items():
-            if key[0] in ("apd", "apd_unpaired", "probability_gap"):
-                assert row.value == pytest.approx(0, abs=1e-12)
 
     @pytest.mark.parametrize("label_of_first", [[1] * 10, [0] * 10, [1, 0] * 5])
     def test_the_form_of_the_published_code_is_the_matched_one_for_opposite_labels(
@@ -526,10 +462,8 @@ class TestDegenerate:
                 assert math.isnan(row.value), key
                 expected = "no_pairs" if key[0] == "apd" else "no_examples"
                 assert row.flags == (expected,), key
-        assert (
-            found["accuracy_gap", "b", "a", ""]
-            == measured(sample(10))["accuracy_gap", "b", "a", ""]
-        )
+        key = "accuracy_gap", "b", "a", ""
+        assert found[key] == measured(sample(10))[key]
 
     def test_without_sets_the_matched_form_says_so(self):
         row = measured(sample(10, matched=False))["apd", "b", "a", ""]
@@ -567,42 +501,6 @@ class TestDegenerate:
         before = repr(given)
         measured(given, resamples=10)
         assert repr(given) == before
-
-    @pytest.mark.parametrize(
-        ("change", "message"),
-        [
-            ({"order": ("b",)}, r"groups must be two or more different names, not \['b'\]"),
-            ({"order": ("b", "a", "b")}, "groups must be two or more different names"),
-            ({"order": ("b", "a", "")}, "groups must be two or more different names"),
-            ({"classes": ("no", "no")}, "classes must be two or more different names"),
-            ({"order": ("b", "c")}, "row 1: group 'a' is not one of b, c"),
-            ({"labels": [0, 1, 2, 0]}, "row 2: label 2 is not one of 2 classes"),
-            ({"predicted": [0, -1, 0, 0]}, "row 1: predicted class -1 is not one of 2 classes"),
-            ({"probabilities": [[0.5, 0.5]] * 3}, "4 labels but 3 probabilities"),
-            ({"pairs": ["a"]}, "4 labels but 1 pairs"),
-            (
-                {"probabilities": [[0.5, 0.5], [1.0], [0.5, 0.5], [0.5, 0.5]]},
-                r"row 1: 1 probabilities for 2 classes \(no, yes\)",
-            ),
-            (
-                {"probabilities": [[0.5, 0.5], [0.5, 0.5], [2.0, -1.0], [0.5, 0.5]]},
-                "row 2: a probability is not between 0 and 1",
-            ),
-            (
-                {"confidence": 1.0},
-                "statistics.confidence: 1.0 is out of range .above 0 and below 1",
-            ),
-            ({"resamples": -1}, "statistics.resamples: -1 is out of range"),
-        ],
-    )
-    def test_bad_input_is_named(self, change, message):
-        with pytest.raises(InputError, match=message):
-            model_bias(**{**sample(2), "resamples": 0, **change})
-
-    def test_nothing_to_measure(self):
-        empty = {**sample(2), "labels": [], "predicted": [], "probabilities": [], "groups": []}
-        with pytest.raises(InputError, match="there are no predictions"):
-            model_bias(**{**empty, "pairs": None})
 
 
 def test_without_groups_there_are_the_rates_of_all():

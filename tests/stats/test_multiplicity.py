@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -11,7 +10,6 @@ import scipy.stats
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exparity.core.errors import InputError
 from exparity.stats import adjust, benjamini_hochberg, holm
 from exparity.stats.informative import UNINFORMATIVE
 
@@ -19,24 +17,6 @@ P = st.one_of(
     st.floats(0, 1), st.sampled_from([0.0, 0.01, 0.025, 0.05, 1.0]), st.just(math.nan)
 )  # some equal, some undefined
 LISTS = st.lists(P, max_size=25)
-
-
-def rejects_by_holm(p, alpha):
-    """Step down: the k-th smallest against α over how many are left, until one is too large."""
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    rejected = set()
-    for k, i in enumerate(order):
-        if p[i] > alpha / (len(p) - k):
-            break
-        rejected.add(i)
-    return rejected
-
-
-def rejects_by_bh(p, alpha):
-    """Step up: all up to the largest k with p(k) ≤ kα/m."""
-    order = sorted(range(len(p)), key=lambda i: p[i])
-    last = max((k for k, i in enumerate(order, 1) if p[i] <= k * alpha / len(p)), default=0)
-    return set(order[:last])
 
 
 def naive_holm(p):
@@ -57,27 +37,17 @@ def naive_bh(p):
     return found
 
 
-METHODS = [(holm, naive_holm, rejects_by_holm), (benjamini_hochberg, naive_bh, rejects_by_bh)]
-
-
 @pytest.mark.reference
 class TestLoops:
-    @pytest.mark.parametrize(("function", "naive", "_"), METHODS)
+    @pytest.mark.parametrize(
+        ("function", "naive"), [(holm, naive_holm), (benjamini_hochberg, naive_bh)]
+    )
     @given(p=LISTS)
-    def test_adjusted_p_values(self, function, naive, _, p):
+    def test_adjusted_p_values(self, function, naive, p):
         defined = [x for x in p if x == x]
         expected = iter(naive(defined))
         full = [next(expected) if x == x else math.nan for x in p]
         np.testing.assert_allclose(function(p), full, rtol=1e-9, atol=0)
-
-    @pytest.mark.parametrize(("function", "_", "rejects"), METHODS)
-    @given(p=st.lists(st.floats(0, 1), max_size=25), alpha=st.sampled_from([0.01, 0.05, 0.2]))
-    def test_decisions(self, function, _, rejects, p, alpha):
-        adjusted = function(p)
-        near = np.isclose(adjusted, alpha, rtol=1e-9)  # decided by rounding
-        found = {i for i in range(len(p)) if adjusted[i] <= alpha}
-        undecided = set(np.flatnonzero(near).tolist())
-        assert found - undecided == rejects(p, alpha) - undecided
 
     @given(p=st.lists(st.floats(0, 1), min_size=1, max_size=25))
     def test_bh_is_scipys(self, p):
@@ -120,12 +90,6 @@ class TestProperties:
     @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
     def test_a_single_p_stays_as_it_is(self, function):
         assert function([0.03, math.nan])[0] == 0.03
-
-    @pytest.mark.parametrize("function", [holm, benjamini_hochberg])
-    @pytest.mark.parametrize("p", [-0.1, 1.5])
-    def test_what_is_no_p_value_is_refused(self, function, p):
-        with pytest.raises(InputError, match="p-value lies between 0 and 1"):
-            function([0.5, p])
 
 
 def row(p, dataset="d", **more):
@@ -183,15 +147,3 @@ class TestFamilies:
 
     def test_no_rows(self):
         assert adjust([]) == []
-
-    def test_an_unknown_id_is_named(self):
-        with pytest.raises(InputError, match=r"statistics.family: 'data' .*'dataset'"):
-            adjust([row(0.5)], ["data"])
-
-    def test_a_whole_study_takes_no_time(self):
-        rng = np.random.default_rng(0)
-        rows = [row(float(p), str(i % 4)) for i, p in enumerate(rng.random(5040))]
-        adjust(rows[:8])  # loads scipy
-        start = time.process_time()
-        adjust(rows)
-        assert time.process_time() - start < 0.5

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import logging
 import os
 import sys
 import zlib
@@ -111,6 +112,17 @@ def _is_exhaustive(item) -> bool:
 
 def _urgency(item) -> int:
     return next((i for i, mark in enumerate(("slurm", "workflow")) if mark in item.keywords), 2)
+
+
+@pytest.fixture
+def logging_as_before():
+    """``main`` sets up logging for a process of its own; put pytest's back."""
+    root = logging.getLogger()
+    handlers, level = list(root.handlers), root.level
+    yield
+    logging.captureWarnings(False)
+    root.handlers[:] = handlers
+    root.setLevel(level)
 
 
 @pytest.fixture(scope="session")

@@ -100,6 +100,14 @@ PAIRS = [
 ]
 """Premises and hypotheses."""
 
+NARROW = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
+"""Size of a BERT that trains in no time."""
+
 TINY = yaml.safe_load((REPOSITORY / ".test" / "config" / "config.yaml").read_text())
 N_METHODS = len(TINY["methods"])
 N_METRICS = len(TINY["metrics"])

@@ -10,7 +10,6 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -18,28 +17,17 @@ from support import cpu_seconds
 
 from exparity import cli
 from exparity.artefacts.files import read_artefact, write_artefact
-from exparity.data import DATASETS
 from exparity.jobs.stop import Stopped
 from exparity.stages.tests import groups as stage
 from exparity.stats import compare_groups
 
+pytestmark = pytest.mark.usefixtures("logging_as_before")
 COMMANDS = [
     "prepare", "finetune", "explain", "evaluate", "gather", "test", "bias", "report",
     "show", "cost", "compare", "plan", "list", "data", "assign-groups",
     "compare-published",
 ]  # fmt: skip
 CELL = {"dataset": "d", "model": "m", "seed": 3, "method": "lime", "metric": "gini"}
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    """``main`` sets up logging for a process of its own; put pytest's back."""
-    root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
-    yield
-    logging.captureWarnings(False)
-    root.handlers[:] = handlers
-    root.setLevel(level)
 
 
 @pytest.fixture(autouse=True)
@@ -163,21 +151,12 @@ class TestHelp:
             )
             assert words <= set(answer.stdout.split()), answer.stderr
 
-    @pytest.mark.parametrize("path", ["", ".", "/"])
-    def test_a_path_names_a_file(self, path, run):
-        code, out, err = run("test", "--scores", "s.parquet", "--output", path)
-        assert (code, out) == (2, "")
-        assert err[-1].endswith(f"'{path}' names no file or folder")
-
     @pytest.mark.parametrize(
         ("arguments", "hint"),
         [
             (["explian"], "there is no command 'explian'; did you mean 'explain'"),
             (["mlm-scores"], "there is no command 'mlm-scores'; did you mean 'mlm-score'"),
             (["--verison"], "there is no flag --verison; did you mean '--version'"),
-            (["plan", "--confg", "a=1"], "there is no flag --confg; did you mean '--config'"),
-            (["plan", "--meas"], "there is no flag --meas; did you mean '--measure'"),
-            (["test", "--scores=s", "--ouput=o"], "no flag --ouput; did you mean '--output'"),
         ],
     )
     def test_what_is_mistyped_or_cut_short_is_answered_with_the_nearest(self, arguments, hint, run):
@@ -249,27 +228,6 @@ class TestList:
 
 
 class TestData:
-    def test_list(self, run, tmp_path):
-        code, out, _ = run("data", "list", "--data-dir", tmp_path)
-        assert code == 0
-        assert f"{tmp_path}/geco/binary_gender_all/test.jsonl (not here)" in out
-        assert "embedded: needs no file" in out
-
-    def test_check_of_an_empty_folder(self, run, tmp_path):
-        code, out, err = run("data", "check", "geco_all", "--data-dir", tmp_path)
-        assert code == 2
-        assert out.count(" missing\n") == 2
-        assert len(err) == 1
-        assert str(tmp_path) in err[0]
-
-    def test_check_of_an_altered_file(self, run, tmp_path):
-        path = tmp_path / DATASETS.get("geco_all").facts.files[0].path
-        path.parent.mkdir(parents=True)
-        path.write_text("{}")
-        code, out, _ = run("data", "check", "geco_all", "--data-dir", tmp_path)
-        assert code == 2
-        assert f"geco_all: {path} ALTERED\n" in out
-
     @pytest.mark.parametrize("wrong", ["\x1b[2J", "--\x1b[2J"])
     def test_what_it_quotes_acts_on_nothing(self, run, wrong):
         code, _, err = run("data", "check", wrong)
@@ -282,46 +240,14 @@ class TestData:
         logging.getLogger("exparity").warning("group %s", "\x1b]0;x\x07")
         assert capsys.readouterr().err.endswith("WARNING group \\x1b]0;x\\x07\n")
 
-    def test_unknown_dataset(self, run):
-        refused(run("data", "check", "pairs_al"), "unknown dataset 'pairs_al'", "'pairs_all'")
-
 
 class TestPrepare:
-    def test_embedded(self, run, tmp_path):
-        path = tmp_path / "d.parquet"
-        code, _, err = run(
-            "prepare", "--use", "pairs_all", "--param", "n_pairs=20", "--output", path
-        )
-        assert (code, err) == (0, [])
-        table, facts = read_artefact(path, "data")
-        assert table.num_rows == 40
-        assert set(table.column("dataset").to_pylist()) == {"pairs_all"}
-        assert facts["groups"] == ["male", "female"]
-
-    def test_flags_win_over_options(self, run, tmp_path):
-        options = json.dumps(
-            {"use": "pairs_all", "params": {"n_pairs": 50, "test_share": 0.5}, "digest": "x"}
-        )
-        path = tmp_path / "d.parquet"
-        code, *_ = run(
-            "prepare", "--options", options, "--use", "pairs_subj", "--param", "n_pairs=20",
-            "--dataset-id", "mine", "--output", path,
-        )  # fmt: skip
-        assert code == 0
-        table, facts = read_artefact(path, "data")
-        assert facts["parameters"] == {"use": "pairs_subj", "n_pairs": 20, "test_share": 0.5}
-        assert set(table.column("dataset").to_pylist()) == {"mine"}
-        assert table.column("split").to_pylist().count("test") == 20
-
     @pytest.mark.parametrize(
         ("arguments", "part"),
         [
             ([], "exparity: name the dataset: `--use ID`"),
             (["--use", "pair_all"], "unknown dataset 'pair_all'; did you mean 'pairs_all'"),
             (["--use", "pairs_all", "--param", "n_pairs=many"], "n_pairs: a whole number"),
-            (["--options", "{"], "--options: not valid JSON"),
-            (["--options", "[1]"], "--options: must be a JSON object"),
-            (["--param", "n_pairs"], "--param: 'n_pairs' is not KEY=VALUE"),
         ],
     )
     def test_bad_values_of_flags(self, arguments, part, run, tmp_path):
@@ -329,10 +255,9 @@ class TestPrepare:
         assert code == 2
         assert part in err[-1]
 
-    @pytest.mark.parametrize("command", ["finetune", "explain", "mlm-score"])
     @pytest.mark.parametrize("seed", [-1, 2**63, "9" * 5000, "\u00b2", "x"])
-    def test_seeds_that_no_column_holds(self, command, seed, run):
-        code, _, err = run(command, f"--seed={seed}")
+    def test_seeds_that_no_column_holds(self, seed, run):
+        code, _, err = run("explain", f"--seed={seed}")
         assert code == 2
         reason = (
             "is out of range (at least 0 and " if type(seed) is int else "a whole number, found '"
@@ -348,28 +273,6 @@ class TestPrepare:
         )
         assert (code, out, len(err)) == (1, "", 1)
         assert str(tmp_path / "file") in err[0]
-
-
-def geco(folder, split, lines):
-    path = folder / "geco" / "binary_gender_all" / f"{split}.jsonl"
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("".join(line + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-def geco_row(index, gender, **changes):
-    row = {
-        "sentence": ["He" if gender == "male" else "She", "ran", "."],
-        "ground_truth": [1, 0, 0],
-        "gender": gender,
-        "target": int(gender == "male"),
-        "sentence_idx": index,
-        **changes,
-    }
-    return json.dumps(row)
-
-
-GOOD = [geco_row(2, "male"), geco_row(2, "female")]
 
 
 class TestEnvironment:
@@ -395,40 +298,6 @@ class TestEnvironment:
         code, _, err = run("explain", "--use", "gradient", *paths, "--output", tmp_path / "e")
         assert code == 2
         assert "--token-budget: a whole number, found 'many'" in err[-1]
-
-
-class TestPrepareFromFiles:
-    @pytest.fixture
-    def prepare(self, run, tmp_path):
-        geco(tmp_path, "train", [geco_row(1, "male"), geco_row(1, "female")])
-
-        def call(*more, verify="false"):
-            return run(
-                "prepare", "--use", "geco_all", "--data-dir", tmp_path, "--no-download",
-                "--param", f"verify={verify}", "--output", tmp_path / "out" / "d.parquet", *more,
-            )  # fmt: skip
-
-        return call
-
-    def test_good_files(self, prepare, tmp_path):
-        geco(tmp_path, "test", GOOD)
-        code, _, err = prepare()
-        assert (code, err) == (0, [])
-        table, facts = read_artefact(tmp_path / "out" / "d.parquet", "data")
-        assert table.column("text").to_pylist()[:2] == ["She ran .", "He ran ."]
-        assert facts["labels"] == ["female", "male"]
-
-    @pytest.mark.parametrize(
-        ("line", "parts"),
-        [
-            (geco_row(3, "male", target="1"), ["test.jsonl:3: 'target' must be a int, found '1'"]),
-            (geco_row(2, "male"), ["example id '0002-male' occurs more than once"]),
-        ],
-    )
-    def test_a_bad_row(self, line, parts, prepare, tmp_path):
-        geco(tmp_path, "test", [*GOOD, line])
-        refused(prepare(), *parts)
-        assert not (tmp_path / "out").exists()
 
 
 class TestOtherStages:
@@ -473,11 +342,6 @@ class TestOtherStages:
         assert g.equals(i)
         refused(run("gather", "--output", tmp_path / "x", shards[0]), "missing: 1/2")
 
-    def test_shard_and_gather_exclude_each_other(self, run):
-        code, _, err = run("evaluate", "--shard", "1/2", "--gather", "x")
-        assert code == 2
-        assert "not allowed with argument --shard" in err[-1]
-
     def test_an_unknown_method_in_a_process_of_its_own(self, tmp_path):
         write = ["--predictions", tmp_path / "p", "--output", tmp_path / "o"]
         done = process(
@@ -512,16 +376,6 @@ class TestOtherStages:
             run(*command, "--options", options.replace("[0]", '"0"')),
             "--options.seeds: a list, each a whole number, found '0'",
         )
-
-    @pytest.mark.parametrize("options", ['{"params": 5}', '{"params": [1]}'])
-    def test_a_block_is_an_object(self, options, run, tmp_path):
-        result = run(
-            "prepare", "--output", tmp_path / "d", "--use", "pairs_all", "--options", options
-        )
-        refused(result, "--options: 'params' must be an object, not ")
-        options = options.replace("params", "statistics")
-        result = run("test", "--scores", "s", "--output", "t", "--options", options)
-        refused(result, "--options: 'statistics' must be an object, not ")
 
 
 class TestTest:
@@ -603,7 +457,6 @@ class TestTest:
         ("arguments", "parts"),
         [
             (["--param", "alhpa=0.1"], ["statistics: unknown option 'alhpa'", "'alpha'"]),
-            (["--param", "alpha=low"], ["statistics.alpha: a number, found 'low'"]),
             (["--param", "seed=1"], ["unknown option 'seed'"]),
         ],
     )
@@ -692,13 +545,6 @@ class TestStartUp:
         )
         assert process("-c", code).stdout == "[]\n"
 
-    def test_listing_does_not_import_torch(self):
-        code = (
-            "import sys; from exparity.cli import main; main(['list'])\n"
-            f"print([name for name in {HEAVY!r} if name in sys.modules], file=sys.stderr)"
-        )
-        assert process("-c", code).stderr == "[]\n"
-
     def test_a_test_job_starts_quickly(self, tmp_path, capsys):
         scores = scores_file(tmp_path / "s.parquet", n=322)
         before = cpu_seconds()
@@ -710,9 +556,3 @@ class TestStartUp:
         with capsys.disabled():
             print(f"\n[exparity test, 644 scores: {seconds:.2f} s of CPU time]", file=sys.stderr)
         assert seconds < 1.5
-
-
-def test_the_package_runs_as_a_module():
-    done = process("-m", "exparity", "--version", cwd=Path(__file__).parent)
-    assert done.returncode == 0
-    assert done.stdout.startswith("exparity ")

@@ -168,19 +168,10 @@ class TestDatasetsOfMethodsAndMetrics:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            (
-                {"metrics": {"gini": {"datasets": ["bois"]}}},
-                r"metrics\.gini\.datasets: no 'bois' here; did you mean 'bios'",
-            ),
-            (
-                {"methods": {"gradient": {"datasets": ["bois"]}}},
-                r"methods\.gradient\.datasets: no 'bois' here; did you mean 'bios'",
-            ),
+            ({"metrics": {"gini": {"datasets": ["bois"]}}}, r"metrics\.gini\.datasets: no 'bois'"),
+            ({"methods": {"gradient": {"datasets": ["bois"]}}}, r"gradient\.datasets: no 'bois'"),
             ({"metrics": {"gini": {"datasets": []}}}, "metrics.gini.datasets"),
-            (
-                {"datasets": {"bios": {"datasets": ["bios"]}}},
-                "set it on a method or metric instead",
-            ),
+            ({"datasets": {"bios": {"datasets": ["bios"]}}}, "set it on a method or metric"),
             (
                 {"overrides": [{"match": {"seed": 0}, "metric": {"datasets": ["bios"]}}]},
                 r"overrides\[0\]\.metric\.datasets",
@@ -252,12 +243,9 @@ class TestDataWithoutGroups:
         [
             (
                 {"analyses": {"attribution_difference": {}}},
-                "analyses.attribution_difference: no dataset has groups; leave it out",
+                "difference: no dataset has groups; leave",
             ),
-            (
-                {"counterfactuals": {"own": "gender_words"}},
-                "counterfactuals.own: dataset 'own' has no groups to change; remove it",
-            ),
+            ({"counterfactuals": {"own": "gender_words"}}, "dataset 'own' has no groups to change"),
             (
                 {"models": {"fair": {**TINY["models"]["bert_tiny"], "debias": "us"}}},
                 "treats groups, and dataset 'own' has none; leave the dataset out of models.fair",

@@ -76,7 +76,7 @@ def test_metrics_that_explain_again_are_left_out(experiment):
         ({"path": "{"}, r"mine\.path: {: of names in braces"),
         (
             {"path": "pairs_all-{model}-{seed}.jsonl"},
-            "pairs_all-one-0.jsonl is named for the classifiers pairs_all/one/0 and pairs_subj/one",
+            "is named for the classifiers pairs_all/one/0",
         ),
         (
             {"methods": {"mine": {"use": "imported", "path": "{dataset}-{model}-{seed}.jsonl"}}},

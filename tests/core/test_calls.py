@@ -233,15 +233,6 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
         evaluate(bert, [one], "comprehensiveness")
 
 
-def test_evaluate(bert):
-    explanations = explain(bert, TEXTS)
-    for wrong in ("ab", [None], 5):
-        with pytest.raises(InputError, match="explanations must be"):
-            evaluate(bert, wrong, "gini")
-    with pytest.raises(InputError, match="classifier must come from"):
-        evaluate("bert", explanations, "comprehensiveness")
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib.util
-import os
 import re
 import sys
 from itertools import product
@@ -12,7 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import need
+from support import REAL, need
 
 from exparity.counterfactuals import GENERATORS, counterfactuals_of
 from exparity.counterfactuals.gender_words import _CONDITIONS, _PARTNERS
@@ -21,9 +20,6 @@ from exparity.data.files import DataSource
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 GROUPS = ("male", "female")
 # Male and female sentences that become one another.
 EITHER_WAY = [

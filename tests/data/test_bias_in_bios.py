@@ -146,14 +146,9 @@ def test_a_missing_column_and_an_unknown_profession_are_named(tmp_path):
         load(source_of(tmp_path, dev=rows))
 
 
-def test_files_are_told_compared_and_counted(tmp_path):
-    empty = DataSource(tmp_path / "none", download=False)
-    with pytest.raises(InputError, match=r"train.parquet is missing; get https://huggingface.co/d"):
-        load_dataset("bias_in_bios", empty)
+def test_rows_are_counted(tmp_path):
     source = source_of(tmp_path)
     digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
-    with pytest.raises(InputError, match=f"'train_sha256: {digests['train_sha256']}'"):
-        load_dataset("bias_in_bios", source)
     with pytest.raises(InputError, match="has 112 rows, and the published file 257478; remove it"):
         load_dataset("bias_in_bios", source, digests)
     with pytest.raises(InputError, match=r"train.parquet is altered .its SHA-256 is "):

@@ -32,14 +32,8 @@ def config(**options):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (
-            {"revision": None},
-            "mine: hf://.*t.csv: pin its `revision`: the 40 digits of a ",
-        ),
-        (
-            {"revision": "main"},
-            "huggingface.co/datasets/them/theirs/commits/main, found 'main'",
-        ),
+        ({"revision": None}, "mine: hf://.*t.csv: pin its `revision`: the 40 digits of a "),
+        ({"revision": "main"}, "huggingface.co/datasets/them/theirs/commits/main, found 'main'"),
         ({"revision": COMMIT[:8]}, "found '01234567', which may change or is cut"),
         ({"path": "hf://them/theirs/t.csv"}, "write hf://datasets/OWNER/NAME/FILE, and its `revis"),
         ({"path": "hf://datasets/them/t.csv"}, "write hf://datasets/OWNER/NAME/FILE"),

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from exparity.artefacts.lineage import sha256_of
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset
 from exparity.data.files import DataSource
@@ -130,28 +129,3 @@ def test_a_missing_column_is_named(tmp_path):
     path.write_text(path.read_text().replace(",toxicity,", ",poison,", 1))
     with pytest.raises(InputError, match=r"private_expanded.csv: no column 'toxicity'; did you me"):
         load(source)
-
-
-def test_how_to_get_a_missing_file_is_told(tmp_path):
-    for download in (True, False):
-        with pytest.raises(InputError) as refused:
-            load_dataset("jigsaw_gender", DataSource(tmp_path, download))
-        (message,) = str(refused.value).splitlines()
-        assert "jigsaw/train.csv is missing; get train.csv of https://www.kaggle.com/c/" in message
-        assert "kaggle competitions download" in message
-        assert "snakemake fetch" not in message
-
-
-def test_another_digest_is_refused_until_it_is_in_the_config(tmp_path):
-    source = source_of(tmp_path)
-    digests = {name: sha256_of(tmp_path / file.path) for name, file in FILES.items()}
-    options = {}
-    for name, digest in digests.items():
-        with pytest.raises(InputError) as refused:
-            load_dataset("jigsaw_gender", source, options)
-        option = FILES[name].digest_option
-        assert f"{name}.csv is altered (its SHA-256 is {digest})" in str(refused.value)
-        assert f"(SHA-256 {FILES[name].sha256})" in str(refused.value)
-        assert f"'{option}: {digest}'" in str(refused.value)
-        options[option] = digest
-    assert len(load_dataset("jigsaw_gender", source, options)) == 6

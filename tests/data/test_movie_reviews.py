@@ -93,15 +93,9 @@ def test_malformed_rows_name_file_and_line(bad, message, tmp_path):
         load(source_of(tmp_path, train=[row(), bad]))
 
 
-def test_files_are_told_compared_and_counted(tmp_path):
-    with pytest.raises(InputError) as why:
-        load(DataSource(tmp_path / "none"), verify=True)  # it is not downloaded
-    assert "train.jsonl is missing; get movies/train.jsonl of https://www.eraser" in str(why.value)
-    assert "with its folder docs of 2,000 reviews" in str(why.value)
+def test_rows_are_counted_and_texts_are_there(tmp_path):
     source = source_of(tmp_path)
     digests = {f"{part}_sha256": sha256_of(tmp_path / file.path) for part, file in FILES.items()}
-    with pytest.raises(InputError, match=f"'train_sha256: {digests['train_sha256']}'"):
-        load(source, verify=True)
     with pytest.raises(InputError, match="has 1 rows, and the published file 1600; remove it"):
         load(source, verify=True, **digests)
     (tmp_path / "eraser_movies" / "docs" / "b.txt").unlink()
@@ -136,7 +130,3 @@ class TestReal:
         assert {part: len(of_part) for part, of_part in sizes.items()} == SIZES
         means = {part: round(statistics.mean(of_part), 1) for part, of_part in sizes.items()}
         assert means == {"train": 66.8, "val": 49.8, "test": 240.8}
-
-    def test_the_sizes_that_plans_take(self, source):
-        sizes = Counter(e.split for e in load(source))
-        assert (sizes["train"], sizes["test"]) == DATASETS.get("movie_reviews").facts.sizes

@@ -145,7 +145,3 @@ class TestReal:
             means[part] = round(statistics.mean(map(sum, marks)), 2)
         assert not found
         assert means == {"train": 7.79, "dev": 8.11, "test": 7.89}
-
-    def test_the_sizes_that_plans_take(self, source):
-        sizes = Counter(e.split for e in load(source).examples)
-        assert (sizes["train"], sizes["test"]) == DATASETS.get("sst").facts.sizes

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 
 import pytest
 from hypothesis import given
@@ -12,7 +11,7 @@ from support import REAL, need
 
 from exparity.core.errors import InputError
 from exparity.counterfactuals import terms_of
-from exparity.data import DATASETS, load_dataset
+from exparity.data import load_dataset
 from exparity.data._sst import FILES, Phrase, read_sentences
 from exparity.data.files import DataSource
 
@@ -149,8 +148,3 @@ class TestReal:
             if tree.rating != 2 and n["male"] != n["female"]:
                 expected = max(n, key=n.get)
             assert groups.get(f"dev-{tree.number:04d}") == expected, tree.number
-
-    def test_the_sizes_that_plans_take(self, source):
-        found = load_dataset("sst_gender", source)
-        sizes = Counter(e.split for e in found)
-        assert (sizes["train"], sizes["test"]) == DATASETS.get("sst_gender").facts.sizes

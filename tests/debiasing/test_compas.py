@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
-from support import need
+from support import REAL, need
 
 from exparity.data import load_dataset
 from exparity.data.compas import FILE, GROUPS, LABELS
@@ -19,9 +17,6 @@ from exparity.debiasing import apply
 from exparity.debiasing.recipes import calls_of
 
 pytestmark = pytest.mark.reference
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 OTHER = {"male": "female", "female": "male"}
 SIZES = {
     "us": 2350, "os": 9994, "rw": 6172, "cda": 12344, "us_cda": 4700, "os_cda": 19988,

@@ -6,6 +6,7 @@ import json
 
 import pytest
 import yaml
+from support import NARROW
 
 from exparity import InputError
 from exparity.artefacts import layout
@@ -15,16 +16,7 @@ from exparity.core import digest
 from exparity.core.options import options_of
 from exparity.debiasing.recipes import RECIPES, calls_of, interventions_of
 
-PLAIN = {
-    "init": "scratch",
-    "architecture": "bert",
-    "size": {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-    },
-}
+PLAIN = {"init": "scratch", "architecture": "bert", "size": NARROW}
 UNDER, OVER = ({"use": "resampling", "mode": mode} for mode in ("under", "over"))
 WEIGH = {"use": "group_class_weights"}
 SAME, ONE = (

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support import NARROW
 
 from exparity import ExparityError, InputError, cli, read_results
 from exparity.artefacts.files import read_artefact
@@ -19,23 +20,13 @@ from exparity.data.training_set import TrainingSet
 from exparity.debiasing import INTERVENTIONS, apply, intervention
 from exparity.models.snapshots import StateFolder
 from exparity.models.spec import ModelSpec, TrainingSpec
-from exparity.models.training import _EpochOrder, finetune
+from exparity.models.training import finetune
 from exparity.stages.prepare import prepare
 
 HERE = Path(__file__).parent
 PLUGINS = [str(HERE / "pronouns_plugin.py"), str(HERE / "mending_plugin.py")]
-BERT = {
-    "init": "scratch",
-    "architecture": "bert",
-    "size": {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-        "hidden_dropout_prob": 0.0,
-        "attention_probs_dropout_prob": 0.0,
-    },
-}
+NO_DROPOUT = {"hidden_dropout_prob": 0.0, "attention_probs_dropout_prob": 0.0}
+BERT = {"init": "scratch", "architecture": "bert", "size": {**NARROW, **NO_DROPOUT}}
 
 
 @pytest.fixture(scope="module")
@@ -149,13 +140,6 @@ class TestLoop:
         assert parts[2] == pytest.approx(3 * whole, rel=1e-5)
         assert min(parts) > 0
 
-    @pytest.mark.parametrize(("size", "per_epoch"), [(5, 12), (5, 3), (5, 5)])
-    def test_an_epoch_takes_as_many_as_it_is_told(self, size, per_epoch):
-        taken = list(_EpochOrder(size, 0, per_epoch))
-        assert len(taken) == per_epoch
-        counts = np.bincount(taken, minlength=size)
-        assert counts.max() - counts.min() <= 1
-
     def test_equal_steps(self, plain, tmp_path):
         once = apply(plain, [{"use": "sampled", "params": {"same_steps": True}}])
         assert len(once.examples) < len(plain.examples)
@@ -196,9 +180,6 @@ class TestConfig:
         assert [call["use"] for call in mended["debias"]] == ["mirrored", "sampled"]
         assert mended["debias"][0]["params"] == {"weight": 0.5}
         assert mended["counterfactuals"]["use"] == "pronouns"
-        # Its whole form is a config of the same jobs.
-        again = experiment(repository, **found.resolved())
-        assert self.options(again, "mended") == mended
 
     def test_an_intervention_without_counterfactuals_does_not_depend_on_them(self, repository):
         found = experiment(repository, models={"mended": {**BERT, "debias": "sampled"}})
@@ -218,28 +199,8 @@ class TestConfig:
     @pytest.mark.parametrize(
         ("changes", "message"),
         [
-            (
-                {"models": {"m": {**BERT, "debias": "mirored"}}},
-                r"models.m.debias: unknown intervention 'mirored'; did you mean 'mirrored'",
-            ),
-            (
-                {"models": {"m": {**BERT, "debias": {"use": "sampled", "shares": 1}}}},
-                r"models.m.debias: unknown option 'shares'; did you mean 'share'",
-            ),
-            (
-                {"models": {"m": {**BERT, "debias": [{"share": 0.5}]}}},
-                r"models.m.debias\[0\]: 'use' is missing",
-            ),
-            ({"models": {"m": {**BERT, "debias": []}}}, r"models.m.debias: "),
-            ({"counterfactuals": {}}, r"models.mended.debias: 'mirrored' needs counterfactuals"),
-            (
-                {"counterfactuals": {"pair": "pronouns"}},
-                r"counterfactuals.pair: no 'pair' here; did you mean 'pairs'",
-            ),
-            (
-                {"counterfactuals": {"pairs": "pronuns"}},
-                r"unknown counterfactual generator 'pronuns'; did you mean 'pronouns'",
-            ),
+            ({"counterfactuals": {"pair": "pronouns"}}, r"counterfactuals.pair: no 'pair' here"),
+            ({"counterfactuals": {"pairs": "pronuns"}}, "'pronuns'; did you mean 'pronouns'"),
             (
                 {"counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": "not/there"}}},
                 r"counterfactuals.pairs.more_pairs: no file .*not/there",

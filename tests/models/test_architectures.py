@@ -20,11 +20,7 @@ USUAL = ("bert", "roberta", "gpt2", "ola", "distilbert", "electra")
     [
         ("bertt", {}, "unknown architecture 'bertt'; did you mean 'bert'"),
         ("vit", {}, "unknown architecture 'vit'; known: bert, distilbert"),
-        (
-            "bert",
-            {"hidden": 3},
-            "size: 'bert' has no setting 'hidden'; did you mean .*'hidden_size'",
-        ),
+        ("bert", {"hidden": 3}, "size: 'bert' has no setting 'hidden'; did you mean"),
         ("ola", {"width": 3}, "size: 'ola' has no setting 'width'"),
         ("bert", {"hidden_size": 30}, "hidden_size 30 is not a multiple of num_attention_heads 12"),
         ("gpt2", {"n_embd": 32, "n_head": 5}, "n_embd 32 is not a multiple of n_head 5"),

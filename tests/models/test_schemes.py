@@ -142,11 +142,6 @@ def test_without_epochs_nothing_is_drawn_anew(data, tmp_path, checkpoints):
     assert all(np.array_equal(found[name], start[name]) for name in start)
 
 
-def test_random_weights_are_not_left_as_they_are():
-    with pytest.raises(InputError, match="scheme 'embedding' would leave random weights"):
-        ModelSpec(init="scratch", architecture="bert", scheme="embedding")
-
-
 def test_a_model_without_a_head_is_refused(checkpoints):
     encoder = load_model(checkpoints["bert"]).base_model
     with pytest.raises(InputError, match="does not tell its encoder from its head"):

@@ -47,3 +47,15 @@ def write_report(results, rows, options=OPTIONS):
     """Write rows as the report's disparity artefact."""
     path = results / "report" / "disparity.parquet"
     write_artefact(path, "disparity", rows, {}, stage="report", parameters=options)
+
+
+def write_training(results, dataset, model, spec, seed=0, epochs=1):
+    """Write what a training leaves of itself: the predictions' metadata."""
+    write_artefact(
+        results / "predictions" / dataset / model / f"{seed}.parquet",
+        "predictions",
+        [],
+        {"dataset": dataset, "model": model, "seed": seed},
+        stage="finetune",
+        parameters={"model": spec, "training": {"epochs": epochs}},
+    )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from published.made_up import OPTIONS, rows_like
+from published.made_up import OPTIONS, rows_like, write_training
 
 from exparity.core.errors import InputError
 from exparity.published.claims import FAILS, HOLDS, holds
@@ -250,19 +250,10 @@ class TestFromOurs:
         assert found["compas_gini_considerable"].ours == (60, 60)
 
     def test_stand_ins_are_named(self, tmp_path, study):
-        from exparity.artefacts.files import write_artefact
-
         cell = next(
             c for c in study.cells.values() if c.key.model == "bert" and c.key.metric == "gini"
         )
-        write_artefact(
-            tmp_path / "predictions" / cell.key.dataset / "bert" / "0.parquet",
-            "predictions",
-            [],
-            {"dataset": cell.key.dataset, "model": "bert", "seed": 0},
-            stage="finetune",
-            parameters={"model": {"init": "scratch"}, "training": {"epochs": 1}},
-        )
+        write_training(tmp_path, cell.key.dataset, "bert", {"init": "scratch"})
         found = by_id(compare_results(tmp_path, rows_like(cell), OPTIONS))
         assert found["geco_gini_significant"].note == "1 of 60 cells; other models: bert"
 

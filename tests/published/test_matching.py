@@ -6,10 +6,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from published.made_up import OPTIONS, row, rows_like
+from published.made_up import OPTIONS, row, write_training
 from safetensors.numpy import save_file
 
-from exparity.artefacts.files import write_artefact
 from exparity.core.errors import InputError
 from exparity.models.catalogue import known_models
 from exparity.published.comparison import compare_results
@@ -85,32 +84,22 @@ class TestCells:
 
 
 class TestInstances:
-    def rows(self, *methods):
-        return [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
-
-    def options(self, **methods):
-        return {"methods": [[id, use] for id, use in methods.items()]}
-
-    def test_the_only_instance_of_a_method_stands_for_it(self, tmp_path):
-        found = compare(tmp_path, self.rows("lime_many"), self.options(lime_many="lime"))
-        assert [(m.ids[2], m.theirs.key.method) for m in found.matches] == [("lime_many", "lime")]
-
-    def test_of_several_the_one_with_the_id_does(self, tmp_path):
-        found = compare(
-            tmp_path,
-            self.rows("lime", "lime_many"),
-            self.options(lime="lime", lime_many="lime"),
-        )
-        assert [m.ids[2] for m in found.matches] == ["lime"]
-        assert found.left_out == ["method lime_many"]
-
-    def test_of_several_without_the_id_none_does(self, tmp_path):
-        found = compare(tmp_path, self.rows("few", "many"), self.options(few="lime", many="lime"))
-        assert found.matches == []
-
-    def test_an_id_that_uses_something_else_does_not(self, tmp_path):
-        found = compare(tmp_path, self.rows("lime"), self.options(lime="shap"))
-        assert [(m.ids[2], m.theirs.key.method) for m in found.matches] == [("lime", "shap")]
+    @pytest.mark.parametrize(
+        ("methods", "found", "left_out"),
+        [
+            ({"lime_many": "lime"}, [("lime_many", "lime")], []),
+            # Of several, the one with the id counts, if there is one.
+            ({"lime": "lime", "lime_many": "lime"}, [("lime", "lime")], ["method lime_many"]),
+            ({"few": "lime", "many": "lime"}, [], ["method few, many"]),
+            # An id that uses something else is that.
+            ({"lime": "shap"}, [("lime", "shap")], []),
+        ],
+    )
+    def test_which_instance_counts_for_a_method(self, tmp_path, methods, found, left_out):
+        rows = [row((*CELL[:2], method, CELL[3]), 0, 0.01, 0.5) for method in methods]
+        made = compare(tmp_path, rows, {"methods": [[id, use] for id, use in methods.items()]})
+        assert [(m.ids[2], m.theirs.key.method) for m in made.matches] == found
+        assert made.left_out == left_out
 
 
 class TestMap:
@@ -140,73 +129,50 @@ class TestModels:
     """What is known of a model comes from what its training left behind."""
 
     def note(self, folder, model, spec, shapes=None, epochs=(3,)):
-        dataset = "geco_all"
         for seed, n in enumerate(epochs):
-            write_artefact(
-                folder / "predictions" / dataset / model / f"{seed}.parquet",
-                "predictions",
-                [],
-                {"dataset": dataset, "model": model, "seed": seed},
-                stage="finetune",
-                parameters={"model": spec, "training": {"epochs": n}},
-            )
+            write_training(folder, "geco_all", model, spec, seed, n)
         if shapes:
-            path = folder / "models" / dataset / model / "0" / "model.safetensors"
+            path = folder / "models" / "geco_all" / model / "0" / "model.safetensors"
             path.parent.mkdir(parents=True)
             save_file({f"w{i}": np.zeros(s, np.uint8) for i, s in enumerate(shapes)}, path)
-        published = model if model in known_models() else "bert"
-        rows = [row((dataset, model, *CELL[2:]), seed, 0.01, 0.5) for seed in range(len(epochs))]
-        found = compare(folder, rows, models={model: published})
+        rows = [
+            row(("geco_all", model, *CELL[2:]), seed, 0.01, 0.5) for seed, _ in enumerate(epochs)
+        ]
+        found = compare(folder, rows, models={model: model})
         (note,) = found.models
-        assert (note.model, note.published) == (model, published)
+        assert (note.model, note.published) == (model, model)
         return note, found
 
-    def test_no_record(self, tmp_path):
+    @pytest.mark.parametrize("damaged", [False, True])
+    def test_no_record(self, tmp_path, damaged):
+        path = tmp_path / "predictions" / "geco_all" / "bert" / "0.parquet"
+        if damaged:
+            path.parent.mkdir(parents=True)
+            path.write_text("nothing")
         (note,) = compare(tmp_path, [row(CELL, 0, 0.01, 0.5)]).models
         assert (note.as_published, note.text) == (None, "no record of how it was made")
 
-    def test_a_damaged_record_is_no_record(self, tmp_path):
-        path = tmp_path / "predictions" / "geco_all" / "bert" / "0.parquet"
-        path.parent.mkdir(parents=True)
-        path.write_text("nothing")
-        (note,) = compare(tmp_path, [row(CELL, 0, 0.01, 0.5)]).models
-        assert note.as_published is None
-
-    def test_a_stand_in_from_scratch(self, tmp_path):
-        note, found = self.note(tmp_path, "bert", {"init": "scratch"}, [(30, 10), (7,)])
-        assert note.as_published is False
-        assert note.text == (
-            "trained from scratch, the published one is pretrained; "
-            "307 parameters, published 167,357,954"
-        )
-        assert found.stand_ins == [note]
-
-    def test_the_published_checkpoint(self, tmp_path):
-        spec = {"init": "pretrained", "checkpoint": known_models()["tinybert"].checkpoint}
-        note, found = self.note(tmp_path, "tinybert", spec)
-        assert note.as_published is True
-        assert found.stand_ins == []
-
-    def test_another_checkpoint(self, tmp_path):
-        note, _ = self.note(tmp_path, "tinybert", {"init": "pretrained", "checkpoint": "a/b"})
-        assert note.as_published is False
-        assert note.text.startswith("started from a/b, the published one from ")
-
-    def test_a_local_folder_may_be_a_copy(self, tmp_path):
-        spec = {"init": "pretrained", "checkpoint": str(tmp_path)}
-        note, _ = self.note(tmp_path, "tinybert", spec)
-        assert note.as_published is None
-
-    def test_a_local_folder_of_another_size_is_not(self, tmp_path):
-        spec = {"init": "pretrained", "checkpoint": str(tmp_path)}
-        note, _ = self.note(tmp_path, "tinybert", spec, [(5,)])
-        assert note.as_published is False
-
-    def test_a_checkpoint_beside_one_from_scratch(self, tmp_path):
-        spec = {"init": "pretrained", "checkpoint": "a/b"}
-        note, _ = self.note(tmp_path, "gpt2_scratch", spec)
-        assert note.as_published is False
-        assert note.text == "started from a/b, the published one was trained from scratch"
+    @pytest.mark.parametrize(
+        ("model", "spec", "shapes", "as_published", "text"),
+        [
+            ("bert", {"init": "scratch"}, [(30, 10), (7,)], False,
+             "trained from scratch, the published one is pretrained; "
+             "307 parameters, published 167,357,954"),
+            ("tinybert", {"checkpoint": known_models()["tinybert"].checkpoint}, None, True, ""),
+            ("tinybert", {"checkpoint": "a/b"}, None, False,
+             "started from a/b, the published one from "),
+            # A folder may be a copy, unless it is of another size.
+            ("tinybert", {"checkpoint": "."}, None, None, ""),
+            ("tinybert", {"checkpoint": "."}, [(5,)], False, ""),
+            ("gpt2_scratch", {"checkpoint": "a/b"}, None, False,
+             "started from a/b, the published one was trained from scratch"),
+        ],
+    )  # fmt: skip
+    def test_what_a_model_started_from(self, tmp_path, model, spec, shapes, as_published, text):
+        note, found = self.note(tmp_path, model, {"init": "pretrained", **spec}, shapes)
+        assert note.as_published is as_published
+        assert note.text.startswith(text)
+        assert found.stand_ins == ([note] if as_published is False else [])
 
     @pytest.mark.parametrize(("size", "same"), [(14_350_874, True), (14_000_000, False)])
     def test_of_models_from_scratch_the_size_decides(self, tmp_path, monkeypatch, size, same):
@@ -226,9 +192,3 @@ class TestModels:
         _, found = self.note(tmp_path, "gpt2_scratch", {"init": "scratch"}, epochs=(50, 20))
         (claim,) = [c for c in found.claims if c.claim.id == "scratch_epochs"]
         assert claim.ours == ((20, 50),)
-
-
-def test_rows_like_the_published_ones_are_what_they_say(study):
-    """The made-up rows of these tests: 3 of 5 significant, then p just above α."""
-    cell = next(c for c in study.cells.values() if c.significant == 3)
-    assert [r["p"] <= 0.05 for r in rows_like(cell)] == [True] * 3 + [False] * 2

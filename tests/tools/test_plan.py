@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import json
-import logging
 import os
 import re
 import subprocess
@@ -14,10 +13,9 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import N_METHODS, N_METRICS, TINY, cpu_seconds, interpreter_seconds
+from support import N_METHODS, N_METRICS, TINY
 
 from exparity import cli
-from exparity.core.formats import aligned
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, JobCost
 from exparity.costs.forecast import forecast, gigabytes, hours, plain, plan_text
@@ -66,18 +64,7 @@ class TestPlan:
         assert lines[0] == "mine.yaml: 3 jobs, of which 1 are finished"
         assert lines[1] == "from 2 finished jobs in there"
         assert "model hours" in lines[4]
-        assert lines[5].split() == [
-            "explain",
-            "2",
-            "1",
-            "2.5",
-            "1.5",
-            "2.5",
-            "524",
-            "MB",
-            "7",
-            "kB",
-        ]
+        assert " ".join(lines[5].split()) == "explain 2 1 2.5 1.5 2.5 524 MB 7 kB"
         assert lines[7].split()[:6] == ["total", "3", "1", "2.51", "1.51", "2.5"]
         assert "--measure" not in shown
 
@@ -152,9 +139,6 @@ class TestText:
     def test_sizes(self, bytes, shown):
         assert gigabytes(bytes) == shown
 
-    def test_columns(self):
-        assert aligned([["a", "bb"], ["ccc", "d"]]) == "a    bb\nccc   d"
-
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
@@ -164,13 +148,6 @@ def here(tmp_path, monkeypatch):
         monkeypatch.delenv(name)
     (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
     return tmp_path
-
-
-@pytest.fixture(autouse=True)
-def _logging_as_before():
-    """A plan keeps loaders of data quiet for the rest of its process."""
-    yield
-    logging.getLogger("exparity.data").setLevel(logging.NOTSET)
 
 
 @pytest.fixture
@@ -393,13 +370,3 @@ class TestCommand:
     def test_too_few_examples(self, here, run, number):
         with pytest.raises(SystemExit, match="2"):
             run("plan", "--examples", number)
-
-    def test_help_is_there_at_once(self):
-        """In CPU time, of which a busy machine needs more: 3 units when this was written."""
-        before = cpu_seconds()
-        subprocess.run(
-            [sys.executable, "-m", "exparity", "plan", "--help"],
-            check=True,
-            stdout=subprocess.DEVNULL,
-        )
-        assert cpu_seconds() - before < 6 * interpreter_seconds()

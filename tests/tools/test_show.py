@@ -227,14 +227,6 @@ class TestCommand:
         assert found.returncode == 0, found.stderr.decode()
         assert b"Cram?r?s V of label and group 1.00" in found.stdout
 
-    def test_bad_input_is_one_line(self, tmp_path):
-        found = self.run(tmp_path)
-        assert found.returncode == 2
-        lines = found.stderr.decode().splitlines()
-        assert lines == [
-            f"exparity: {tmp_path}: there are no verdicts yet; run the experiment first"
-        ]
-
     def test_it_loads_nothing_slow(self, results):
         code = (
             "import sys, pathlib\nfrom exparity.cli import main\n"

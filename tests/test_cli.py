@@ -218,9 +218,6 @@ class TestList:
         assert (done.stdout, done.stderr) == ("d o 4\n", "")
         assert "there is no command 'my-own'" in process(*command).stderr
 
-    def test_a_missing_plugin(self, run):
-        refused(run("list", "--plugins", "gone.py"), "plugins: no file", "gone.py")
-
     def test_a_closed_pipe_is_no_error(self):
         command = f"{sys.executable} -m exparity list | head -n 1"
         done = subprocess.run(command, shell=True, capture_output=True, text=True)
@@ -442,16 +439,6 @@ class TestTest:
             run("test", "--scores", scores, "--output", tmp_path / name, "--param", "resamples=99")
         one, two = (read_artefact(tmp_path / name, "tests")[0].to_pylist() for name in ("a", "b"))
         assert str(one) == str(two)  # as text, since NaN is not equal to itself
-
-    def test_three_groups_give_all_pairs_in_the_declared_order(self, run, tmp_path):
-        scores = scores_file(tmp_path / "s.parquet", ("c", "a", "b"))
-        code, *_ = run("test", "--scores", scores, "--output", tmp_path / "t.parquet")
-        assert code == 0
-        rows = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
-        found = {(row["group_a"], row["group_b"]): row for row in rows}
-        assert set(found) == {("a", "b"), ("c", "a"), ("c", "b")}
-        assert found["c", "a"]["direction"] == found["c", "b"]["direction"] == 1
-        assert all(row["n_a"] == row["n_b"] == 40 for row in rows)
 
     @pytest.mark.parametrize(
         ("arguments", "parts"),

@@ -485,26 +485,6 @@ class TestGrid:
             ("pairs_subj", "two"),
         ]
 
-    def test_instances_use_an_implementation_with_their_own_options(self):
-        found = experiment(
-            methods={
-                "few": {"use": "integrated_gradients", "n_steps": 5},
-                "gradient": None,
-                "some": {"use": "gradient", "max_examples": 10},
-            }
-        )
-        options = {
-            m: json.loads(found.explain_options("pairs_all", "one", 0, m)) for m in found.methods
-        }
-        assert [options[m]["use"] for m in ("few", "gradient", "some")] == [
-            "integrated_gradients",
-            "gradient",
-            "gradient",
-        ]
-        assert options["few"]["params"]["n_steps"] == 5
-        assert [options[m]["max_examples"] for m in ("few", "gradient", "some")] == [None, None, 10]
-        assert options["gradient"]["digest"] == options["some"]["digest"]
-
     def test_a_known_model_may_be_an_empty_entry(self):
         models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
         found = experiment(models=models)

@@ -137,11 +137,6 @@ class TestTree:
         assert fresh(one, two) == fresh(two, one) == fresh(one, two, one)
         assert fresh(one, two) != fresh(one)
 
-    def test_a_renamed_file_is_another(self, tree):
-        path = tree / "metrics" / "alone.py"
-        before = fresh(path)
-        assert fresh(path.rename(path.with_name("renamed.py"))) != before
-
     def test_content_cannot_move_between_files(self, tree):
         one, two = tree / "a.py", tree / "b.py"
         one.write_text("x = 1\n")
@@ -168,45 +163,8 @@ class TestTree:
         assert len({before, after, fresh(path)}) == 3
 
 
-def files_behind(entry, monkeypatch) -> set[str]:
-    read = set()
-    real = Path.read_bytes
-
-    def spy(path):
-        read.add(path.name)
-        return real(path)
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "read_bytes", spy)
-        fresh(entry.source)
-    return read
-
-
 @pytest.mark.contract
 class TestRealEntries:
-    @pytest.mark.parametrize(
-        ("registry", "id", "shared"),
-        [
-            (METRICS, "comprehensiveness", {"removal.py", "_arrays.py"}),
-            (METRICS, "sufficiency", {"removal.py", "_arrays.py"}),
-            (METHODS, "integrated_gradients", {"integrated_gradients.py", "_gradients.py"}),
-            (DATASETS, "pairs_all", {"pairs.py", "_grammar.py"}),
-        ],
-    )
-    def test_shared_helpers_count(self, registry, id, shared, monkeypatch):
-        assert shared <= files_behind(registry.get(id), monkeypatch)
-
-    @pytest.mark.parametrize(
-        ("registry", "id", "other"),
-        [
-            (METRICS, "gini", "removal.py"),
-            (METHODS, "gradient", "removal.py"),
-            (DATASETS, "pairs_all", "geco.py"),
-        ],
-    )
-    def test_helpers_of_others_do_not(self, registry, id, other, monkeypatch):
-        assert other not in files_behind(registry.get(id), monkeypatch)
-
     @pytest.mark.parametrize("registry", [METRICS, METHODS, DATASETS], ids=lambda r: r.kind)
     def test_no_two_files_share_a_digest(self, registry):
         """Variants of one file do; what a job depends on names them."""

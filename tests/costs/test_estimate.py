@@ -6,7 +6,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from exparity.costs.estimate import Estimator, LinearCost, Point, fit
+from exparity.costs.estimate import Estimator, Point, fit
 from exparity.costs.finished import JobCost
 from exparity.costs.kinds import Kind
 
@@ -24,46 +24,34 @@ def estimate(jobs, kind=LIME, examples=100, device="cpu"):
 
 
 class TestFit:
-    def test_one_size_grows_in_proportion(self):
-        # starts 4 and 6; 2 + 4 seconds of work on 10 + 20 examples
-        line = fit([Point(10, 4.0, 2.0), Point(20, 6.0, 4.0)])
-        assert line == LinearCost(5.0, 0.2)
-        assert line.at(0) == 5.0
-        assert line.at(100) == 25.0
-
-    def test_sizes_far_apart_give_a_line(self):
-        # growing = 1 + 0.5 n, exactly
-        line = fit([Point(n, 3.0, 1.0 + 0.5 * n) for n in (2, 8, 32)])
-        assert line.start == pytest.approx(4.0)
-        assert line.per_example == pytest.approx(0.5)
-
-    def test_sizes_close_together_do_not(self):
-        # The same two amounts: 4 times apart they are a line, 3 times apart noise.
-        assert fit([Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]) == LinearCost(1.0, 0.5)
-        assert fit([Point(2, 0.0, 2.0), Point(6, 0.0, 4.0)]) == LinearCost(0.0, 6 / 8)
-
-    def test_a_line_never_starts_below_zero(self):
-        assert fit([Point(2, 1.0, 0.0), Point(8, 1.0, 6.0)]) == LinearCost(1.0, 0.6)
-
-    def test_nor_does_it_fall(self):
-        assert fit([Point(2, 1.0, 6.0), Point(8, 1.0, 2.0)]) == LinearCost(5.0)
-
-    def test_short_jobs_take_the_same_unless_sizes_tell_otherwise(self):
-        near = [Point(8, 0.0, 2.0), Point(9, 0.0, 4.0)]
-        assert fit(near, proportional=False) == LinearCost(3.0)
-        far = [Point(2, 0.0, 2.0), Point(8, 0.0, 5.0)]
-        assert fit(far, proportional=False) == LinearCost(1.0, 0.5)
-        falling = [Point(2, 0.0, 5.0), Point(8, 0.0, 2.0)]
-        assert fit(falling, proportional=False) == LinearCost(3.5)
-
-    def test_an_unknown_number_of_examples_counts_where_there_is_no_other(self):
-        unknown = Point(None, 1.0, 3.0)
-        assert fit([unknown]) == LinearCost(4.0)
-        assert fit([unknown, Point(10, 2.0, 5.0)]) == LinearCost(2.0, 0.5)
-
-    def test_jobs_of_no_examples(self):
-        assert fit([Point(0, 1.0, 0.5)]) == LinearCost(1.5)
-        assert fit([Point(0, 1.0, 1.0), Point(4, 1.0, 3.0)]) == LinearCost(2.0, 0.5)
+    @pytest.mark.parametrize(
+        ("points", "proportional", "line"),
+        [
+            # One size grows in proportion: starts of 4 and 6, work of 2 + 4 on 10 + 20 examples.
+            ([(10, 4.0, 2.0), (20, 6.0, 4.0)], True, (5.0, 0.2)),
+            # Sizes far apart give a line: what grows is 1 + 0.5 n.
+            ([(n, 3.0, 1.0 + 0.5 * n) for n in (2, 8, 32)], True, (4.0, 0.5)),
+            # The same two amounts: 4 times apart they are a line, 3 times apart noise.
+            ([(2, 0.0, 2.0), (8, 0.0, 5.0)], True, (1.0, 0.5)),
+            ([(2, 0.0, 2.0), (6, 0.0, 4.0)], True, (0.0, 6 / 8)),
+            # A line never starts below zero, nor does it fall.
+            ([(2, 1.0, 0.0), (8, 1.0, 6.0)], True, (1.0, 0.6)),
+            ([(2, 1.0, 6.0), (8, 1.0, 2.0)], True, (5.0, 0.0)),
+            # Short jobs take the same unless sizes tell otherwise.
+            ([(8, 0.0, 2.0), (9, 0.0, 4.0)], False, (3.0, 0.0)),
+            ([(2, 0.0, 2.0), (8, 0.0, 5.0)], False, (1.0, 0.5)),
+            ([(2, 0.0, 5.0), (8, 0.0, 2.0)], False, (3.5, 0.0)),
+            # An unknown number of examples counts where there is no other.
+            ([(None, 1.0, 3.0)], True, (4.0, 0.0)),
+            ([(None, 1.0, 3.0), (10, 2.0, 5.0)], True, (2.0, 0.5)),
+            ([(0, 1.0, 0.5)], True, (1.5, 0.0)),
+            ([(0, 1.0, 1.0), (4, 1.0, 3.0)], True, (2.0, 0.5)),
+        ],
+    )
+    def test_by_hand(self, points, proportional, line):
+        found = fit([Point(*point) for point in points], proportional=proportional)
+        assert (found.start, found.per_example) == pytest.approx(line)
+        assert found.at(100) == pytest.approx(line[0] + 100 * line[1])
 
     @pytest.mark.property
     @given(

@@ -56,15 +56,6 @@ def test_its_jobs_are_of_all_kinds_that_the_experiment_has(probe, jobs_of):
     assert measured < planned
 
 
-def test_methods_of_few_passes_get_more_examples(probe, sizes):
-    _, small = probe(
-        **BIG,
-        methods={"gradient": {}, "integrated_gradients": {}, "lime": {}},
-        metrics={"gini": {}},
-    )
-    assert sizes(small, "explain") == {"gradient": 240, "integrated_gradients": 80, "lime": 20}
-
-
 def test_metrics_too_and_by_method_where_they_explain_again(probe):
     _, small = probe(
         **BIG,
@@ -86,21 +77,24 @@ def test_metrics_too_and_by_method_where_they_explain_again(probe):
     }
 
 
-@pytest.mark.parametrize("examples", [2, 8, 30])
-def test_the_number_can_be_chosen(probe, examples, sizes):
-    _, small = probe(least=examples, **BIG, methods={"lime": {}})
-    assert sizes(small, "explain") == {"lime": examples}
+FEW = {"match": {"dataset": "pairs_all", "method": "gradient"}, "method": {"max_examples": 6}}
 
 
-def test_never_more_than_the_experiment_has(probe, sizes):
-    limited = {
-        "match": {"dataset": "pairs_all", "method": "gradient"},
-        "method": {"max_examples": 6},
-    }
-    _, small = probe(
-        **BIG, methods={"gradient": {}, "lime": {"max_examples": 4}}, overrides=[limited]
-    )
-    assert sizes(small, "explain") == {"gradient": 6, "lime": 4}
+@pytest.mark.parametrize(
+    ("least", "changes", "expected"),
+    [
+        *((n, {"methods": {"lime": {}}}, {"lime": n}) for n in (2, 8, 30)),
+        # Methods of few passes get more examples,
+        (20, {"methods": {"gradient": {}, "integrated_gradients": {}, "lime": {}}},
+         {"gradient": 240, "integrated_gradients": 80, "lime": 20}),
+        # and never more than the experiment has.
+        (20, {"methods": {"gradient": {}, "lime": {"max_examples": 4}}, "overrides": [FEW]},
+         {"gradient": 6, "lime": 4}),
+    ],
+)  # fmt: skip
+def test_numbers_of_examples(probe, sizes, least, changes, expected):
+    _, small = probe(least=least, **BIG, metrics={"gini": {}}, **changes)
+    assert sizes(small, "explain") == expected
 
 
 def test_matched_sets_stay_whole(probe, monkeypatch, sizes):

@@ -260,13 +260,11 @@ class TestLexicon:
 
 @pytest.mark.reference
 def test_the_other_version_of_every_biography_is_made():
-    for share in (0.5, 0.9):
-        options = {"paired": False, "n_biographies": 2000, "imbalance": share}
-        people = load_dataset("bios", DataSource(Path("nowhere"), download=False), options)
-        for person in people:
-            other = GROUPS[1 - GROUPS.index(person.group)]
-            for mode in ("swap", "set"):
-                assert made(person.text, other, mode) == person.attributes["counterfactual"]
+    options = {"paired": False, "n_biographies": 2000, "imbalance": 0.9}
+    for person in load_dataset("bios", DataSource(Path("nowhere"), download=False), options):
+        other = GROUPS[1 - GROUPS.index(person.group)]
+        for mode in ("swap", "set"):
+            assert made(person.text, other, mode) == person.attributes["counterfactual"]
 
 
 @pytest.fixture

@@ -492,16 +492,6 @@ class TestThreeGenders:
         with pytest.raises(InputError, match=r"a.jsonl:5: 5 words but 7 marks"):
             read_geco(jsonl(path, rows), "test")
 
-    def test_sentences_that_are_equal_are_told(self, tmp_path, caplog):
-        rows = triplet(1)
-        rows[2]["sentence"] = rows[0]["sentence"]
-        found = read_geco(jsonl(tmp_path / "a.jsonl", rows), "test")
-        with caplog.at_level(logging.WARNING):
-            report_oddities("x", found)
-        assert caplog.messages == [
-            "x: 1 sets have identical sentences, so their labels contradict; kept"
-        ]
-
 
 @pytest.mark.parametrize(("variant", "too_many"), [("all", {}), ("subj", SUBJ_UNMARKED)])
 def test_the_published_three_genders(variant, too_many, caplog):

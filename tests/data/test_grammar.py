@@ -223,7 +223,9 @@ def test_pronoun_cases_by_hand(protagonist: int, words: str) -> None:
 # Corpus
 
 
-@pytest.mark.parametrize("share", [0.001, 0.5, 0.999])
+@pytest.mark.parametrize(
+    "share", [0.001, *(pytest.param(s, marks=pytest.mark.exhaustive) for s in (0.5, 0.999))]
+)
 def test_the_largest_corpus_can_be_given(share: float) -> None:
     sentences = generate_pairs("all", n_pairs=MAX_PAIRS, test_share=share)
     assert len({sentence.words for sentence in sentences}) == 2 * MAX_PAIRS

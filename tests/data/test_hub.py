@@ -15,7 +15,7 @@ from support import TINY
 
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
-from exparity.data.hub import HubFile, local_copy
+from exparity.data.hub import local_copy
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"
 ADDRESS = "hf://datasets/them/theirs/data/t.csv"
@@ -169,8 +169,3 @@ def test_what_the_hub_does_not_have_is_one_line(hub, file, commit, message):
     offline = hub("-c", code, f"hf://datasets/{file}", commit, HF_HUB_OFFLINE="1")
     assert "could not be reached (HF_HUB_OFFLINE is set); where there is a net" in offline.stderr
     assert len(Hub.asked) == 1
-
-
-def test_what_the_parts_of_an_address_are():
-    file = HubFile.of(ADDRESS, COMMIT)
-    assert (file.repository, file.name, file.commit) == ("them/theirs", "data/t.csv", COMMIT)

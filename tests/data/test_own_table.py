@@ -447,7 +447,6 @@ class TestInputFiles:
     @pytest.mark.parametrize(
         ("options", "message"),
         [
-            ({"path": "b.csv"}, r"datasets.mine.path: no file /.*/b.csv; paths are relative to"),
             ({"path": "."}, r"datasets.mine.path: no file"),
             ({"path": "{x}.csv"}, "datasets.mine.path: {x}.csv: '{' and '}' are wildcards here"),
             ({}, "datasets.mine.path: name the file to read; paths are relative to"),
@@ -485,39 +484,6 @@ class TestStages:
             "exparity: dataset mine: the only group is 'old'; comparing takes two"
         )
         assert not (tmp_path / "d.parquet").exists()
-
-    def test_three_groups_go_through_every_stage(self, tmp_path, monkeypatch):
-        groups = ("n/a", "middle aged", "young")
-        rows = [
-            {
-                "text": f"Review {i} is {('bad', 'good')[i % 2]} .",
-                "label": ("no", "yes")[i % 2],
-                "age": groups[i % 3],
-            }
-            for i in range(90)
-        ]
-        write(tmp_path / "a.jsonl", rows)
-        monkeypatch.chdir(tmp_path)
-        size = '{"hidden_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}'
-        shared = ["--data", "d.parquet", "--checkpoint", "m/0"]
-        for command in (
-            ["prepare", "--use", "table", "--param", "path=a.jsonl", "--param", "group=age",
-             "--output", "d.parquet"],
-            ["finetune", "--data", "d.parquet", "--output", "m/0", "--predictions", "p.parquet",
-             "--model", "init=scratch", "--model", "architecture=bert", "--model", f"size={size}",
-             "--training", "epochs=1", "--training", "batch_size=8", "--device", "cpu"],
-            ["explain", "--use", "gradient", *shared, "--predictions", "p.parquet",
-             "--output", "e.parquet", "--device", "cpu"],
-            ["evaluate", "--use", "gini", "--data", "d.parquet", "--explanations", "e.parquet",
-             "--output", "s.parquet"],
-            ["test", "--scores", "s.parquet", "--output", "t.parquet", "--param", "resamples=50"],
-        ):  # fmt: skip
-            assert main(command) == 0, command[0]
-        found, facts = read_artefact(tmp_path / "t.parquet", "tests")
-        assert (facts["attribute"], facts["groups"]) == ("age", ["middle aged", "n/a", "young"])
-        pairs = set(zip(*(found.column(f"group_{x}").to_pylist() for x in "ab"), strict=True))
-        assert pairs >= {("middle aged", "n/a"), ("middle aged", "young"), ("n/a", "young")}
-        assert set(found.column("n_a").to_pylist()) == {6}
 
 
 class TestIntersections:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import csv
-import math
 import re
 from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from published.made_up import filled
 
 import exparity.report
 from exparity import InputError, cli
@@ -58,18 +58,10 @@ def classifier(results, dataset, model, seed, recipe, rows, order=("male", "fema
         ("predictions", [], {}),
         ("bias", rows, {"groups": order, "labels": ["non_toxic", "toxic"], "attribute": "gender"}),
     ):
+        of_groups = {"group": order[0], "group_b": order[1]}
         content = [
-            {
-                "quantity": quantity,
-                "group": "" if quantity == "accuracy" else order[0],
-                "group_b": "" if quantity == "accuracy" else order[1],
-                "class_name": name,
-                "value": value,
-                "n": 10,
-                "ci_low": math.nan,
-                "ci_high": math.nan,
-                "flags": [],
-            }
+            filled("bias", quantity=quantity, class_name=name, value=value, n=10)
+            | (of_groups if quantity != "accuracy" else {})
             for quantity, name, value in content
         ]
         path = results / path_of(artefact, ids)

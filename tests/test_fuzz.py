@@ -261,7 +261,6 @@ CALLS = {
         values=SCORES,
         groups=GROUPS,
     ),
-    **keywords(exparity.plot_disparity, "tests threshold width ax", tests=[TEST]),
     **keywords(exparity.plot_effects, "tests threshold width", tests=[TEST]),
     **{
         f"plot {name}": lambda c, e, v, name=name: exparity.plot_effects([{**TEST, name: v}])

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from exparity.methods import explain
     from exparity.metrics import evaluate
     from exparity.report.plots import (
-        plot_disparity,
         plot_distributions,
         plot_effects,
         plot_explanation,
@@ -35,7 +34,7 @@ _HOMES = {
     "explanations": ["Explanation"],
     "methods": ["explain"],
     "metrics": ["evaluate"],
-    "report.plots": ["plot_disparity", "plot_distributions", "plot_effects", "plot_explanation"],
+    "report.plots": ["plot_distributions", "plot_effects", "plot_explanation"],
     "stats": ["GroupComparison", "compare_groups"],
 }
 
@@ -51,7 +50,6 @@ __all__ = [
     "evaluate",
     "explain",
     "load_classifier",
-    "plot_disparity",
     "plot_distributions",
     "plot_effects",
     "plot_explanation",

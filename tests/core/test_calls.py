@@ -277,7 +277,7 @@ def test_plots():
     with pytest.raises(InputError, match="width must be 1 to 100 inches"):
         exparity.plot_effects([row], width=1e6)
     with pytest.raises(InputError, match="ax must be axes of matplotlib, not 3"):
-        exparity.plot_disparity([row], ax=3)
+        exparity.plot_explanation(Explanation("a", 0, tokens=["a"], scores=[1.0]), ax=3)
     with pytest.raises(InputError, match="explanations must be"):
         exparity.plot_explanation(Path("x"))
 

@@ -20,15 +20,12 @@ from report.synthetic import GROUPS, config, make_study, options_of
 
 from exparity.artefacts.files import read_results
 from exparity.core.errors import InputError
-from exparity.core.formats import signed
 from exparity.metrics import METRICS
 from exparity.report import figures
-from exparity.report.bias import Declared
 from exparity.report.figures import write_figures
-from exparity.report.figures.disparity import disparity_figure
 from exparity.report.figures.distributions import distributions_figure, score_spread, wants_log
 from exparity.report.figures.names import fitted, names_of, registered_names
-from exparity.report.figures.series import bias_forest, effects_forest
+from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import (
     FORMATS,
     GROUP_COLOURS,
@@ -37,7 +34,6 @@ from exparity.report.figures.style import (
     SERIES_COLOURS,
     WIDTHS,
     house_style,
-    ink_on,
     save,
 )
 from exparity.report.figures.verdicts import verdicts_figure
@@ -127,12 +123,7 @@ def texts(axes):
 class TestFiles:
     def test_every_figure_in_both_widths_and_formats(self, written):
         folder, drawn = written
-        assert [figure.kind for figure in drawn] == [
-            "verdicts",
-            "effects",
-            "distributions",
-            "bias",
-        ]
+        assert [figure.kind for figure in drawn] == ["verdicts", "effects", "distributions"]
         expected = {f"{f.name}_{w}.{s}" for f in drawn for w in WIDTHS for s in FORMATS}
         assert {p.name for p in folder.iterdir()} == {*expected, "captions.txt"}
         assert [p.name for p in folder.parent.iterdir()] == ["figures"]
@@ -232,7 +223,7 @@ class TestFiles:
         monkeypatch.setattr(figures, "save", lambda *_: None)
         few = dataclasses.replace(small, results=tmp_path / "none")
         drawn = write_figures(few, [], tmp_path / "figures")
-        assert [figure.kind for figure in drawn] == ["bias"]
+        assert drawn == []
 
     def test_damaged_scores_are_named_and_nothing_is_replaced(self, small, tmp_path, monkeypatch):
         monkeypatch.setattr(figures, "save", lambda *_: None)
@@ -257,7 +248,7 @@ class TestFiles:
         """Measured with letters in 20 times their size, whose widths are not rounded."""
         for width in WIDTHS.values():
             with house_style():
-                figure = disparity_figure(table, width, names)
+                figure = effects_forest(table, names, threshold=0.2).draw(width)
             save(figure, tmp_path / "x", "x")
             figure.set_dpi(1440)
             box = figure.get_tightbbox()
@@ -265,80 +256,6 @@ class TestFiles:
             assert box.y0 > -0.01
             assert box.x1 < width + 0.01
             assert box.y1 < figure.get_size_inches()[1] + 0.01
-
-
-def with_mean_d(cell, d, **others):
-    summary = dataclasses.replace(cell.summary, mean_d=d)
-    return dataclasses.replace(cell, summary=summary, **others)
-
-
-class TestDisparity:
-    def test_cells_are_those_of_the_table(self, table, names):
-        with house_style():
-            figure = disparity_figure(table, WIDTHS["2col"], names)
-        panels = {axes.get_title(loc="left"): axes for axes in figure.axes}
-        for model in table.models:
-            found = texts(panels[model])
-            expected, bold, coloured = [], [], []
-            for method in table.methods:
-                for metric in table.metrics:
-                    cell = table.cells[model, method, metric]
-                    opposed = " ±" if cell.summary.same_sign < 1 else ""
-                    expected.append(f"{signed(cell.summary.mean_d)}{opposed}")
-                    expected.append(f"{cell.significant}/{cell.total}")
-                    bold += [cell.considerable] * 2
-                    coloured.append(bool(cell.significant))
-            assert found == expected
-            assert [t.get_weight() == "bold" for t in panels[model].texts] == bold
-            white = [p.get_facecolor() == (1, 1, 1, 1) for p in panels[model].patches]
-            assert [not w for w in white] == coloured
-        assert any(coloured)
-        assert not all(coloured)
-
-    def test_colours_follow_the_sign(self, table, names):
-        with house_style():
-            figure = disparity_figure(table, WIDTHS["1col"], names)
-        checked = 0
-        for axes, model in zip(figure.axes, table.models, strict=False):
-            keys = [(model, x, y) for x in table.methods for y in table.metrics]
-            for key, patch in zip(keys, axes.patches, strict=True):
-                cell = table.cells[key]
-                red, _, blue, _ = patch.get_facecolor()
-                if cell.significant and abs(cell.mean_d) > 0.1:
-                    assert (blue > red) == (cell.mean_d > 0)
-                    checked += 1
-        assert checked >= 5
-
-    def test_a_row_that_is_not_full_comes_first(self, table, names):
-        many = dataclasses.replace(
-            table,
-            models=["a", "b", "c"],
-            cells={(m, *k[1:]): c for k, c in table.cells.items() for m in "abc"},
-        )
-        with house_style():
-            figure = disparity_figure(many, WIDTHS["2col"], names)
-        figure.draw_without_rendering()
-        boxes = {a.get_title(loc="left"): a.get_position() for a in figure.axes}
-        assert boxes["a"].y0 > boxes["b"].y0 == pytest.approx(boxes["c"].y0)
-        labelled = [
-            a.get_title(loc="left")
-            for a in figure.axes
-            if any(t.get_visible() and t.get_text() == "Sufficiency ↓" for t in a.get_xticklabels())
-        ]
-        assert labelled == ["b", "c"]
-
-    def test_gaps_and_odd_values(self, table, names):
-        (first, second, third, *_) = table.cells
-        cells = dict(table.cells)
-        del cells[first]
-        cells[second] = with_mean_d(cells[second], math.nan, significant=0, flags=("x",))
-        cells[third] = with_mean_d(cells[third], -math.inf, significant=3)
-        with house_style():
-            figure = disparity_figure(dataclasses.replace(table, cells=cells), 3.3, names)
-        found = texts(figure.axes[0])
-        assert found[0] == "–"
-        assert found[1:3] == ["–", "0/3*"]
-        assert found[3:5] == ["−∞", "3/3"]
 
 
 class TestEffects:
@@ -384,8 +301,7 @@ class TestEffects:
             tests[key] = [
                 {**row, "cohens_d": d, "d_ci_low": d, "d_ci_high": d} for row in tests[key]
             ]
-            summary = dataclasses.replace(cells[key].summary, mean_d=d)
-            cells[key] = dataclasses.replace(cells[key], summary=summary)
+            cells[key] = dataclasses.replace(cells[key], mean_d_all=d)
         with house_style():
             odd = dataclasses.replace(table, cells=cells, tests=tests)
             figure = effects_forest(odd, names, threshold=0.2).draw(6.9)
@@ -497,45 +413,6 @@ def naive_quantile(ordered, q):
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-class TestBias:
-    def row(self, quantity, value, group="", group_b="", class_name="", model="m", flags=()):
-        return {"quantity": quantity, "group": group, "group_b": group_b, "class_name": class_name,
-                "value": value, "model": model, "flags": list(flags)}  # fmt: skip
-
-    def test_values_of_every_seed_and_their_mean(self, names):
-        rows = [self.row("accuracy", v, "a") for v in (0.5, 0.7)]
-        rows += [self.row("accuracy", 0.9, "b"), self.row("accuracy", math.nan, "b")]
-        rows += [self.row("accuracy", 0.6, "")]
-        rows += [self.row("apd", 0.1, "a", "b", flags=["collapsed"])]
-        declared = Declared("x", ("a", "b"), ("no", "yes"))
-        with house_style():
-            figure = bias_forest(rows, declared, ["m"], names).draw(6.9)
-        accuracy, apd = figure.axes
-        marks = {line.get_marker(): line for line in accuracy.lines}
-        assert marks["o"].get_xdata()[0] == pytest.approx(0.6)
-        assert marks["s"].get_xdata()[0] == 0.9
-        lines = [x for x in accuracy.lines if x.get_marker() == "|"]
-        ticks = sorted(value for line in lines for value in line.get_xdata())
-        assert ticks == [0.5, 0.7, 0.9]
-        assert [x.get_marker() for x in apd.lines if x.get_marker() in "x|"] == ["x"]
-        labels = [t.get_text() for t in figure.legends[0].get_texts()]
-        assert labels == ["a", "b", "one seed", "predicts one class"]
-
-    def test_only_what_is_defined_has_a_panel(self, names):
-        rows = [
-            self.row("accuracy", 0.5, "a"),
-            self.row("tpr", math.nan, "a", "", "yes"),
-            self.row("tnr", 0.5, "a", "", "yes"),
-            self.row("tnr", 0.5, "a", "", "no"),
-            self.row("apd_unpaired", 0.1, "a", "b"),
-        ]
-        declared = Declared("x", ("a", "b"), ("no", "yes"))
-        with house_style():
-            figure = bias_forest(rows, declared, ["m"], names).draw(6.9)
-        titles = [axes.get_title(loc="left").split("\n")[0] for axes in figure.axes]
-        assert titles == ["Accuracy", "True negative rate,", "Average prediction"]
-
-
 class TestStyle:
     def test_nothing_is_said_by_colour_alone(self):
         for pair in ((GROUP_COLOURS, GROUP_HATCHES), (SERIES_COLOURS, MARKERS)):
@@ -548,28 +425,21 @@ class TestStyle:
             found = {tuple(int(c[i : i + 2], 16) for i in (1, 3, 5)) for c in colours}
             assert found == published
 
-    @given(st.tuples(*[st.floats(0, 1)] * 3))
-    def test_text_on_colours_has_contrast(self, colour):
-        """At least 4.5 to 1 (WCAG 2.2, 1.4.3), computed apart from the code."""
-
-        def luminance(rgb):
-            channels = [
-                c / 12.92 if c <= 0.04045 else math.pow((c + 0.055) / 1.055, 2.4) for c in rgb
-            ]
-            return float(np.dot(channels, (0.2126, 0.7152, 0.0722)))
-
-        ink = luminance((0, 0, 0) if ink_on((*colour, 1.0)) == "#000000" else (1, 1, 1))
-        high, low = sorted((ink, luminance(colour)), reverse=True)
-        assert (high + 0.05) / (low + 0.05) >= 4.5
-
     def test_names_from_outside_are_no_formulas(self, table, names):
         odd = r"$\frac$ <b> & {x}_y^2"
-        cells = {(odd, *key[1:]): cell for key, cell in table.cells.items() if key[0] == "model_0"}
-        strange = dataclasses.replace(table, models=[odd], group_a="$a$", cells=cells)
+        parts = {
+            kind: {
+                (odd, *key[1:]): of
+                for key, of in getattr(table, kind).items()
+                if key[0] == "model_0"
+            }
+            for kind in ("cells", "tests")
+        }
+        strange = dataclasses.replace(table, models=[odd], group_a="$a$", **parts)
         with house_style():
-            figure = disparity_figure(strange, 3.3, names)
+            figure = effects_forest(strange, names, threshold=0.2).draw(3.3)
             figure.draw_without_rendering()
-        assert figure.axes[0].get_title(loc="left") == odd
+        assert odd in [text.get_text() for text in figure.legends[0].get_texts()]
 
     @given(st.text("abc_ ×↑", max_size=60), st.integers(4, 30))
     def test_folded_names_keep_their_letters(self, text, width):

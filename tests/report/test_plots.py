@@ -135,33 +135,18 @@ class TestDistributions:
 
 
 class TestTests:
-    def test_cells_of_a_data_frame(self):
-        rows = rows_of(seeds=(0, 1, 2))
-        figure = exparity.plot_disparity(pd.DataFrame(rows))
-        axes = figure.axes[0]
-        counts = [t for t in texts(axes) if "/" in t]
-        assert len(counts) == 4
-        cells = {}
-        for row in rows:
-            cells.setdefault((row["method"], row["metric"]), []).append(row)
-        expected = [f"{sum(r['significant'] for r in found)}/3" for found in cells.values()]
-        assert counts == expected
-        assert [t.get_text() for t in axes.get_yticklabels()] == ["LIME", "mine"]
-        assert [t.get_text() for t in axes.get_xticklabels()] == ["Gini index ↑", "Sparsity ↓"]
-
     def test_rows_by_hand_need_no_ids(self):
         found = compare_groups([1.0, 2.0, 3.0, 4.0, 1.5, 2.5, 3.5, 4.5], [*"ababbaba"], ("a", "b"))
-        figure = exparity.plot_disparity([{"method": "m", "metric": "k", **vars(found)}])
-        assert found.flags == ["interval_none"]
-        assert "0/1" in texts(figure.axes[0])  # which is no star
+        figure = exparity.plot_effects([{"method": "m", "metric": "k", **vars(found)}])
+        assert [label.get_text() for label in figure.axes[0].get_yticklabels()] == ["m"]
 
     def test_effects_have_a_panel_per_metric(self):
-        figure = exparity.plot_effects(rows_of(models=("a", "b")))
+        figure = exparity.plot_effects(pd.DataFrame(rows_of(models=("a", "b"))))
         titles = [axes.get_title(loc="left").replace("\xa0", " ") for axes in figure.axes]
         assert titles == ["Gini index ↑", "Sparsity ↓"]
 
-    @pytest.mark.parametrize("plot", [exparity.plot_disparity, exparity.plot_effects])
-    def test_bad_input(self, plot):
+    def test_bad_input(self):
+        plot = exparity.plot_effects
         with pytest.raises(InputError, match="no tests"):
             plot([])
         with pytest.raises(InputError, match="test 0: has no 'p'"):
@@ -186,7 +171,6 @@ class TestNamesFromOutside:
                                 origin=Origin(self.ODD, {}, 0, "a"))  # fmt: skip
         groups = [f"a{self.ODD}", "b"]
         figures = [
-            exparity.plot_disparity(odd),
             exparity.plot_effects(odd),
             exparity.plot_explanation(explained),
             exparity.plot_distributions(
@@ -201,11 +185,10 @@ class TestNamesFromOutside:
 class TestWhere:
     def test_into_axes_of_the_callers_own(self):
         figure = Figure()
-        axes = figure.subplots(3)
+        axes = figure.subplots(2)
         found = [
             exparity.plot_explanation(PLAIN, ax=axes[0]),
             exparity.plot_distributions(RNG.normal(size=80), GROUPS, ax=axes[1]),
-            exparity.plot_disparity(rows_of(), ax=axes[2]),
         ]
         assert all(f is figure for f in found)
         assert all(a.has_data() or a.patches for a in axes)
@@ -214,8 +197,6 @@ class TestWhere:
         axes = Figure().subplots()
         with pytest.raises(InputError, match="one of explanations, not 2"):
             exparity.plot_explanation([PLAIN, PLAIN], ax=axes)
-        with pytest.raises(InputError, match="one of models, not 2"):
-            exparity.plot_disparity(rows_of(models=("a", "b")), ax=axes)
 
     def test_a_notebook_shows_what_a_cell_returns(self):
         figure = exparity.plot_explanation(PLAIN, width=2)
@@ -233,7 +214,7 @@ class TestWhere:
 
     def test_nothing_heavy_loads_before_the_first_figure(self):
         code = (
-            "import sys, exparity; exparity.plot_disparity, exparity.Explanation\n"
+            "import sys, exparity; exparity.plot_effects, exparity.Explanation\n"
             "heavy = {'matplotlib', 'torch', 'pandas', 'transformers'} & set(sys.modules)\n"
             "sys.exit(f'imported: {heavy}' if heavy else 0)"
         )

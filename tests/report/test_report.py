@@ -21,6 +21,7 @@ import pytest
 
 from exparity import read_results
 from exparity.artefacts.files import write_artefact
+from exparity.artefacts.grid import grid_text
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 from exparity.report import figures, gather
@@ -712,6 +713,7 @@ def hostile(tmp_path_factory, options):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(figures, "WIDTHS", {"1col": figures.WIDTHS["1col"]})
         report(folder, folder / "report" / "index.html", {**options, **few})
+    (folder / "grid.json").write_text(grid_text({**options, **few}), encoding="utf-8")
     return folder / "report"
 
 
@@ -765,11 +767,11 @@ class TestHostileNames:
                 float(cell)
 
     def test_the_terminal_shows_them(self, hostile, capsys):
-        show(hostile)
+        show(hostile.parent)
         printed = capsys.readouterr().out
         assert not ACTING.search(printed)
         assert r"Title \x1b[31m" in printed
-        assert "[bold]" in printed
+        assert r"=cmd" in printed
 
 
 def test_figures_are_drawn_or_left_out_as_the_config_says(study, options, tmp_path, monkeypatch):

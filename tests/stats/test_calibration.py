@@ -13,7 +13,6 @@ import scipy.stats
 
 from exparity.stats import (
     benjamini_hochberg,
-    combine_p,
     compare_groups,
     holm,
     permuted_rates,
@@ -154,11 +153,6 @@ class TestManyTests:
         assert share.mean() <= ALPHA + 0.01
         if shared == 0:  # then it is α times the share of true null hypotheses
             assert share.mean() == pytest.approx(ALPHA * 30 / 42, abs=0.006)
-
-    @pytest.mark.parametrize("shared", [0.0, 0.3, 0.6, 0.9])
-    def test_combined_seeds_keep_alpha_however_they_depend_on_each_other(self, shared):
-        p = dependent_p(np.random.default_rng(9), RUNS, 5, shared)
-        assert rate([combine_p(row) for row in p]) == pytest.approx(ALPHA, abs=0.012)
 
 
 class TestPermutedGroups:

@@ -1,4 +1,4 @@
-"""``exparity compare`` and the page's section: two runs side by side."""
+"""``exparity compare``: two runs side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,8 @@ from report.synthetic import config, make_study, options_of
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
 from exparity.cli import main
-from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
-from exparity.report.build import build_context
-from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin, settings_by_key, settings_of
-from exparity.report.render import render_page
 from exparity.report.runs import compare_runs, read_run
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=2, metrics=2)
@@ -121,16 +117,6 @@ def test_on_the_terminal(first, second, capsys):
     assert len(capsys.readouterr().out.splitlines()) > len(out.splitlines())
 
 
-def test_on_the_page(first, second, tmp_path):
-    study = gather(second, read_grid(second))
-    assert build_context(study, tmp_path).other_run is None
-    study.options["report"]["compare_with"] = str(first)
-    page = render_page(build_context(study, tmp_path))
-    section = page[page.index('id="other_run"') :]
-    assert "+50.00" in section
-    assert "statistics.threshold" in section
-
-
 @pytest.fixture(scope="module")
 def with_plugins(first, tmp_path_factory):
     """The same run, where the last metric and the last method are those of a plug-in."""
@@ -148,13 +134,6 @@ def test_d13_a_run_with_plugins_is_compared_without_them(first, with_plugins, ca
     assert "8 cells of both, 8 with the same verdict" in capsys.readouterr().out
 
 
-def test_d13_on_the_page_beside_a_run_with_plugins(first, with_plugins, tmp_path):
-    study = gather(first, read_grid(first))
-    study.options["report"]["compare_with"] = str(with_plugins)
-    page = render_page(build_context(study, tmp_path))
-    assert 'id="other_run"' in page
-
-
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -168,18 +147,3 @@ def test_d10_no_run(tmp_path, content, message):
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_run(tmp_path)
-
-
-def test_the_report_reads_the_other_run(first, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-
-    def experiment(other):
-        return Experiment.from_mapping({**SETTINGS, "report": {"compare_with": other}})
-
-    with pytest.raises(InputError, match=r"report\.compare_with: elsewhere holds no finished run"):
-        experiment("elsewhere")
-    with pytest.raises(InputError, match="is the folder of this run"):
-        experiment(SETTINGS.get("results", "results"))
-    (tmp_path / "earlier" / "report").mkdir(parents=True)
-    (tmp_path / "earlier" / "report" / "disparity.parquet").touch()
-    assert "earlier/report/disparity.parquet" in experiment("earlier").report_inputs()

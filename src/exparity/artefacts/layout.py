@@ -164,10 +164,8 @@ def report_inputs(grid: Grid) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def report_files(results: str | Path, grid: Grid) -> list[str]:
-    """Return every file that the report of a grid reads: its inputs, and the run beside it."""
-    files = [f"{results}/{path_of(artefact, ids)}" for artefact, ids in report_inputs(grid)]
-    other = grid["report"].get("compare_with")
-    return [*files, f"{other}/{path_of('disparity', {})}"] if other else files
+    """Return every file that the report of a grid reads."""
+    return [f"{results}/{path_of(artefact, ids)}" for artefact, ids in report_inputs(grid)]
 
 
 def _targets(grid: Grid, artefact: str) -> tuple[Sequence[str], Sequence[Sequence[str]]]:

@@ -34,7 +34,6 @@ def check(experiment: Settled) -> None:
     check_counterfactuals(experiment)
     check_foils(experiment)
     check_cells(experiment)
-    check_other_run(experiment)
     check_imports(experiment)
 
 
@@ -245,18 +244,6 @@ def check_imports(experiment: Settled) -> None:
 def _require(value: Any, known: list[Any], where: str) -> None:
     if value not in known:
         raise InputError(f"{where}: no '{value}' here; {did_you_mean(str(value), map(str, known))}")
-
-
-def check_other_run(experiment: Settled) -> None:
-    """Check that the run that the report compares with is another one, and finished."""
-    other = experiment.config["report"]["compare_with"]
-    if not other:
-        return
-    where = f"report.compare_with: {other}"
-    if Path(other).resolve() == Path(experiment.results).resolve():
-        raise InputError(f"{where} is the folder of this run; set results to another folder")
-    if not Path(other, layout.path_of("disparity", {})).is_file():
-        raise InputError(f"{where} holds no finished run; name the results folder of one")
 
 
 def check_results(experiment: Settled) -> None:

@@ -174,12 +174,9 @@ class Report:
     Attributes:
         figures: draw the figures for papers, most of the report's time: two minutes for 5,040
             tests. The page has plots of its own.
-        compare_with: results folder of another finished run, which the page shows beside this one:
-            what differs in configuration, versions, verdicts and gaps.
     """
 
     figures: bool = True
-    compare_with: NonEmpty | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

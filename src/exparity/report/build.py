@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,9 +18,8 @@ from exparity.report.costs import cost_by_part, cost_by_stage, read_costs
 from exparity.report.downloads import table_exports
 from exparity.report.gather import Study
 from exparity.report.means import mean_exports, mean_tables
-from exparity.report.provenance import ArtefactOrigin, read_origins
+from exparity.report.provenance import read_origins
 from exparity.report.reading import read_analysis
-from exparity.report.runs import RunComparison, compare_runs, read_own_run, read_run
 from exparity.report.scores import read_study_scores
 from exparity.report.tables import disparity_tables
 
@@ -32,7 +31,7 @@ def build_context(
 ) -> Context:
     """Read what the page shows beside the tests."""
     scores = read_study_scores(study, keep_seeds=study.seeds[:1])
-    origins = read_origins(study, scores.metadata)
+    origins = read_origins(study.results, study.options, scores.metadata)
     tables = disparity_tables(study)
     directions = {m: study.metric_facts(m).direction for m in study.metrics}
     means = mean_tables(scores.means, directions, scores.random_means)
@@ -49,7 +48,6 @@ def build_context(
         bias_tables=bias,
         causal_tables=causal,
         published=published or {},
-        other_run=_beside_another(study, origins),
         scores=scores,
         origins=origins,
         costs=costs,
@@ -62,15 +60,6 @@ def build_context(
         ],
         pictures=[picture for _, findings in analyses for picture in findings.pictures],
     )
-
-
-def _beside_another(study: Study, origins: Sequence[ArtefactOrigin]) -> RunComparison | None:
-    """Compare with the run that the config names, if it names one."""
-    other = study.options["report"].get("compare_with")
-    if not other:
-        return None
-    confidence = study.statistics["confidence"]
-    return compare_runs(read_run(Path(other)), read_own_run(study, origins), confidence=confidence)
 
 
 def reported(study: Study) -> Iterator[tuple[Entry[AnalysisFacts], Findings]]:

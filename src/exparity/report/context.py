@@ -14,7 +14,6 @@ from exparity.report.bias import BiasTable
 from exparity.report.gather import Study
 from exparity.report.means import MeanTable
 from exparity.report.provenance import ArtefactOrigin
-from exparity.report.runs import RunComparison
 from exparity.report.scores import Scores
 from exparity.report.tables import Table
 
@@ -66,7 +65,6 @@ class Context:
         bias_tables: the tables of model bias.
         causal_tables: those of what needs counterfactuals, for the datasets that have them.
         published: comparisons with published numbers, by kind of study.
-        other_run: this run beside another one; None if the config names none.
         scores: distributions of the scores, and the scores of the first seed.
         origins: provenance of every artefact.
         costs: what each job took, as :func:`~exparity.report.costs.read_costs` returns it.
@@ -82,7 +80,6 @@ class Context:
     bias_tables: Sequence[BiasTable]
     causal_tables: Sequence[BiasTable]
     published: Mapping[str, Comparison]
-    other_run: RunComparison | None
     scores: Scores
     origins: Sequence[ArtefactOrigin]
     costs: Sequence[Mapping[str, Any]]

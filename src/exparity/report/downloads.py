@@ -21,6 +21,7 @@ from exparity.report.gather import Study
 from exparity.report.latex import render_export_latex, render_latex
 from exparity.report.tables import Table, headline_rates, rates_by_metric
 from exparity.report.templating import asset
+from exparity.stats.seeds import has_both_signs, sd_of_effects
 
 _DIGITS = 6
 _TITLES = {"bias": "Model bias", "causal_bias": "Causal bias"}
@@ -98,6 +99,7 @@ def _disparity(study: Study, table: Table) -> Export:
         for metric, cell in cells.items():
             if cell is None:
                 continue
+            tests = table.tests[model, method, metric]
             higher = {1: table.group_a, -1: table.group_b, 0: None}[cell.direction]
             rows.append(
                 {
@@ -115,11 +117,9 @@ def _disparity(study: Study, table: Table) -> Export:
                     "flags": list(cell.flags),
                     "significant_runs_holm": cell.holm,
                     "significant_runs_bh": cell.bh,
-                    "mean_cohens_d_all": cell.summary.mean_d,
-                    "sd_cohens_d_all": cell.summary.sd_d,
-                    "share_same_sign": cell.summary.same_sign,
-                    "combined_p": cell.summary.combined_p,
-                    "seeds_of_either_sign": cell.summary.both_signs,
+                    "mean_cohens_d_all": cell.mean_d_all,
+                    "sd_cohens_d_all": sd_of_effects(tests),
+                    "seeds_of_either_sign": has_both_signs(tests),
                 }
             )
     name = study.display("dataset", table.dataset)

@@ -18,7 +18,6 @@ from exparity.core.escaping import visible
 from exparity.core.settings import Statistics
 from exparity.explanations import Explanation
 from exparity.report.figures.canvas import new_figure
-from exparity.report.figures.disparity import colour_bar, disparity_figure, disparity_panel
 from exparity.report.figures.distributions import (
     distributions_panel,
     group_marks,
@@ -145,43 +144,6 @@ def plot_distributions(
 
 
 @checked
-def plot_disparity(
-    tests: pd.DataFrame | Iterable[Mapping[str, Any]],
-    *,
-    threshold: float = Statistics.threshold,
-    width: float = WIDTHS["2col"],
-    ax: Axes | None = None,
-) -> Figure:
-    """Plot tests as a table of methods and metrics, in the form of the report.
-
-    A cell says the mean of Cohen's d over the seeds with a significant difference, over all seeds
-    where there is none, and how many seeds these are of those tested.
-
-    Args:
-        tests: rows of ``tests`` or ``disparity`` as :func:`exparity.read_results` gives them, or
-            mappings such as ``{"method": ..., "metric": ..., **vars(comparison)}``; of one dataset
-            and one pair of groups.
-        threshold: |d| from which an effect is considerable, and bold.
-        width: of a new figure, in inches.
-        ax: axes to draw into, instead of a new figure; for the tests of one model.
-
-    Raises:
-        InputError: there are no tests, one lacks a column, they are of several datasets or pairs of
-            groups, or of several models for one ``ax``.
-    """
-    table = _one_table(tests, threshold)
-    _only_one(ax, len(table.models), "models")
-
-    def panel(axes: Axes) -> None:
-        disparity_panel(axes, table, table.models[0], registered_names)
-        figure = axes.get_figure()
-        assert figure is not None
-        colour_bar(figure, table, [axes])
-
-    return _drawn(lambda: disparity_figure(table, width, registered_names), ax, panel, width)
-
-
-@checked
 def plot_effects(
     tests: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
@@ -194,12 +156,15 @@ def plot_effects(
     are seeds, and the line spans their intervals.
 
     Args:
-        tests: as for :func:`plot_disparity`.
+        tests: rows of ``tests`` or ``disparity`` as :func:`exparity.read_results` gives them, or
+            mappings such as ``{"method": ..., "metric": ..., **vars(comparison)}``; of one dataset
+            and one pair of groups.
         threshold: |d| from which an effect is considerable; smaller ones lie on grey.
         width: of the figure, in inches.
 
     Raises:
-        InputError: as :func:`plot_disparity`.
+        InputError: there are no tests, one lacks a column, or they are of several datasets or pairs
+            of groups.
     """
     table = _one_table(tests, threshold)
 

@@ -7,11 +7,12 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from exparity.artefacts import layout
 from exparity.artefacts.seal import read_metadata
-from exparity.report.gather import Ids, Study
+from exparity.report.gather import Ids
 
 Parameters = Mapping[str, Any]
 _ARTEFACTS = ("data", "history", "predictions", "explanations", "scores", "tests")
@@ -27,24 +28,28 @@ class ArtefactOrigin:
 
 
 def read_origins(
-    study: Study, known: Mapping[Ids, Mapping[bytes, bytes]] | None = None
+    results: Path,
+    options: Mapping[str, Any],
+    known: Mapping[Ids, Mapping[bytes, bytes]] | None = None,
 ) -> list[ArtefactOrigin]:
     """Return the provenance of every artefact of a grid that is there."""
-    return [
-        ArtefactOrigin(
-            artefact, dict(zip(layout.levels(artefact), ids, strict=True)), _facts(metadata)
-        )
-        for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values())
-        for ids, metadata in (
-            _read(study, artefact) if known is None or artefact != "scores" else known.items()
-        )
-    ]
+    origins = []
+    for artefact in (*_ARTEFACTS, *layout.made_by_analyses().values()):
+        is_known = known is not None and artefact == "scores"
+        found = (known or {}).items() if is_known else _read(results, options, artefact)
+        for ids, metadata in found:
+            named = dict(zip(layout.levels(artefact), ids, strict=True))
+            origins.append(ArtefactOrigin(artefact, named, _facts(metadata)))
+    return origins
 
 
-def _read(study: Study, artefact: str) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
-    for ids, path in study.files(artefact):
+def _read(
+    results: Path, options: Mapping[str, Any], artefact: str
+) -> Iterator[tuple[Ids, Mapping[bytes, bytes]]]:
+    for ids in layout.cells(options, artefact):
+        path = results / layout.path_of(artefact, ids)
         if path.is_file():
-            yield ids, read_metadata(path).metadata or {}
+            yield tuple(ids.values()), read_metadata(path).metadata or {}
 
 
 @cache

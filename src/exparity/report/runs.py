@@ -13,14 +13,10 @@ from exparity.artefacts.grid import read_grid
 from exparity.core.errors import InputError
 from exparity.core.formats import dotted
 from exparity.core.settings import Statistics
-from exparity.report.gather import Study, gather
-from exparity.report.provenance import (
-    SETTLED,
-    ArtefactOrigin,
-    read_origins,
-    settings_by_key,
-    versions,
-)
+from exparity.report.gather import Verdicts, by_cell_and_quantity
+from exparity.report.provenance import SETTLED, read_origins, settings_by_key, versions
+from exparity.report.reading import read_analysis
+from exparity.report.verdicts import is_random
 from exparity.stats.two_runs import GapDifference, gap_difference
 
 Cell = tuple[str, ...]
@@ -34,18 +30,16 @@ class Run:
     """One run.
 
     Attributes:
+        name: its folder, and its title where it has one.
         settings: what it was asked to do, by key; of a model, method or metric key by key again.
         versions: see :func:`~exparity.report.provenance.versions`.
+        verdicts: see :attr:`~exparity.report.gather.Study.verdicts`.
     """
 
-    study: Study
+    name: str
     settings: Mapping[str, str | Mapping[str, str]]
     versions: Versions
-
-    @property
-    def name(self) -> str:
-        """Its folder, and its title where it has one."""
-        return f"{self.study.results}{f': {self.study.title}' if self.study.title else ''}"
+    verdicts: Verdicts
 
 
 @dataclass(frozen=True)
@@ -110,28 +104,29 @@ class RunComparison:
 
 
 def read_run(results: Path) -> Run:
-    """Read the finished tests of a results folder."""
+    """Read what was asked of a finished run, what it was made with, and its verdicts."""
     grid = read_grid(results)
     if grid is None:
         raise InputError(f"{results}: no results; name the results folder of a run")
-    return read_own_run(gather(results, grid))
-
-
-def read_own_run(study: Study, origins: Sequence[ArtefactOrigin] | None = None) -> Run:
-    """Return a run whose tests have been read, and maybe the provenance of its artefacts."""
-    origins = read_origins(study) if origins is None else origins
-    options = {key: value for key, value in study.options.items() if key not in _NOT_COMPARED}
+    judged = read_analysis(results, grid, "judge")
+    origins = read_origins(results, grid)
+    options = {key: value for key, value in grid.items() if key not in _NOT_COMPARED}
     settings: dict[str, str | Mapping[str, str]] = {
         key: json.dumps(value, ensure_ascii=False).strip('"') for key, value in dotted(options)
     }
-    settings["datasets"] = ", ".join(study.datasets)
-    settings["analyses"] = ", ".join(study.options.get("analyses", {}))
+    settings["datasets"] = ", ".join(id for id, _ in grid["datasets"])
+    settings["analyses"] = ", ".join(grid.get("analyses", {}))
     for kind in SETTLED:
         of_kind = settings_by_key(origins, kind)
-        models = dict.fromkeys(model for _, model in study.pairs)
-        for id in models if kind == "model" else getattr(study, f"{kind}s"):
+        for id, _ in grid[f"{kind}s"]:
             settings[f"{kind}s.{id}"] = of_kind.get(id, {})
-    return Run(study, settings, versions(origins))
+    title = grid["title"]
+    return Run(
+        f"{results}{f': {title}' if title else ''}",
+        settings,
+        versions(origins),
+        by_cell_and_quantity(row for row in judged if not is_random(row)),
+    )
 
 
 def compare_runs(
@@ -142,7 +137,7 @@ def compare_runs(
     Gaps are those over random explanations where both runs have them, else those of the scores.
     """
     cells = []
-    ours, theirs = second.study.verdicts, first.study.verdicts
+    ours, theirs = second.verdicts, first.verdicts
     for ids in (ids for ids in theirs if ids in ours):
         both = theirs[ids], ours[ids]
         quantity = "excess" if all("excess" in cell for cell in both) else "score"

@@ -18,7 +18,7 @@ from exparity.core.settings import Statistics
 from exparity.report.gather import Study, Verdicts
 from exparity.stats.informative import of_quantity
 from exparity.stats.multiplicity import adjust
-from exparity.stats.seeds import SeedCounts, SeedSummary, count_seeds, summarise_seeds
+from exparity.stats.seeds import SeedCounts, count_seeds, mean_effect
 from exparity.stats.significance import SignificantShare, count_significant, headline_shares
 
 Row = Mapping[str, Any]
@@ -40,12 +40,13 @@ class Cell(SeedCounts):
     Attributes:
         holm: seeds that are significant after Holm's correction.
         bh: seeds that are significant after that of Benjamini and Hochberg.
+        mean_d_all: mean Cohen's d over all seeds that count; NaN if none has one.
         verdicts: its rows of the verdicts artefact by quantity; empty if there is none.
     """
 
     holm: int
     bh: int
-    summary: SeedSummary
+    mean_d_all: float
     verdicts: Mapping[str, Row]
 
     @property
@@ -162,7 +163,7 @@ def cell_of_seeds(
         **vars(count_seeds(rows, threshold)),
         holm=sum(row["significant_holm"] for row in rows),
         bh=sum(row["significant_bh"] for row in rows),
-        summary=summarise_seeds(rows, threshold=threshold),
+        mean_d_all=mean_effect(rows),
         verdicts=verdicts or {},
     )
 

@@ -5,7 +5,6 @@ from exparity.stats.crossed import CrossedTest, crossed_tests
 from exparity.stats.multiplicity import adjust, benjamini_hochberg, holm
 from exparity.stats.permutation import permuted_rates
 from exparity.stats.power import minimal_detectable_effect, smallest_p
-from exparity.stats.seeds import SeedSummary, combine_p, summarise_seeds
 from exparity.stats.typical_gap import TypicalGap, typical_gap
 from exparity.stats.verdicts import VERDICTS, judge
 
@@ -13,11 +12,9 @@ __all__ = [
     "VERDICTS",
     "CrossedTest",
     "GroupComparison",
-    "SeedSummary",
     "TypicalGap",
     "adjust",
     "benjamini_hochberg",
-    "combine_p",
     "compare_all",
     "compare_groups",
     "crossed_tests",
@@ -26,6 +23,5 @@ __all__ = [
     "minimal_detectable_effect",
     "permuted_rates",
     "smallest_p",
-    "summarise_seeds",
     "typical_gap",
 ]

@@ -18,9 +18,6 @@ import numpy as np
 
 from exparity.artefacts.analyses import Picture
 from exparity.core.escaping import visible
-from exparity.core.grouping import grouped
-from exparity.report.bias import RATES
-from exparity.report.causal import class_gaps
 from exparity.report.figures.distributions import (
     TAILS,
     WHISKERS,
@@ -29,7 +26,7 @@ from exparity.report.figures.distributions import (
     wants_log,
 )
 from exparity.report.figures.names import names_of
-from exparity.report.figures.series import bias_forest, causal_forest, effects_forest
+from exparity.report.figures.series import effects_forest
 from exparity.report.figures.style import WIDTHS, house_style, save
 from exparity.report.figures.verdicts import verdicts_figure
 from exparity.report.gather import Study
@@ -87,9 +84,6 @@ def _figures(study: Study, tables: Sequence[Table]) -> Iterator[Picture]:
     for dataset in dict.fromkeys(dataset for dataset, _ in study.pairs):
         for metric in study.applying("metrics", dataset):
             yield from _distributions(study, tables, dataset, metric)
-        if study.declared(dataset).groups:
-            yield _bias(study, dataset)
-        yield from _causal_bias(study, dataset)
 
 
 def _picture(
@@ -154,25 +148,3 @@ def _scores(study: Study, dataset: str, metric: str) -> dict[tuple[str, str, str
         for group in order:
             parts[str(model), str(method), group].append(values[groups == group])
     return {key: np.concatenate(of_key) for key, of_key in parts.items()}
-
-
-def _bias(study: Study, dataset: str) -> Picture:
-    rows = [row for row in study.bias.rows if row["dataset"] == dataset]
-    models = [m for d, m in study.pairs if d == dataset]
-    title = f"Model bias, {study.display('dataset', dataset)}"
-    forest = bias_forest(rows, study.declared(dataset), models, names_of(study))
-    return _picture(study, forest.draw, ("bias", dataset), title, dataset=dataset)
-
-
-def _causal_bias(study: Study, dataset: str) -> Iterator[Picture]:
-    """Yield a figure for each pair of groups and rate; none without counterfactuals."""
-    gaps = class_gaps(study.bias, [dataset])
-    if not any(gap.kind == "causal" for gap in gaps):
-        return
-    models = [m for d, m in study.pairs if d == dataset]
-    for (groups, rate), part in grouped(gaps, lambda gap: (gap.groups, gap.rate)).items():
-        title = f"{RATES[rate]} by class, {study.display('dataset', dataset)}, {' − '.join(groups)}"
-        facts = {"dataset": dataset, "groups": groups, "rate": RATES[rate].lower()}
-        forest = causal_forest(part, models, names_of(study))
-        parts = ("causal_bias", dataset, *groups, rate)
-        yield _picture(study, forest.draw, parts, title, **facts)

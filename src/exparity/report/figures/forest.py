@@ -49,13 +49,12 @@ def series(labels: Sequence[str], **style: Any) -> list[Look]:
 
 @dataclass(frozen=True)
 class Mark:
-    """A mark, and the ends of its line; ``runs`` are ticks and ``odd`` ones crosses."""
+    """A mark, and the ends of its line; ``runs`` are ticks."""
 
     look: Look
     at: float
     ends: Sequence[float] = ()
     runs: Sequence[float] = ()
-    odd: Sequence[float] = ()
 
 
 @dataclass(frozen=True)
@@ -156,9 +155,8 @@ def _mark(axes: Axes, one: Mark, y: float, limit: float | None) -> None:
     ends = [end for end in one.ends if math.isfinite(end)]
     if ends:
         axes.plot([min(ends), max(ends)], [y, y], lw=0.5, **line)
-    for shape, of in (("|", one.runs), ("x", one.odd)):
-        if known := [value for value in of if math.isfinite(value)]:
-            axes.plot(known, [y] * len(known), shape, ms=1.3 * look.size, mew=0.7, **line)
+    if known := [value for value in one.runs if math.isfinite(value)]:
+        axes.plot(known, [y] * len(known), "|", ms=1.3 * look.size, mew=0.7, **line)
     if math.isnan(one.at):
         axes.text(0, y, "undefined", size=4, color=GREY, ha="center", va="center")
         return

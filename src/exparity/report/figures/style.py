@@ -16,7 +16,6 @@ from exparity.core.escaping import visible
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
@@ -65,24 +64,10 @@ def save(figure: Figure, path: Path, title: str) -> None:
             figure.set_layout_engine(None)  # it is laid out, and letters are everywhere as wide
 
 
-def diverging(low: str, high: str) -> Colormap:
-    """Return a colour map from one colour over white to another."""
-    from matplotlib.colors import LinearSegmentedColormap
-
-    return LinearSegmentedColormap.from_list("diverging", [low, "#ffffff", high])
-
-
 def tint(colour: str, share: float) -> str:
     """Return a colour mixed with white; translucent ones would hide hatching in SVG."""
     channels = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(255 - share * (255 - c)):02x}" for c in channels)
-
-
-def ink_on(colour: tuple[float, float, float, float]) -> str:
-    """Return black or white, whichever is easier to read on a colour (by WCAG's luminance)."""
-    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour[:3]]
-    luminance = 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-    return BLACK if luminance > 0.179 else "#ffffff"
 
 
 def mark(label: str, marker: str, colour: str, **style: Any) -> Line2D:

@@ -108,10 +108,6 @@ def _published(context: Context) -> Content | None:
     return None if comparison is None else published.content_of(comparison)
 
 
-def _other_run(context: Context) -> Content | None:
-    return None if context.other_run is None else Content({"comparison": context.other_run})
-
-
 def _published_gaps(context: Context) -> Content | None:
     comparison = context.published.get("gaps")
     return None if comparison is None else Content({"comparison": comparison, "w": output})
@@ -165,7 +161,6 @@ SECTIONS = (
         causal_bias.build,
         script="causal_bias.js",
     ),
-    Section("other_run", "Beside another run", _other_run),
     Section("published", "Beside published numbers", _published, script="published.js"),
     Section("published_gaps", "Beside published gaps of classifiers", _published_gaps),
     Section("cost", "Cost", _cost, script="cost.js"),

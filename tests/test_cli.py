@@ -433,13 +433,6 @@ class TestTest:
         assert len(re.findall(rf"INFO wrote {output} in \d", said)) == lines
         assert ("a job that started later" in said) == (not lines)
 
-    def test_twice_gives_the_same_numbers(self, run, tmp_path):
-        scores = scores_file(tmp_path / "s.parquet")
-        for name in ("a", "b"):
-            run("test", "--scores", scores, "--output", tmp_path / name, "--param", "resamples=99")
-        one, two = (read_artefact(tmp_path / name, "tests")[0].to_pylist() for name in ("a", "b"))
-        assert str(one) == str(two)  # as text, since NaN is not equal to itself
-
     @pytest.mark.parametrize(
         ("arguments", "parts"),
         [

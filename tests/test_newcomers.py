@@ -9,7 +9,6 @@ import ast
 import re
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 import yaml
 from report.synthetic import config, make_study, options_of
@@ -95,6 +94,15 @@ ELSEWHERE = {
     "m17 an audit prints 220 lines": "tools/test_audit.py::test_every_row_is_explained",
     "m18 34 commands in one list": "test_cli.py::test_of_the_whole_lists_every_command",
     "p1 flags that say the opposite": "test_cli.py::test_p1_flags_say_what_they_do",
+    "special tokens of an explanation by hand count as words": (
+        "core/test_calls.py::test_which_tokens_are_special_is_derived_or_asked_for"
+    ),
+    "a string is as many texts as letters": (
+        "core/test_calls.py::test_one_text_and_targets_by_name"
+    ),
+    "a model without its tokenizer dies late": (
+        "core/test_calls.py::test_what_newcomers_pass_for_a_classifier_or_explanations"
+    ),
 }
 
 
@@ -126,31 +134,6 @@ def test_label_and_group_that_go_together_are_said_first(labels, warning):
     sentences = dependence_sentences(study)
     assert len(sentences) == (warning is not None)
     assert all(f"label and group {warning}" in sentence for sentence in sentences)
-
-
-def test_special_tokens_of_an_explanation_by_hand_are_known_to_the_model(classifiers):
-    classifier = classifiers["bert"]
-    (made,) = exparity.explain(classifier, ["She wrote it ."], targets=[0], method="gradient")
-    by_hand = exparity.Explanation(
-        text=made.text,
-        target=made.target,
-        token_ids=made.token_ids,
-        tokens=made.tokens,
-        scores=made.scores,
-    )
-    for metric in ("gini", "comprehensiveness"):
-        one, other = (exparity.evaluate(classifier, [e], metric) for e in (made, by_hand))
-        np.testing.assert_array_equal(one, other)
-
-
-def test_a_string_is_one_text(classifiers):
-    (made,) = exparity.explain(classifiers["bert"], "Hello", targets=0, method="gradient")
-    assert made.text == "Hello"
-
-
-def test_a_model_without_its_tokenizer_is_refused_by_name(classifiers):
-    with pytest.raises(exparity.InputError, match="tokenizer"):
-        exparity.load_classifier(classifiers["bert"].model, device="cpu")
 
 
 @pytest.mark.parametrize(

@@ -68,25 +68,6 @@ def test_none_unless_named(experiment):
     assert json.loads(experiment().report_options())["analyses"].keys() == always
 
 
-def test_files_of_every_cell(experiment):
-    found = experiment(
-        {"correctness": None, "attribution_difference": {}, "dataset_bias": {}}, seeds=[0, 1]
-    )
-    assert files(found.analyses) == [
-        "results/correctness/pairs_all/bert_tiny/0.parquet",
-        "results/correctness/pairs_all/bert_tiny/1.parquet",
-        "results/attribution_differences/pairs_all/bert_tiny/0.parquet",
-        "results/attribution_differences/pairs_all/bert_tiny/1.parquet",
-        "results/dataset_bias/pairs_all.parquet",
-    ]
-    named = json.loads(found.report_options())["analyses"]
-    assert {name: named[name] for name in found.analyses.settings} == {
-        "correctness": [["pairs_all", "bert_tiny"]],
-        "attribution_difference": [["pairs_all", "bert_tiny"]],
-        "dataset_bias": [["pairs_all"]],
-    }
-
-
 def test_one_file_a_metric_that_does_not_explain_again(experiment):
     metrics = {"gini": {}, "sensitivity": {}, "mine": {"use": "gini"}}
     found = experiment(metrics=metrics, seeds=[0, 1], controls={"random": {"draws": 2}})

@@ -104,19 +104,12 @@ class TestWhatADatasetLacks:
         )
 
     def test_where_no_dataset_has_it_the_first_is_named(self, experiment):
-        with pytest.raises(InputError) as error:
+        lacks = r"metrics\.mine: .* 'people' has none; run it in a config without mine, ration"
+        with pytest.raises(InputError, match=lacks):
             experiment({"people": {"use": "compas"}}, {**MASS, "rationale_iou": {}})
-        assert str(error.value) == (
-            "metrics.mine: compares explanations with rationales, and dataset 'people' has none; "
-            "run it in a config without mine, rationale_iou"
-        )
-        with pytest.raises(InputError) as error:
+        lacks = r"metrics\.term_attribution: .* 'pairs_all' has no generator; name one, counterfac"
+        with pytest.raises(InputError, match=lacks):
             experiment({"pairs_all": {}, "bios": {}}, {"term_attribution": {}, "gini": {}})
-        assert str(error.value) == (
-            "metrics.term_attribution: measures attribution on words that counterfactuals change, "
-            "and dataset 'pairs_all' has no generator; name one, counterfactuals.pairs_all, or run "
-            "it in a config without term_attribution"
-        )
 
     def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository):
         for path in sorted({*(repository / "config").glob("*.yaml")} - {repository / FERRET}):

@@ -35,12 +35,6 @@ OPTIONS = options_of(tunable)
 
 
 class TestOptionsOf:
-    def test_keyword_only_arguments_are_the_options(self):
-        assert list(OPTIONS) == [
-            "count", "share", "name", "strict", "mode", "steps", "words", "limit", "kind",
-            "some", "shares",
-        ]  # fmt: skip
-
     def test_defaults_are_json_values(self):
         assert {name: option.default for name, option in OPTIONS.items()} == {
             "count": 3, "share": 0.5, "name": "x", "strict": True, "mode": "a",

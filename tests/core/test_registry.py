@@ -16,14 +16,19 @@ from exparity.core import registry as registry_module
 from exparity.core.errors import ExparityError, InputError
 from exparity.core.options import complete
 from exparity.core.registry import SLUG, Registry, load_plugin
+from exparity.counterfactuals import GENERATORS
 from exparity.data import DATASETS
 from exparity.data.facts import DatasetFacts
+from exparity.debiasing import INTERVENTIONS
 from exparity.methods import METHODS
 from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS
 from exparity.metrics.facts import MetricFacts
+from exparity.models.heads import HEADS
 
-REGISTRIES = {"datasets": DATASETS, "methods": METHODS, "metrics": METRICS}
+REGISTRIES = {
+    one.kind: one for one in (DATASETS, METHODS, METRICS, GENERATORS, INTERVENTIONS, HEADS)
+}
 ENTRIES = [(kind, id) for kind, registry in REGISTRIES.items() for id in registry.ids()]
 FACTS = {
     "direction": "higher",

@@ -28,12 +28,6 @@ def counts_of(jobs_of):
     return lambda experiment: Counter(job.kind.stage for job in jobs_of(experiment))
 
 
-def test_examples():
-    """What the counts below rest on: 40 pairs, of which 8 are for testing."""
-    found = load_dataset("pairs_all", DataSource(Path("unused")), PAIRS)
-    assert Counter(e.split for e in found) == {"train": 64, "test": 16}
-
-
 class TestJobs:
     def test_of_every_stage(self, experiment, counts_of):
         assert counts_of(experiment(seeds=[0, 1])) == {
@@ -42,10 +36,6 @@ class TestJobs:
             "judge": 1, "adjusted_gaps": 2,
             "report": 1, "negative_control": 2 * N_METRICS, "random_tests": 2,
         }  # fmt: skip
-
-    def test_random_explanations_can_be_left_out(self, experiment, counts_of):
-        found = counts_of(experiment(controls={"random": {"draws": 0}}))
-        assert found.keys().isdisjoint({"negative_control", "random_tests"})
 
     def test_shards_and_what_gathers_them(self, experiment, counts_of):
         changed = experiment(
@@ -106,29 +96,6 @@ class TestJobs:
             ("negative_control", "comprehensiveness"),
             ("negative_control", "gini"),
         }
-
-    def test_analyses(self, experiment, jobs_of, counts_of):
-        made = experiment(
-            seeds=[0, 1],
-            metrics={"mass_accuracy": {}},
-            models={**TINY["models"], "hub": {"checkpoint": "somebody/bert", "revision": "a"}},
-            analyses={
-                "correctness": {},
-                "attribution_difference": None,
-                "dataset_bias": {},
-                "mlm_score": {"max_examples": 6},
-            },
-        )
-        found = counts_of(made)
-        names = ("correctness", "attribution_difference", "dataset_bias", "mlm_score")
-        assert {name: found[name] for name in names} == {
-            "correctness": 4,
-            "attribution_difference": 4,
-            "dataset_bias": 1,
-            "mlm_score": 2,
-        }
-        assert [job.examples for job in jobs_of(made, "mlm_score")] == [6, 6]
-        assert all(job.kind.runs_model for job in jobs_of(made, "mlm_score"))
 
     def test_passes_of_a_metric_that_explains_again(self, experiment):
         made = experiment(methods={"lime": {}}, metrics={"sensitivity": {}, "gini": {}})
@@ -240,9 +207,6 @@ class TestExampleCounts:
             (folder / f"{split}.jsonl").write_text("")
         with pytest.raises(InputError, match="geco"):
             ExampleCounts(experiment(datasets={"geco_all": {}})).test("geco_all")
-
-    def test_the_largest_matched_set(self, experiment):
-        assert ExampleCounts(experiment()).largest_set() == 2
 
     def test_without_matched_sets(self, experiment, tmp_path):
         table = tmp_path / "mine.csv"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from exparity.core.errors import InputError
-from exparity.counterfactuals import GENERATORS, changed_words, counterfactuals_of
+from exparity.counterfactuals import changed_words, counterfactuals_of
 from exparity.data.table import PreparedData
 from exparity.types import Example
 
@@ -177,12 +177,3 @@ def test_what_is_not_marked_stands_in_both_texts_in_order(words, others):
 def test_words_that_come_or_go():
     assert changed_words(["he", "is", "a", "x"], ["she", "is", "x"]).tolist() == [1, 0, 1, 0]
     assert changed_words(["he", "is"], ["he", "really", "is"]).tolist() == [0, 0]
-
-
-@pytest.mark.contract
-def test_all_are_registered_with_their_reference():
-    built_in = ("gender_pronouns", "gender_words", "matched", "word_pairs")
-    for id in built_in:
-        entry = GENERATORS.get(id)
-        assert entry.facts.reference
-        assert entry.summary

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +12,6 @@ from exparity.artefacts.analyses import ANALYSES, command_of
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
 from exparity.artefacts.lineage import current_lineage, identity, lineage
 from exparity.config.analyses import Analyses
-from exparity.core.command_line import Command
 from exparity.core.errors import InputError
 from exparity.jobs.inputs import job_inputs, lineage_of
 
@@ -109,16 +106,3 @@ def test_what_the_workflow_says_of_an_analysis_its_command_takes(id):
     assert not call.overrides()
     expected = [Path(path) for one in paths.values() for path in one]
     assert sorted(job_inputs(call)) == sorted(expected)
-
-
-def test_inputs_of_several_words():
-    def compare(data: Path, other_scores: Sequence[Path], output: Path, *, seed: int = 0) -> None:
-        """Compare."""
-
-    analyses = SimpleNamespace(get=lambda id: SimpleNamespace(function=compare))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("exparity.config.analyses.ANALYSES", analyses)
-        paths = {"data": "d", "other_scores": ["s"]}
-        flags = Analyses.flags(None, "compare", paths, {"seed": 1})
-    call = Command("compare", compare).parse([*flags, "--output", "o"])
-    assert list(call.files()) == [Path("d"), Path("s")]  # and not what it writes

@@ -63,14 +63,6 @@ def test_the_folder_is_that_of_the_output(made, monkeypatch):
     assert (made.root / "cost.parquet").is_file()
 
 
-def test_again_finds_the_same(made):
-    made.scores()
-    cost(made.root)
-    first = read_artefact(made.root / "cost.parquet", "cost")[0]
-    cost(made.root)
-    assert read_artefact(made.root / "cost.parquet", "cost")[0] == first
-
-
 def test_odd_files_are_named_but_not_all(made, caplog):
     made.scores()
     folder = made.root / "scores" / "pairs" / "bert" / "3" / "shap"

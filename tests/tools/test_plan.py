@@ -187,16 +187,6 @@ class TestCommand:
         finetune = next(row for row in found["stages"] if row["stage"] == "finetune")
         assert (code, finetune["jobs"]) == (0, 2)
 
-    def test_json(self, here, run):
-        code, out, _ = run("plan", "--configfile", "tiny.yaml", "--json")
-        assert code == 0
-        found = json.loads(out)
-        assert found["total"]["jobs"] == found["total"]["unknown"] == JOBS
-        assert found["device"] == "cpu"
-        assert found["sources"] == {}
-        assert found["basis"]["none"] == JOBS
-        assert [row["stage"] for row in found["stages"]][:2] == ["prepare", "finetune"]
-
     def test_samples_that_decide_nothing_are_named(self, here, run, caplog):
         few = {"use": "gini", "max_examples": 12}
         metrics = {"gini": {}, "few": few, "same": {**few, "max_examples": 16}}
@@ -317,13 +307,6 @@ class TestCommand:
         assert (code, out) == (2, "")
         assert len(err.splitlines()) == 1
         assert words in err
-
-    def test_odd_files_are_named(self, here, run, caplog):
-        path = here / "results" / "data" / "pairs_all.parquet"
-        path.parent.mkdir(parents=True)
-        path.write_text("torn")
-        assert run("plan", "--configfile", "tiny.yaml")[0] == 0
-        assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
 
     @pytest.mark.parametrize(
         ("changes", "warns"),

@@ -23,11 +23,6 @@ DEFAULT = "default"
 _INSTANCES = ("datasets", "methods", "metrics")
 
 
-def preset_names() -> list[str]:
-    """Return what ``study`` can be."""
-    return [DEFAULT, *sorted(path.stem for path in resource("presets").glob("*.yaml"))]
-
-
 @cache
 def preset(name: str) -> Mapping[str, Any]:
     """Return a preset: blocks of a config, in which ids are registered ones."""

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from exparity.stats.informative import UNINFORMATIVE
-from exparity.stats.seeds import has_both_signs, mean_effect, sd_of_effects
+from exparity.stats.seeds import count_seeds, has_both_signs, mean_effect, sd_of_effects
 
 
 def row(p, d, alpha=0.05, **more):
@@ -46,3 +46,27 @@ class TestEffects:
         assert mean_effect(rows) == math.inf
         assert math.isnan(sd_of_effects(rows))
         assert math.isnan(mean_effect([row(0.01, math.inf), row(0.01, -math.inf)]))
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "count", "mean", "bold", "direction"),
+    [
+        ([(True, 0.5), (True, 0.3), (True, 0.7)], 3, 0.5, True, 1),
+        ([(True, -0.4), (False, 0.9), (True, -0.6)], 2, -0.5, True, -1),
+        ([(False, 2.0), (True, 0.2), (False, -2.0)], 1, 0.2, False, 1),
+        ([(True, 0.25), (True, 0.375), (True, 0.275)], 3, 0.3, True, 1),  # exactly the threshold
+        ([(False, 0.5), (False, 0.9), (False, -0.2)], 0, 0.4, False, 1),
+        ([(True, 0.5), (True, -0.5), (False, 3.0)], 2, 0.0, False, 0),
+        ([(False, math.nan)] * 3, 0, None, False, 0),
+        ([(False, math.nan), (False, -0.25), (False, math.nan)], 0, -0.25, False, -1),
+        ([(True, -math.inf), (True, -math.inf), (True, -0.5)], 3, -math.inf, True, -1),
+        ([(True, -math.inf), (True, math.inf)], 2, None, False, 0),
+    ],
+)
+def test_counts_as_published_by_hand(outcomes, count, mean, bold, direction):
+    """Seeds with a difference, and the mean d over these, or over all if there is none."""
+    rows = [{"significant": yes, "cohens_d": d, "flags": ["x"]} for yes, d in outcomes]
+    found = count_seeds(rows, 0.3)
+    assert (found.significant, found.total, found.flags) == (count, len(rows), ("x",))
+    assert found.mean_d == (None if mean is None else pytest.approx(mean, abs=1e-12))
+    assert (found.considerable, found.direction) == (bold, direction)

@@ -185,14 +185,14 @@ class TestTerminal:
 
     def test_untested_cells_flags_and_opposite_signs(self):
         rows = [
-            row("m", "x", "k", d=float("inf"), flags=["no_variance"], seeds_below=1),
-            row("m", "y", "l", d=float("nan"), verdict=None),
+            row("m", "x", "k", d=float("inf"), flags=["missing_cells"], seeds_below=1),
+            row("m", "y", "l", d=float("nan"), verdict=None, flags=["no_variance"]),
         ]
         lines = [line.rstrip() for line in plain(printed(rows, 80)).splitlines()]
         assert "  x  +∞ different±  –" in lines
         assert "  y  –              – not tested" in lines
         assert any(
-            line.startswith("flagged no_variance (1): each group's scores") for line in lines
+            line.startswith("not tested, no_variance (1): each group's scores") for line in lines
         )
 
     def test_ids_are_no_markup(self):

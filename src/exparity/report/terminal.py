@@ -108,9 +108,9 @@ def _verdicts(selection: ShownVerdicts, width: int | None) -> Iterator[Renderabl
     yield ""
     yield from _counts(selection)
     yield from _of_data(selection)
-    flags = Counter(flag for row in judged for flag in row["flags"])
+    flags = Counter(flag for row in judged if not row["verdict"] for flag in row["flags"])
     for flag, n in sorted(flags.items()):
-        yield _text(f"flagged {flag} ({n}): {meaning_of(flag)}", "italic")
+        yield _text(f"not tested, {flag} ({n}): {meaning_of(flag)}", "italic")
     tables, order = by_table(judged), selection.ids("dataset", judged)
     for (dataset, a, b), rows in sorted(tables.items(), key=lambda item: order.index(item[0][0])):
         yield ""

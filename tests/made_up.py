@@ -1,26 +1,263 @@
-"""A made-up results folder: what the jobs of one cell write, with round numbers."""
+"""Made-up studies of any size: what the jobs of each stage and analysis write, with their ids."""
 
 from __future__ import annotations
 
+import json
+import math
+import shutil
+from collections.abc import Callable, Sequence
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import numpy as np
+
+from exparity.artefacts import layout
+from exparity.artefacts.analyses import made_by
 from exparity.artefacts.files import write_artefact
+from exparity.config.experiment import Experiment
+from exparity.stages.judge import judge_cells
+from exparity.stages.tests.random import random_tests_cell
+from exparity.stages.tests.trainings import across_trainings_cell
+from exparity.stats.compare import compare_all
+from exparity.stats.model_bias import model_bias
+
+METHODS = ("gradient", "gradient_x_input", "integrated_gradients", "integrated_gradients_x_input",
+           "lime", "shap")  # fmt: skip
+METRICS = ("comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
+           "sparsity", "sensitivity")  # fmt: skip
+GROUPS = ("male", "female")
+LABELS = ("female", "male")
+HOSTILE = "<script>alert('token')</script>"
+DRAWS = 2
+VERDICTS = "verdicts.parquet"
+_STAGES = {"data": "prepare", "history": "finetune", "predictions": "finetune",
+           "explanations": "explain", "scores": "evaluate", "tests": "test",
+           "disparity": "report"}  # fmt: skip
+_BERT = {"init": "scratch", "architecture": "bert"}
+NAN = math.nan
+
+
+def config(
+    datasets: int = 2,
+    models: int = 2,
+    seeds: int = 2,
+    methods: int = len(METHODS),
+    metrics: int = len(METRICS),
+) -> dict:
+    """Return the config of a study of some size."""
+    return {
+        "title": "A made-up study",
+        "datasets": {f"data_{i}": {"use": "pairs_all"} for i in range(datasets)},
+        "models": {f"model_{i}": dict(_BERT) for i in range(models)},
+        "methods": {name: {} for name in METHODS[:methods]},
+        "metrics": {name: {} for name in METRICS[:metrics]},
+        "seeds": list(range(seeds)),
+    }
+
+
+def options_of(settings: dict) -> dict:
+    """Return what the report depends on, as the workflow passes it."""
+    return json.loads(Experiment.from_mapping(settings).report_options())
+
+
+def stage_of(artefact: str) -> str:
+    return _STAGES.get(artefact) or made_by(artefact).id
+
+
+class Results:
+    """A results folder."""
+
+    def __init__(self, root: Path, groups: Sequence[str] = GROUPS) -> None:
+        self.root, self.groups = root, tuple(groups)
+
+    def write(self, artefact: str, rows: list, *place: str | int, **changes: Any) -> Path:
+        """Write rows where the artefact lies whose ids are ``place``.
+
+        ``changes`` are arguments of :func:`write_artefact`, or facts beside the rows.
+        """
+        ids = dict(zip(layout.levels(artefact), place, strict=True))
+        path = self.root / layout.path_of(artefact, ids)
+        facts = {"attribute": "gender", "groups": list(self.groups), "labels": list(LABELS)}
+        given = {name: changes.pop(name) for name in ("device", "seconds") if name in changes}
+        parameters, ids = changes.pop("parameters", {"params": {}}), changes.pop("ids", ids)
+        write_artefact(
+            path, artefact, rows, ids, stage=stage_of(artefact), parameters=parameters,
+            extra={**facts, **changes}, **{"seconds": 1.5, **given},
+        )  # fmt: skip
+        return path
+
+    def of_model(self, artefact: str, dataset: str, model: str) -> list[Path]:
+        return sorted((self.root / artefact / dataset / model).rglob("*.parquet"))
+
+
+def make_study(
+    root: Path,
+    settings: dict,
+    *,
+    pairs: int = 30,
+    groups: Sequence[str] = GROUPS,
+    collapsed: tuple = (),
+    scored: Callable[[str, str, np.ndarray], np.ndarray] = lambda method, metric, scores: scores,
+) -> Path:
+    """Write every artefact of a study.
+
+    Args:
+        root: its results folder.
+        settings: its config, of which ids alone count.
+        pairs: matched sets in the test split. In the first, a word is markup.
+        groups: of which each set has a text.
+        collapsed: dataset, model and seed of a classifier that predicts one class.
+        scored: what is written for the scores of a method by a metric.
+    """
+    results, rng = Results(root, groups), np.random.default_rng(7)
+    for dataset in settings["datasets"]:
+        examples = [_example(i, group, groups) for i in range(pairs) for group in groups]
+        results.write("data", examples, dataset)
+        for model in settings["models"]:
+            for seed in settings["seeds"]:
+                cell = dataset, model, seed
+                certain = rng.uniform(0.6, 1, len(examples))
+                _classified(results, cell, examples, certain, cell == collapsed)
+                _explained(results, cell, settings, examples, rng, scored)
+            _over_all(results, dataset, model)
+    judge_cells(sorted((root / "across_trainings").rglob("*.parquet")), None, root / VERDICTS)
+    return root
+
+
+@cache
+def _study_of(key: str, pairs: int) -> TemporaryDirectory:
+    folder = TemporaryDirectory()
+    make_study(Path(folder.name), json.loads(key), pairs=pairs)
+    return folder
+
+
+def study_of(settings: dict, pairs: int = 12) -> Path:
+    """Return a study that tests only read; it is made once for all of them."""
+    ids = ("datasets", "models", "methods", "metrics", "seeds")
+    return Path(_study_of(json.dumps({name: settings[name] for name in ids}), pairs).name)
+
+
+def copy_of(settings: dict, folder: Path, pairs: int = 12) -> Path:
+    """Return a copy of :func:`study_of` that a test may write to."""
+    return shutil.copytree(study_of(settings, pairs), folder, dirs_exist_ok=True)
+
+
+def _over_all(results: Results, dataset: str, model: str) -> None:
+    """Write what the analyses make of the scores of a model."""
+    for path in results.of_model("bias", dataset, model):
+        results.write("adjusted_gaps", [], dataset, model, int(path.stem))
+    names = ("scores", "random_scores", "predictions")
+    given = (results.of_model(name, dataset, model) for name in names)
+    across_trainings_cell(*given, results.root / f"across_trainings/{dataset}/{model}.parquet")
+    for folder in (results.root / "random_scores" / dataset / model).iterdir():
+        place = results.root / "random_tests" / dataset / model / f"{folder.name}.parquet"
+        random_tests_cell(sorted(folder.glob("*.parquet")), place)
+
+
+def _example(i: int, group: str, groups: Sequence[str]) -> dict:
+    first = group == groups[0]
+    words = [["She", "He"][first], "sails", "without haste", f"to-{i}", "."]
+    words += [HOSTILE] if i == 0 else []
+    return {
+        "example_id": f"{i:04d}-{group}", "match_id": f"{i:04d}", "split": "test",
+        "text": " ".join(words), "words": words, "group": group,
+        "label": int(first) if len(groups) == 2 else i % 2,
+        "rationale": [1] + [0] * (len(words) - 1), "attributes": [],
+    }  # fmt: skip
+
+
+def _tokens(example: dict) -> tuple[list[str], list[int]]:
+    """Return tokens and the word of each; the third word, which holds a blank, is three pieces."""
+    tokens, words = ["[CLS]"], [-1]
+    for w, word in enumerate(example["words"]):
+        pieces = [word[:4], f"##{word[4:7]}", word[8:]] if w == 2 else [word.lower()]
+        tokens += pieces
+        words += [w] * len(pieces)
+    return [*tokens, "[SEP]"], [*words, -1]
+
+
+def of_example(example: dict, *names: str) -> dict:
+    return {name: example[name] for name in ("example_id", "group", "match_id", *names)}
+
+
+def _classified(results: Results, cell: tuple, examples: list, certain, has_collapsed) -> None:
+    """Write the predictions of a classifier, and its bias."""
+    rows = [
+        {
+            **of_example(example, "label"),
+            "probabilities": [float(p), float(1 - p)][:: 1 - 2 * example["label"]],
+            "predicted": 1 if has_collapsed else example["label"],
+        }
+        for example, p in zip(examples, certain, strict=True)
+    ]
+    results.write("predictions", rows, *cell)
+    names = ("label", "predicted", "probabilities", "group")
+    columns = [[row[name] for row in rows] for name in names]
+    sets = [row["match_id"] for row in rows]
+    found = model_bias(*columns, results.groups, LABELS, sets, resamples=0)
+    results.write("bias", [vars(row) for row in found], *cell)
+
+
+def _explained(results: Results, cell: tuple, settings: dict, examples: list, rng, scored) -> None:
+    """Write explanations, their scores, those of random ones, and the tests of all."""
+    drawn = {}
+    for metric in settings["metrics"]:
+        drawn[metric] = rng.normal(size=(DRAWS, len(examples)))
+        if metric != "sensitivity":  # which explains again
+            rows = [
+                {**of_example(e), "score": float(v), "draw": draw}
+                for draw, values in enumerate(drawn[metric])
+                for e, v in zip(examples, values, strict=True)
+            ]
+            results.write("random_scores", rows, *cell, metric)
+    for m, method in enumerate(settings["methods"]):
+        rows = []
+        for example in examples:
+            tokens, words = _tokens(example)
+            scores = rng.normal(size=len(tokens)).astype(np.float32).tolist()
+            rows.append({
+                "example_id": example["example_id"], "target": example["label"], "tokens": tokens,
+                "token_ids": list(range(len(tokens))), "word_ids": words, "scores": scores,
+            })  # fmt: skip
+        results.write("explanations", rows, *cell, method, device="cuda")
+        for k, metric in enumerate(settings["metrics"]):
+            values = rng.normal(size=len(examples))
+            values += (m - k) / 5 * np.array([e["group"] == results.groups[0] for e in examples])
+            values = scored(method, metric, values)
+            over = values - (drawn[metric].mean(0) if metric != "sensitivity" else np.nan)
+            _tested(results, (*cell, method, metric), examples, values, over)
+
+
+def _tested(results: Results, place: tuple, examples: list, values, over) -> None:
+    """Write the scores of one cell and their test, beside that of the excess."""
+    rows = [{**of_example(e), "score": float(v)} for e, v in zip(examples, values, strict=True)]
+    results.write("scores", rows, *place)
+    groups, sets = ([example[name] for example in examples] for name in ("group", "match_id"))
+    columns = [
+        vars(found)
+        | {
+            "quantity": quantity,
+            "flags": list(found.flags),
+            "d_ci_low": found.cohens_d - 0.2,
+            "d_ci_high": found.cohens_d + 0.2,
+            "n_permutations": 100,
+            **dict.fromkeys(("permuted_rate", "permuted_wilcoxon_rate"), 0.05),
+        }
+        for quantity, of in {"score": values, "excess": over}.items()
+        for found in compare_all(of, groups, results.groups, sets, resamples=0)
+    ]
+    results.write("tests", columns, *place)
+
 
 IDS = {"dataset": "pairs", "model": "bert", "seed": 3}
 MODEL = {"init": "scratch", "architecture": "bert", "size": {"hidden_size": 8}}
-STAGES = {
-    "data": "prepare", "history": "finetune", "predictions": "finetune", "explanations": "explain",
-    "scores": "evaluate", "tests": "test", "bias": "bias",
-    "across_trainings": "across_trainings",
-    "adjusted_gaps": "adjusted_gaps",
-    "correctness": "correctness", "dataset_bias": "dataset_bias", "mlm_scores": "mlm_score",
-    "random_scores": "negative_control", "disparity": "report",
-}  # fmt: skip
 HEADER = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time"
 
 
 class MadeUp:
-    """Writes artefacts and benchmarks of a results folder."""
+    """What the jobs of one cell write, with round numbers, and their benchmarks."""
 
     def __init__(self, root: Path) -> None:
         self.root = root
@@ -37,8 +274,8 @@ class MadeUp:
         # What this process has used is none of the made-up job's.
         used = {"cpu_seconds": 0.25, "max_rss_mb": 50.0, **extra}
         write_artefact(
-            path, artefact, rows, ids, stage=STAGES[artefact], parameters=parameters, device=device,
-            seconds=seconds, extra=used,
+            path, artefact, rows, ids, stage=stage_of(artefact), parameters=parameters,
+            device=device, seconds=seconds, extra=used,
         )  # fmt: skip
         return path
 
@@ -92,3 +329,118 @@ class MadeUp:
         path = f"scores/pairs/bert/3/lime/{metric}"
         ids = {**IDS, "method": "lime", "metric": metric}
         self.artefact(path, "scores", rows, parameters, ids, device=device, **extra)
+
+
+SCHEMES = {"c": "bert_c", "ce": "bert_ce", "cef": "bert_cef", "cefaf": "bert_cefaf",
+           "ola": "ola_cea"}  # fmt: skip
+RANKED = ("pattern_variant", "gradient_x_input", "uniform_random")
+MEANS = {"pattern_variant": 0.6, "gradient_x_input": 0.4, "uniform_random": 0.2}
+
+
+class Grid(Results):
+    """The artefacts of every analysis, two seeds, and the options that ask for them."""
+
+    def __init__(
+        self, root, models=tuple(SCHEMES), means=None, dataset="geco", methods=RANKED, metric="mass"
+    ):
+        super().__init__(root)
+        self.models, self.means, self.dataset = models, means or {}, dataset
+        self.methods, self.metric = methods, metric
+
+    @property
+    def options(self):
+        return {
+            "analyses": self.analyses,
+            "seeds": [0, 1],
+            "models": [[model, SCHEMES[model]] for model in self.models],
+            "datasets": [[self.dataset, "geco_all"]],
+            "statistics": {"alpha": 0.05},
+        }
+
+    @property
+    def analyses(self):
+        """The cells of each analysis, as the workflow passes them to the report."""
+        cells = [[self.dataset, model] for model in self.models]
+        return {
+            "correctness": cells,
+            "attribution_difference": cells[:1],
+            "dataset_bias": [[self.dataset]],
+            "mlm_score": cells[:1],
+        }
+
+    def make(self):
+        for model in self.models:
+            for seed in (0, 1):
+                rows = [
+                    {
+                        "method": method, "metric": self.metric, "subset": subset, "group": group,
+                        "n": 10, "n_undefined": 1, "sd": 0.1, "median": 0.3,
+                        "mean": self.means.get(model, MEANS)[kind] + 0.02 * seed,
+                    }
+                    for method, kind in zip(self.methods, RANKED, strict=False)
+                    for subset in ("all", "correct", "correct_sets")
+                    for group in ("", *GROUPS)
+                ]  # fmt: skip
+                self.write("correctness", rows, self.dataset, model, seed)
+        for seed in (0, 1):
+            cell = self.dataset, self.models[0], seed
+            rows = differences(self.methods[1], seed)
+            self.write("attribution_differences", rows, *cell)
+            self.write("mlm_scores", mlm_rows(seed), *cell)
+        self.write("dataset_bias", BIAS, self.dataset)
+        return self
+
+
+def differences(method, seed):
+    def row(a, b, p, p_holm, n_sets):
+        return {
+            "method": method, "group_a": "male", "group_b": "female", "word_a": a,
+            "word_b": b, "n_sets": n_sets, "n_words": n_sets, "mean_a": 0.3, "mean_b": 0.2,
+            "mean_difference": 0.1 + 0.2 * seed, "mean_absolute_difference": 0.15, "d_z": 0.5,
+            "p": p, "p_holm": p_holm,
+        }  # fmt: skip
+
+    rare = [row(f"<{i:02d}>", "b", 0.5, 0.9, 7) for i in range(12)]
+    return [
+        row("", "", 0.01, 0.01, 40),
+        row("he", "she", 0.04, 0.08 - 0.05 * seed, 30),
+        row("king", "queen", NAN, NAN, 3),
+        *rare,
+    ]
+
+
+def mlm_rows(seed):
+    return [
+        {
+            "example_id": f"{i}-{group}",
+            "group": group,
+            "match_id": str(i),
+            "n_words": 5,
+            "n_tokens": 6,
+            "mlm_score": 10.0 + i + (group == "female") + seed,
+            "log_likelihood": -20.0 - i - (group == "female") * (i > 1),
+        }
+        for i in range(8)
+        for group in GROUPS
+    ]
+
+
+def bias_row(quantity, value, n, **more):
+    empty = {"group": "", "class_name": "", "word": "", "rationale_share": NAN, "split": "all"}
+    return {**empty, "quantity": quantity, "value": value, "n": n, **more}
+
+
+BIAS = [
+    bias_row("cooccurrence", 120.0, 9, group="male"),
+    bias_row("cooccurrence", 80.0, 8, group="female"),
+    bias_row("cooccurrence_share", 0.6, 9, group="male"),
+    bias_row("cooccurrence_share", 0.4, 8, group="female"),
+    *(
+        bias_row("tfidf_correlation", r * (1 if name == "male" else -1), 4, class_name=name,
+                 word=word, rationale_share=share)
+        for name in ("female", "male")
+        for word, r, share in (
+            ("he", 0.9, 1.0), ("she", -0.8, 1.0), ("<b>", 0.0, NAN), ("x", NAN, 0.0)
+        )
+    ),
+]  # fmt: skip

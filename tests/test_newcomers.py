@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 import yaml
-from report.synthetic import config, make_study, options_of
+from made_up import config, make_study, options_of
 from support import TINY
 
 import exparity

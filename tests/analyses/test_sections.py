@@ -8,7 +8,8 @@ import math
 from dataclasses import replace
 
 import pytest
-from analyses.made_up import GROUPS, MEANS, METHODS, SCHEMES, Grid
+from made_up import GROUPS, MEANS, SCHEMES, Grid
+from made_up import RANKED as METHODS
 
 from exparity.analyses.attribution_difference.section import difference_tables
 from exparity.analyses.correctness.section import correctness_tables, published_claims, schemes_of
@@ -46,7 +47,7 @@ def study(grid):
         Accuracy("geco", m, s, 0.9 + 0.02 * s, {}, 10, False) for m in grid.models for s in (0, 1)
     ]
     return Study(
-        results=grid.folder, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
+        results=grid.root, options=grid.options, title="t", pairs=pairs, seeds=[0, 1],
         methods={m: m for m in METHODS}, metrics={"mass": "mass_accuracy"},
         datasets={"geco": "geco_all"}, statistics={"alpha": 0.05}, rows=[],
         bias=ModelBias(bias, {"geco": declared}), accuracies=accuracies,
@@ -74,21 +75,21 @@ class TestReading:
         assert read_analysis(tmp_path, {"seeds": [0], "analyses": {}}, "mlm_score") == []
 
     def test_a_missing_file_is_named(self, grid):
-        (grid.folder / "correctness/geco/c/1.parquet").unlink()
+        (grid.root / "correctness/geco/c/1.parquet").unlink()
         with pytest.raises(InputError, match=r"1.parquet: no such file"):
-            read_analysis(grid.folder, grid.options, "correctness")
+            read_analysis(grid.root, grid.options, "correctness")
 
     def test_a_file_of_another_cell_is_refused(self, grid):
-        folder = grid.folder / "correctness/geco/c"
+        folder = grid.root / "correctness/geco/c"
         (folder / "0.parquet").replace(folder / "1.parquet")
         (folder / "0.parquet").write_bytes((folder / "1.parquet").read_bytes())
         with pytest.raises(InputError, match=r"1.parquet: is not of the cell"):
-            read_analysis(grid.folder, grid.options, "correctness")
+            read_analysis(grid.root, grid.options, "correctness")
 
 
 class TestCorrectness:
     def test_means_and_ranks_over_seeds(self, grid):
-        (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
         assert (table.dataset, table.metric, table.groups) == ("geco", "mass", GROUPS)
         level = table.levels["c", "gradient_x_input", "correct", ""]
         assert level.mean == pytest.approx(0.41)
@@ -100,7 +101,7 @@ class TestCorrectness:
     def test_the_best_methods_come_first(self, tmp_path):
         means = {"c": {**MEANS, "uniform_random": 0.99}, "ola": {**MEANS, "uniform_random": 0.8}}
         grid = Grid(tmp_path, ("c", "ola"), means).make()
-        (table,) = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        (table,) = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
         assert table.models == ["c", "ola"]
         assert table.best_first == ["uniform_random", "pattern_variant", "gradient_x_input"]
         of = {model: table.levels[model, "uniform_random", "correct", ""] for model in table.models}
@@ -111,8 +112,8 @@ class TestCorrectness:
         assert 'class="n a s6">0.810' in page
 
     def claims(self, folder, means=None):
-        grid = Grid(folder, means=means or {}).make()
-        tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        grid = Grid(folder, means=means).make()
+        tables = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
         found = published_claims(
             tables,
             SCHEMES,
@@ -151,7 +152,7 @@ class TestCorrectness:
         ]
 
     def test_other_metrics_and_data_have_none(self, grid):
-        tables = correctness_tables(read_analysis(grid.folder, grid.options, "correctness"))
+        tables = correctness_tables(read_analysis(grid.root, grid.options, "correctness"))
         methods, mass = {m: m for m in METHODS}, {"mass": "mass_accuracy"}
         assert published_claims(tables, SCHEMES, {"geco": "pairs_all"}, methods, mass) == []
         other = {"mass": "rationale_iou"}
@@ -169,7 +170,7 @@ class TestCorrectness:
 
 
 def test_words_with_most_sets_are_shown(grid):
-    rows = read_analysis(grid.folder, grid.options, "attribution_difference")
+    rows = read_analysis(grid.root, grid.options, "attribution_difference")
     (table,) = difference_tables(rows, 0.05)
     assert len(table.words) == 10
     assert table.words[0] == ("he", "she")
@@ -184,7 +185,7 @@ def test_words_with_most_sets_are_shown(grid):
 
 
 def test_shares_stand_beside_the_published_one(grid):
-    rows = read_analysis(grid.folder, grid.options, "dataset_bias")
+    rows = read_analysis(grid.root, grid.options, "dataset_bias")
     (found,) = dataset_biases(rows, {"geco": "geco_subj"})
     assert [(s.group, s.share, s.count, s.published) for s in found.shares] == [
         ("male", 0.6, 120, None),
@@ -197,7 +198,7 @@ def test_shares_stand_beside_the_published_one(grid):
 
 
 def test_mlm_scores_of_matched_sets(grid):
-    (line,) = mlm_lines(read_analysis(grid.folder, grid.options, "mlm_score"), 0.05)
+    (line,) = mlm_lines(read_analysis(grid.root, grid.options, "mlm_score"), 0.05)
     assert (line.model, line.group_a, line.group_b, line.n) == ("c", "male", "female", 16)
     assert line.mean_a == pytest.approx(10 + 3.5 + 0.5)
     assert line.difference == pytest.approx(-1)
@@ -216,7 +217,7 @@ class TestPage:
 
     def test_rounding_noise_has_no_strength(self, grid):
         """Differences of rounding errors are marked, unshaded, and no measure for the others."""
-        rows = read_analysis(grid.folder, grid.options, "attribution_difference")
+        rows = read_analysis(grid.root, grid.options, "attribution_difference")
         rows = [{**row, "model": model} for row in rows for model in ("c", "noisy")]
         for row in rows:
             row["mean_difference"] *= 100 if row["model"] == "noisy" else 1

@@ -6,7 +6,7 @@ import statistics
 from dataclasses import replace
 
 import pytest
-from report.synthetic import GROUPS, config, make_study, options_of
+from made_up import GROUPS, config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, bias_tables, causal_tables

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from report.synthetic import GROUPS, config, make_study, options_of
+from made_up import GROUPS, config, options_of, study_of
 
 from exparity.artefacts.files import read_results
 from exparity.core.errors import InputError
@@ -45,17 +45,17 @@ from exparity.report.verdicts import named
 REPOSITORY = Path(__file__).resolve().parents[2]
 
 
+SETTINGS = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
+
+
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("study") / "results"
-    make_study(folder, config(datasets=1, models=2, seeds=3, methods=3, metrics=2), pairs=25)
-    return folder
+def results():
+    return study_of(SETTINGS, pairs=25)
 
 
 @pytest.fixture(scope="module")
 def study(results):
-    settings = config(datasets=1, models=2, seeds=3, methods=3, metrics=2)
-    return gather(results, options_of(settings))
+    return gather(results, options_of(SETTINGS))
 
 
 @pytest.fixture(scope="module")

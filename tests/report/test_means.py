@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from report.synthetic import config, make_study, options_of
+from made_up import config, options_of, study_of
 
 from exparity import InputError, read_results
 from exparity.metrics import METRICS
@@ -21,10 +21,8 @@ KEY = ["dataset", "model", "method", "metric"]
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("means") / "results"
-    make_study(folder, SETTINGS, pairs=8)
-    return folder
+def results():
+    return study_of(SETTINGS, pairs=8)
 
 
 @pytest.fixture(scope="module")

@@ -11,8 +11,8 @@ from collections import defaultdict
 
 import pandas as pd
 import pytest
-from analyses.made_up import Grid
-from report.synthetic import HOSTILE, config, make_page, make_study, open_once, options_of
+from made_up import HOSTILE, Grid, config, copy_of, options_of
+from report.pages import make_page, open_once
 from support import need
 
 from exparity import read_results
@@ -30,8 +30,7 @@ KEY = ["dataset", "model", "method", "metric"]
 
 @pytest.fixture(scope="module")
 def results(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("page") / "results"
-    make_study(folder, SETTINGS, pairs=12)
+    folder = copy_of(SETTINGS, tmp_path_factory.mktemp("page") / "results")
     analyses = Grid(
         folder,
         models=tuple(SETTINGS["models"]),

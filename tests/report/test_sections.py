@@ -13,8 +13,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from made_up import MadeUp
-from report.synthetic import config, make_study, options_of
+from made_up import MadeUp, config, make_study, options_of
 from support import need
 
 from exparity.artefacts.exports import Export

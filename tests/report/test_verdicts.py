@@ -6,7 +6,7 @@ import json
 import re
 
 import pytest
-from report.synthetic import config, make_study, options_of
+from made_up import config, make_study, options_of
 
 from exparity.artefacts.files import read_artefact
 from exparity.report.verdicts import (

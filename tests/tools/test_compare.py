@@ -6,7 +6,7 @@ import shutil
 from dataclasses import replace
 
 import pytest
-from report.synthetic import config, make_study, options_of
+from made_up import config, copy_of, options_of
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
@@ -37,9 +37,7 @@ def finish(folder, settings):
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("first") / "results"
-    make_study(folder, SETTINGS, pairs=12)
-    return finish(folder, SETTINGS)
+    return finish(copy_of(SETTINGS, tmp_path_factory.mktemp("first")), SETTINGS)
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import random
 import shutil
 
 import pytest
-from report.synthetic import config, make_study, options_of
+from made_up import config, make_study, options_of
 
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.grid import grid_text

@@ -9,7 +9,7 @@ import subprocess
 import sys
 
 import pytest
-from report.synthetic import config, make_study
+from made_up import config, make_study
 from rich.console import Console
 
 from exparity.artefacts.files import read_results

@@ -1,0 +1,65 @@
+"""The tables, tags and texts of a page."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+
+VOID = {"meta", "input", "br", "hr", "img", "link", "col"}
+
+
+class Page(HTMLParser):
+    """A page whose tags are closed in order; of tables, spans of rows are filled in."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tables, self.tags, self.texts, self.cell, self.open = [], [], [], None, []
+        self.feed(text)
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append({"caption": "", "rows": []})
+        elif tag == "tr":
+            self.tables[-1]["rows"].append([])
+        elif tag in ("td", "th"):
+            self.cell = [[], dict(attrs)]
+            self.tables[-1]["rows"][-1].append(self.cell)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+        if tag in ("td", "th"):
+            self.cell = None
+
+    def handle_data(self, data):
+        self.texts.append(data)
+        if "caption" in self.open:
+            self.tables[-1]["caption"] += data
+        if self.cell is not None and data.strip():
+            self.cell[0].append(data.strip())
+
+    @property
+    def text(self):
+        return " ".join(" ".join(self.texts).split())
+
+    @property
+    def ids(self):
+        return [attrs["id"] for _, attrs in self.tags if "id" in attrs]
+
+    def index(self, caption):
+        captions = [" ".join(table["caption"].split()) for table in self.tables]
+        return next(i for i, text in enumerate(captions) if caption in text)
+
+    def table(self, caption):
+        """Rows of (text, attributes) below the heading of a table, every one of full width."""
+        rows, above = [], None
+        for row in self.tables[self.index(caption)]["rows"][1:]:
+            cells = [(" ".join(text), attrs) for text, attrs in row]
+            if "rowspan" in cells[0][1]:
+                above, left = cells[0], int(cells[0][1]["rowspan"])
+            elif above is not None and left > 1:
+                cells, left = [above, *cells], left - 1
+            rows.append(cells)
+        return rows

@@ -212,7 +212,7 @@ def test_parts_of_something_else_are_discarded(
     line = "discarded 3 part files of an earlier run: inputs, parameters or source changed"
     assert [m for m in caplog.messages if "discarded" in m] == [line]
     assert not [m for m in caplog.messages if "taken over" in m]
-    assert len(slow.read_text().splitlines()) == N // SIZE + 1  # and the probe
+    assert len(slow.read_text().splitlines()) == N // SIZE
     assert (content(output) == content(whole)) == (not changes)
 
 
@@ -376,7 +376,7 @@ def test_term_keeps_what_is_done(cell, whole, slow, tmp_path):
     errors = again.communicate(timeout=60)[1]
     assert again.returncode == 0, errors
     assert f"{kept} of {N} examples are taken over" in errors
-    assert len(slow.read_text().splitlines()) <= 1 + N // SIZE + 1  # probe, parts, one repeated
+    assert len(slow.read_text().splitlines()) <= N // SIZE + 1  # parts, one repeated
     assert content(output) == content(whole)
 
 
@@ -392,6 +392,6 @@ def test_two_jobs_of_one_cell_share_the_work(cell, whole, slow, tmp_path):
         first.communicate(timeout=120)
     assert [job.returncode for job in (first, second)] == [0, 0], said
     assert f"{output}: finished by another job meanwhile" in said
-    assert len(slow.read_text().splitlines()) == 1 + N // SIZE
+    assert len(slow.read_text().splitlines()) == N // SIZE
     assert content(output) == content(whole)
     assert [p.name for p in output.parent.iterdir()] == ["x.parquet"]

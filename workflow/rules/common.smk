@@ -1,6 +1,7 @@
 import gc
 import os
 import re
+import shutil
 import sys
 from functools import cache
 from itertools import filterfalse
@@ -9,7 +10,7 @@ from snakemake.utils import update_config
 
 try:
     from exparity.artefacts.analyses import command_of
-    from exparity.artefacts.layout import pattern_of, stem_of
+    from exparity.artefacts.layout import PASSES, pattern_of, stem_of
     from exparity.config.cautions import omissions
     from exparity.jobs.at_start import (
         at_start,
@@ -172,6 +173,7 @@ onstart:
 
 
 onsuccess:
+    shutil.rmtree(Path(RESULTS, PASSES), ignore_errors=True)
     name_report(workflow, get_path("page"), EXPERIMENT.trainings)
 
 

@@ -54,6 +54,8 @@ SHARDS = "shards"
 """Folder of the parts of cells that jobs make side by side, until they are put together."""
 GRID = "grid.json"
 """File of the results folder that holds the grid of the last run."""
+PASSES = ".passes"
+"""Folder of the results folder through which jobs share passes; empty when a run has ended."""
 TRAININGS = "trainings.json"
 """File of the results folder that holds how many trainings each dataset has, where cells decide."""
 _IN_REPORT = ("data", "predictions", "explanations", "scores", "tests")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from exparity.core.errors import InputError
@@ -39,10 +40,13 @@ class Inference(Machine):
     Attributes:
         precision: arithmetic of the model; gradients are coarse in bf16.
         shortcuts: leave out work that cannot reach the output (BERT, RoBERTa, GPT-2).
+        passes: folder through which jobs of one checkpoint share passes: both forms of integrated
+            gradients differentiate the same points. None shares nothing.
     """
 
     precision: Literal["fp32", "bf16"] = "fp32"
     shortcuts: Annotated[bool, Flag(environment="SHORTCUTS")] = False
+    passes: Annotated[Path | None, Flag(environment="PASSES", path="folder")] = None
 
 
 def resolve_device(name: str) -> torch.device:

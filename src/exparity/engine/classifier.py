@@ -26,6 +26,7 @@ from exparity.engine.batching import in_batches
 from exparity.engine.encoding import encode_texts
 from exparity.engine.kernels import PackedLayers, available
 from exparity.engine.objectives import Objective, objective_of, target_logit
+from exparity.engine.passes import SharedPasses
 from exparity.engine.shortcuts import check_family, pooled_position_only
 from exparity.engine.sources import objects_of
 from exparity.models.checkpoints import (
@@ -80,6 +81,7 @@ class Classifier:
             check_family(model)
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], FloatArray] | None = None
+        self.passes: SharedPasses | None = None
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not getattr(model, "hf_device_map", None):
             model.to(device)  # type: ignore[arg-type]

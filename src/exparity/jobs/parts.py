@@ -27,13 +27,12 @@ from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.jobs.locks import job_lock
 from exparity.jobs.stop import Stopped
-from exparity.models.manifest import require_intact
+from exparity.models.manifest import digests_of
 from exparity.types import Example
 
 log = logging.getLogger(__name__)
 
 _PASSES = 16000
-_CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
 
 
 def chunk_size(passes: int) -> int:
@@ -102,10 +101,7 @@ class Job:
         """Digest everything but the examples; reads all inputs."""
         inputs = [sha256_of(path) for path in self.files]
         if self.checkpoint is not None:
-            files = [p for p in self.checkpoint.iterdir() if p.suffix in _CHECKPOINT_FILES]
-            digests = require_intact(self.checkpoint) or {p.name: sha256_of(p) for p in files}
-            names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
-            inputs += [f"{name} {digests[name]}" for name in names]
+            inputs += [f"{name} {digest}" for name, digest in digests_of(self.checkpoint).items()]
         digest = source_digest(*(path for path in self.sources if path.is_file()))
         cell = self.stage, self.ids, self.parameters
         return _digest(version("exparity"), *cell, inputs, digest)

@@ -39,6 +39,7 @@ _path_method = partial(
     baseline="special tokens kept, padding elsewhere",
     stochastic=False,
     passes=50,
+    shares_passes=True,
     caution=_caution,
 )
 

@@ -19,6 +19,8 @@ from typing import Any
 from exparity.artefacts.lineage import MANIFEST, sha256_of
 from exparity.core.errors import InputError
 
+_CHECKPOINT_FILES = (".safetensors", ".json", ".txt")
+
 
 class DamageError(ValueError):
     """A file of a folder with a manifest is missing, altered or unreadable."""
@@ -106,6 +108,14 @@ def require_intact(folder: Path) -> dict[str, str]:
     except DamageError as error:
         message = f"checkpoint {folder}: {error}; delete the folder and run again"
         raise InputError(message) from error
+
+
+def digests_of(checkpoint: Path) -> dict[str, str]:
+    """Return the digests of the files that make a classifier, by name."""
+    files = [path for path in checkpoint.iterdir() if path.suffix in _CHECKPOINT_FILES]
+    digests = require_intact(checkpoint) or {path.name: sha256_of(path) for path in files}
+    names = sorted(name for name in digests if Path(name).suffix in _CHECKPOINT_FILES)
+    return {name: digests[name] for name in names}
 
 
 @cache

@@ -129,7 +129,7 @@ def read_predicted(
 def _explaining(
     job: Job, predicted: Mapping[str, int], classifier: Classifier, chunks: Chunks, afresh: bool
 ) -> Compute:
-    """Return what explains a part, once some texts have shown that scores mean anything."""
+    """Return what explains a part; the first texts must show that scores mean anything."""
     from exparity.engine.preflight import check_attributions, check_wrapper
     from exparity.methods import explain_encodings
 
@@ -138,33 +138,28 @@ def _explaining(
     options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
     ahead = [encode_checked(classifier, chunks)]  # of the first chunk
-
-    def explain(
-        part: Sequence[Example], encodings: list[Encoding], flags: set[str]
-    ) -> list[Explanation]:
-        keys = [e.example_id for e in part]
-        classes = np.array([targets.get(e.example_id, e.label) for e in part])
-        return explain_encodings(
-            classifier, encodings, classes, keys, entry.id, seed, options, flags, training=training
-        )
+    untried = afresh  # what earlier parts came from has passed
+    if chunks and untried and not entry.facts.model_free:
+        check_wrapper(classifier, [e.token_ids for e in ahead[0][:_PROBE]])
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+        nonlocal untried
         encodings = ahead.pop() if ahead else encode(classifier, part)
-        flags = set(job.known["flags"])
-        rows = [_row(e, x) for e, x in zip(part, explain(part, encodings, flags), strict=True)]
+        keys = [e.example_id for e in part]
+        classes = np.array([targets.get(e.example_id, e.label) for e in part])
+        found: set[str] = set()
+        explanations = explain_encodings(
+            classifier, encodings, classes, keys, entry.id, seed, options, found, training=training
+        )
+        rows = [_row(*one) for one in zip(part, explanations, strict=True)]
+        if untried:
+            check_attributions(method, [np.array(row["scores"]) for row in rows[:_PROBE]])
+            if found:
+                log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(found)))
+            untried = False
         truncated = sum(encoding.truncated for encoding in encodings)
-        return rows, {"n_truncated": truncated, "flags": sorted(flags)}
+        return rows, {"n_truncated": truncated, "flags": sorted(found.union(job.known["flags"]))}
 
-    if chunks and afresh:  # what earlier parts came from has passed
-        probe = ahead[0][:_PROBE]
-        if not entry.facts.model_free:
-            check_wrapper(classifier, [e.token_ids for e in probe])
-        flags: set[str] = set()
-        examples = chunks[0][:_PROBE]
-        probed = zip(examples, explain(examples, probe, flags), strict=True)
-        check_attributions(method, [_stored(*one) for one in probed])
-        if flags:
-            log.warning("the scores of %s are flagged: %s", method, ", ".join(sorted(flags)))
     return compute
 
 
@@ -191,7 +186,7 @@ def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding
     """Encode the texts of one chunk."""
     encoder = logging.getLogger("exparity.engine.encoding")
     level = encoder.level
-    encoder.setLevel(logging.ERROR)  # check_texts counts the texts of all chunks that are cut
+    encoder.setLevel(logging.ERROR)  # encode_checked counts the texts of all chunks that are cut
     try:
         return classifier.encode([example.parts for example in examples])
     except InputError as error:

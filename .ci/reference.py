@@ -2,8 +2,9 @@
 
 A page holds them between ``<!-- reference: NAME -->`` and ``<!-- end -->``. NAME is ``config``
 and a path in the config, ``methods``, ``metrics``, ``method`` or ``metric`` and an
-id, or ``api`` and the path of a function, a class, or a package with ``__all__``. Run by `make
-reference`; with ``--check`` nothing is written, and old tables are an error.
+id, ``presets`` and their names, or ``api`` and the path of a function, a class, or a package with
+``__all__``. Run by `make reference`; with ``--check`` nothing is written, and old tables are an
+error.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import inspect
 import json
 import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from pkgutil import resolve_name
@@ -21,17 +22,21 @@ from typing import Any
 import yaml
 
 from exparity.config.models import Config
+from exparity.config.presets import preset
 from exparity.config.schema import config_schema
 from exparity.core.options import Option
 from exparity.core.schema import documented
+from exparity.core.settings import Statistics
 from exparity.core.wording import allowed
 from exparity.methods import METHODS
 from exparity.metrics import METRICS, token_options, word_options
 from exparity.metrics.facts import ARROWS
+from exparity.models.spec import TrainingSpec
 
 ROOT = Path(__file__).parents[1]
 PAGES = tuple(
-    ROOT / "docs" / f"{name}.md" for name in ("api", "configuration", "methods", "metrics")
+    ROOT / "docs" / f"{name}.md"
+    for name in ("api", "configuration", "methods", "metrics", "presets")
 )
 SCHEMA = ROOT / "workflow" / "schemas" / "config.schema.yaml"
 _BLOCK = re.compile(r"(<!-- reference: (.+?) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -83,6 +88,8 @@ def _made(name: str) -> str:
         return _methods()
     if kind == "metrics":
         return _metrics()
+    if kind == "presets":
+        return _presets(id.split())
     if kind == "api":
         return _api(id)
     registry: Any = {"method": METHODS, "metric": METRICS}[kind]
@@ -215,6 +222,35 @@ def _metrics() -> str:
             link = f"[`{entry.id}`](#{entry.id})"
             rows.append((link, better, f"{low} to {high}", facts.unit, kind, runs))
     return _table(("id", "better", "range", "unit", "property", "runs the model"), rows)
+
+
+def _presets(names: list[str]) -> str:
+    """Return what presets set, beside the defaults; what one leaves to them is an empty cell."""
+    rows: dict[str, dict[str, str]] = {}
+    for name in names:
+        for setting, value, default in _settings(preset(name)):
+            of_default = {"default": _default(default)}
+            rows.setdefault(setting, of_default)[name] = _default(value)
+    columns = [*names, "default"]
+    heads = ("Setting", *(f"`{name}`" for name in columns))
+    return _table(heads, ((key, *(row.get(c, "") for c in columns)) for key, row in rows.items()))
+
+
+def _settings(chosen: Mapping[str, Any]) -> Iterator[tuple[str, Any, Any]]:
+    """Yield the settings of a preset: the name of each, its value and the default."""
+    for block, defaults in (("training", TrainingSpec()), ("statistics", Statistics())):
+        for key, value in chosen.get(block, {}).items():
+            yield f"`{block}.{key}`", value, getattr(defaults, key)
+    for override in chosen.get("overrides", ()):
+        ids = ", ".join(f"`{id}`" for of_kind in override["match"].values() for id in of_kind)
+        for key, value in override["training"].items():
+            yield f"`training.{key}`: {ids}", value, getattr(TrainingSpec(), key)
+    registries: tuple[Any, ...] = (METHODS, METRICS)
+    for registry in registries:
+        for id, options in chosen.get(f"{registry.kind}s", {}).items():
+            for key, value in options.items():
+                known = registry.options(registry.get(id))
+                yield f"`{id}`: `{key}`", value, id if key == "use" else known[key].default
 
 
 def _values(schema: Mapping[str, Any]) -> str:

@@ -31,9 +31,7 @@ def bert(classifiers):
         ({"texts": [["a", None]]}, "text 0: a word must be text, not None"),
         ({"texts": ["a \udc80"]}, r"text 0: '\\udc80' has a lone surrogate"),
         ({"targets": [0.5, 1]}, r"targets must be a list of integers, not \[0.5, 1\]"),
-        ({"targets": [float("nan"), 1]}, "targets must be a list of integers"),
         ({"targets": [[0], [1, 1]]}, "targets must be a list of integers"),
-        ({"targets": 1.5}, "targets must be a list of integers, not 1.5"),
         ({"targets": 2}, "target 2 of example 0: the model has classes 0 to 1"),
         ({"targets": ["male", "males"]}, "target 'males'; did you mean 'male' or 'female'"),
         ({"method": ["lime"]}, r"method must be text, not \['lime'\]"),
@@ -237,7 +235,6 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
     ("changed", "message"),
     [
         ({"values": "ab"}, "values must be a list of numbers"),
-        ({"values": [1, "2"]}, "values must be a list of numbers"),
         ({"groups": 5}, "groups must be a list of the group of each value, not 5"),
         ({"groups": [["male"], "female"]}, "groups must be names"),
         ({"pairs": [[1], [1]]}, r"pair 0 must be text, a number or None, not \[1\]"),

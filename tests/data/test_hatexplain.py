@@ -184,11 +184,9 @@ class TestFiles:
         "bad",
         [
             {"post_tokens": ["secret", " "]},
-            {"post_tokens": "secret"},
             {"post_tokens": None},
             {"rationales": [[1]]},
             {"rationales": [[1, 2]]},
-            {"rationales": [1]},
             {"annotators": []},
             {"annotators": [{"label": "secret", "target": []}]},
             {"annotators": [{"label": "normal"}]},

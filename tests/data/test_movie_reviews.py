@@ -80,12 +80,10 @@ def test_the_validation_part_trains_unless_left_out(tmp_path):
         (row(annotation_id="../a.txt"), "must have an annotation_id that names a file of "),
         (row(classification="neg"), ".* a classification that is one of NEG, POS"),
         (row(evidences=None), "evidences must be lists of docid, start_token, end_token and text"),
-        (row(evidences=[[{"docid": "a.txt"}]]), "evidences must be lists of docid, "),
         (row(evidence(text=3)), "evidences must be lists of docid, "),
         (row(evidence(5, 7)), r"its evidence at tokens 5 to 7 is not in docs/a.txt; get all of"),
         (row(evidence(docid="b.txt")), r"its evidence at tokens 6 to 8 is not in docs/b.txt"),
         (row(evidence(-3, -1, "stays so")), r"its evidence at tokens -3 to -1 is not in docs/a"),
-        (row(evidence(40, 42)), r"its evidence at tokens 40 to 42 is not in docs/a.txt"),
     ],
 )
 def test_malformed_rows_name_file_and_line(bad, message, tmp_path):

@@ -137,7 +137,6 @@ def test_of_a_single_training_there_is_no_guard():
     assert test.carried
     assert float(test.p_mean) == pytest.approx(2 * sp.stdtr(95, -0.9 / math.sqrt(0.004)))
     assert math.isnan(test.p_seeds)
-    assert math.isnan(test.next_first_low)
 
 
 def test_gaps_that_are_all_zero_are_small():
@@ -156,25 +155,6 @@ def test_what_is_not_known_is_not_judged():
     )
     for name, column in zip(TypicalGap._fields, test, strict=True):
         assert (~column).all() if name == "carried" else np.isnan(column).all(), name
-
-
-@pytest.mark.reference
-def test_the_next_training():
-    """Against random draws of the variance between trainings and the mean gap."""
-    rng = np.random.default_rng(0)
-    estimate, v_seeds, v_texts, v_cells, seeds, _ = cell = (0.2, 0.02, 0.004, 0.002, 5, 95)
-    test = typical_gap(*cell, threshold=0.3)
-    v = seeds * (seeds - 1) * v_seeds / rng.chisquare(seeds - 1, 100_000)
-    tau = np.sqrt(np.maximum(v - seeds * v_cells, 1e-12))
-    error = np.sqrt(np.maximum(v, seeds * v_cells) / seeds + v_texts - v_cells)
-    mean = estimate + error * rng.normal(size=100_000)
-    considerable = sp.ndtr((-0.3 - mean) / tau) + sp.ndtr((mean - 0.3) / tau)
-    ends = np.percentile(considerable, (1, 99))
-    assert [test.next_considerable_low, test.next_considerable_high] == pytest.approx(
-        ends, abs=0.04
-    )
-    ends = np.percentile(sp.ndtr(mean / tau), (2.5, 97.5))
-    assert [test.next_first_low, test.next_first_high] == pytest.approx(ends, abs=0.04)
 
 
 @pytest.mark.reference
@@ -247,6 +227,6 @@ class TestProperties:
         estimate, *squares, seeds, dof = cell
         one = typical_gap(*cell, threshold=0.2)
         two = typical_gap(8 * estimate, *(64 * v for v in squares), seeds, dof, threshold=1.6)
-        for name in ("p_mean", "p_large", "p_small", "next_first_low"):
+        for name in ("p_mean", "p_large", "p_small"):
             assert getattr(two, name) == pytest.approx(float(getattr(one, name)), rel=1e-6)
         assert two.rms_high == pytest.approx(8 * float(one.rms_high), rel=1e-5)

@@ -55,10 +55,6 @@ class GapTest:
         p_large_others: ``p_large`` without the training of the largest gap.
         p_cross: p-value of "all trainings favour the same group" (Gail and Simon 1985; Piantadosi
             and Gail 1993).
-        next_considerable_low, next_considerable_high: 1st and 99th percentile of the chance that
-            the next training has a gap of at least the threshold.
-        next_first_low, next_first_high: 2.5th and 97.5th percentile of the chance that the first
-            group scores higher in the next training.
     """
 
     v_seeds: float = NAN
@@ -80,10 +76,6 @@ class GapTest:
     p_small: float = NAN
     p_large_others: float = NAN
     p_cross: float = NAN
-    next_considerable_low: float = NAN
-    next_considerable_high: float = NAN
-    next_first_low: float = NAN
-    next_first_high: float = NAN
 
 
 @dataclass(frozen=True)
@@ -419,10 +411,7 @@ def gap_tests(
     return {name: float(value) for name, value in described.items()}
 
 
-_OF_TRAININGS = (
-    *("p_seeds", "p_large", "p_small", "p_large_others"),
-    *("next_considerable_low", "next_considerable_high", "next_first_low", "next_first_high"),
-)
+_OF_TRAININGS = ("p_seeds", "p_large", "p_small", "p_large_others")
 _NOT_TESTED = ("too_few", "constant", "no_variance")
 
 

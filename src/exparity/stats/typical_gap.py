@@ -29,8 +29,6 @@ _FAR = 8.5  # a normal variable lies beyond it with that probability
 _AT_ONCE = 128  # cells; their integrals then fit into a processor's cache
 _ALTERNATIONS = 20
 _WIDENINGS = 12
-_DRAWS = 200  # of each sign of the mean's error, so that groups are treated alike
-_STRIDE = 123  # coprime to the draws, near their golden section: pairs fill the square evenly
 
 
 class TypicalGap(NamedTuple):
@@ -52,10 +50,6 @@ class TypicalGap(NamedTuple):
         tau: standard deviation of the gap between trainings.
         p_seeds: p-value of "trainings do not differ", a description and no finding.
         total: T, what R is judged by.
-        next_considerable_low, next_considerable_high: 1st and 99th percentile of the chance that
-            the next training has a gap of at least the threshold.
-        next_first_low, next_first_high: 2.5th and 97.5th percentile of the chance that the next
-            training's gap is above zero.
     """
 
     p_mean: FloatArray
@@ -71,10 +65,6 @@ class TypicalGap(NamedTuple):
     tau: FloatArray
     p_seeds: FloatArray
     total: FloatArray
-    next_considerable_low: FloatArray
-    next_considerable_high: FloatArray
-    next_first_low: FloatArray
-    next_first_high: FloatArray
 
 
 def two_errors(
@@ -211,7 +201,6 @@ def _judged(given: FloatArray, alpha: float, confidence: float | None) -> Typica
         tau=np.sqrt(np.maximum(n_seeds * (v_seeds - v_cells), 0.0)),
         p_seeds=_p_seeds(v_seeds, v_cells, n_seeds, dof),
         total=total,
-        **_next_training(estimate, v_seeds, cells, threshold),
     )
 
 
@@ -353,36 +342,3 @@ def _p_seeds(
 
     p = fdtrc(n_seeds - 1, (n_seeds - 1) * dof, v_seeds / v_cells)
     return np.where(n_seeds > 1, p, NAN)
-
-
-def _next_training(
-    estimate: FloatArray, v_seeds: FloatArray, cells: _Cells, threshold: FloatArray
-) -> dict[str, FloatArray]:
-    """Return the percentiles of what the next training may be like, by name.
-
-    Variance between trainings and mean gap are drawn from what they may be, given the data: evenly
-    spaced quantiles, paired in a fixed order.
-    """
-    from scipy.special import chdtri, ndtr, ndtri
-
-    steps = np.arange(_DRAWS)
-    n_seeds, of_cell = cells.n_seeds, cells.of_cell
-    shares = (steps + 0.5) / _DRAWS
-    q = chdtri(n_seeds - 1, np.tile(shares, 2)[None])
-    z = ndtri(0.5 + shares[(steps * _STRIDE) % _DRAWS] / 2)
-    z = np.concatenate([z, -z])[None]
-    v = n_seeds * (n_seeds - 1) * v_seeds[:, None] / q
-    tau = np.sqrt(np.maximum(v - of_cell, 0.0))
-    mean = estimate[:, None] + z * np.sqrt(np.maximum(v, of_cell) / n_seeds + cells.of_texts)
-    bound = threshold[:, None]
-    considerable = np.where(
-        tau > 0, ndtr((-bound - mean) / tau) + ndtr((mean - bound) / tau), np.abs(mean) >= bound
-    )
-    first = np.where(tau > 0, ndtr(mean / tau), np.where(mean == 0, 0.5, mean > 0))
-    ends = [
-        *np.percentile(considerable, (1, 99), axis=1),
-        *np.percentile(first, (2.5, 97.5), axis=1),
-    ]
-    names = [n for n in TypicalGap._fields if n.startswith("next_")]
-    single = n_seeds[:, 0] < 2
-    return {name: np.where(single, NAN, end) for name, end in zip(names, ends, strict=True)}

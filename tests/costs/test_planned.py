@@ -13,7 +13,6 @@ from exparity import cli
 from exparity.core.errors import InputError
 from exparity.costs.kinds import kind_of
 from exparity.costs.planned import DagJob, ExampleCounts, dag_jobs, planned_jobs
-from exparity.costs.probe import passes_of
 from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import sample
@@ -96,12 +95,6 @@ class TestJobs:
             ("negative_control", "comprehensiveness"),
             ("negative_control", "gini"),
         }
-
-    def test_passes_of_a_metric_that_explains_again(self, experiment):
-        made = experiment(methods={"lime": {}}, metrics={"sensitivity": {}, "gini": {}})
-        facts = made.metrics["sensitivity"].entry.facts.passes
-        assert passes_of(made, "lime", "sensitivity") == facts * 500
-        assert passes_of(made, "lime", "gini") == 1
 
 
 class TestFinished:
@@ -190,10 +183,7 @@ class TestExampleCounts:
         made = experiment(datasets={use: {}})
         counts = ExampleCounts(made)
         assert (counts.train(use), counts.test(use)) == sizes
-        assert counts.largest_set() == largest
         assert counts.test(use, 100) == 100 // largest * largest
-        with pytest.raises(InputError, match="is missing"):
-            ExampleCounts(made, published_sizes=False).test(use)
 
     def test_of_other_options_nothing_is_known(self, experiment):
         made = experiment(datasets={"compas": {"test_share": 0.5}})
@@ -207,13 +197,6 @@ class TestExampleCounts:
             (folder / f"{split}.jsonl").write_text("")
         with pytest.raises(InputError, match="geco"):
             ExampleCounts(experiment(datasets={"geco_all": {}})).test("geco_all")
-
-    def test_without_matched_sets(self, experiment, tmp_path):
-        table = tmp_path / "mine.csv"
-        rows = [f"word {i},{'ab'[i % 2]},{'xyz'[i % 3]}" for i in range(60)]
-        table.write_text("\n".join(["text,label,group", *rows]))
-        made = experiment(datasets={"mine": {"use": "table", "path": str(table)}})
-        assert ExampleCounts(made).largest_set() == 1
 
 
 def test_datasets_are_told_apart_by_their_options():

@@ -66,7 +66,7 @@ class TestPlan:
         assert "model hours" in lines[4]
         assert " ".join(lines[5].split()) == "explain 2 1 2.5 1.5 2.5 524 MB 7 kB"
         assert lines[7].split()[:6] == ["total", "3", "1", "2.51", "1.51", "2.5"]
-        assert "--measure" not in shown
+        assert "seeds=[0]" not in shown
 
     def test_on_a_gpu(self):
         jobs = [finished(LIME, 3600.0, device="cuda:0")]
@@ -80,7 +80,7 @@ class TestPlan:
         for line in shown.splitlines()[3:6]:
             assert line.split()[3:] == ["unknown"] * 5
         assert "Nothing has been measured yet." in shown
-        assert shown.endswith("    exparity plan --configfile mine.yaml --measure")
+        assert shown.endswith("run with\n--config 'seeds=[0]', and plan again")
         row = plain(made)["total"]
         assert [row[key] for key in ("seconds", "seconds_to_go", "bytes")] == [None] * 3
 
@@ -107,7 +107,7 @@ class TestPlan:
         other = LIME._replace(made_of="of gpt2 on pairs")
         _, shown = plan_of([JobCost(LIME, 10, False)], [finished(other, 3600.0)])
         assert "       1  the same stage, method and metric, per example, not scaled" in shown
-        assert "--measure" in shown
+        assert "seeds=[0]" in shown
         assert "Of 1 jobs, nothing tells which part of the time grows" in shown
 
     def test_it_fits_a_terminal(self):
@@ -266,25 +266,11 @@ class TestCommand:
         code, out, err = run("plan", "--configfile", "far.yaml")
         assert (code, err) == (0, "")
         assert out.startswith(f"far.yaml: {2 * (JOBS - 2) + 2} jobs, of which 0 are finished\n")
-        code, out, _ = run("plan", "--configfile", "far.yaml", "--write-probe", "probe.yaml")
-        assert code == 0
 
     def test_nothing_of_the_run_stays_in_the_process(self, here, run):
         before = dict(os.environ), gc.get_threshold(), Path.cwd()
         assert run("plan", "--configfile", "tiny.yaml")[0] == 0
         assert (dict(os.environ), gc.get_threshold(), Path.cwd()) == before
-
-    def test_a_probe_is_written_and_is_a_config(self, here, run):
-        code, out, _ = run("plan", "--configfile", "tiny.yaml", "--write-probe", "probe.yaml",
-                           "--examples", 4, "--data-dir", "raw")  # fmt: skip
-        assert code == 0
-        assert out.splitlines() == [
-            "snakemake --configfile probe.yaml",
-            "exparity plan --configfile tiny.yaml --from results/plan",
-        ]
-        config = yaml.safe_load((here / "probe.yaml").read_text())
-        assert (config["results"], config["data_dir"]) == ("results/plan", "raw")
-        assert run("plan", "--configfile", "probe.yaml")[0] == 0
 
     @pytest.mark.parametrize(
         ("arguments", "words"),
@@ -295,12 +281,10 @@ class TestCommand:
             (["--configfile", "tiny.yaml", "--config", "seedz=1"], "unknown key 'seedz'"),
             (["--configfile", "tiny.yaml", "--config", "seeds"], "'seeds' is not KEY=VALUE"),
             (["--configfile", "own.yaml"], "compas-scores-two-years.csv is missing"),
-            (["--configfile", "far.yaml", "--measure"], "train.jsonl is missing"),
         ],
     )
     def test_bad_input(self, here, run, arguments, words):
         (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))
-        (here / "far.yaml").write_text(yaml.safe_dump({**TINY, "datasets": {"geco_all": {}}}))
         own = {**TINY, "datasets": {"compas": {"test_share": 0.5}}}
         (here / "own.yaml").write_text(yaml.safe_dump(own))
         code, out, err = run("plan", *arguments)
@@ -340,16 +324,3 @@ class TestCommand:
             f"methods.ig, models.{model}" for model in warns
         ]
         assert all("take pooling: l2" in line for line in found)
-
-    def test_a_measuring_run_that_fails(self, here, run, monkeypatch):
-        # Without a working Snakemake there is nothing to measure with.
-        monkeypatch.setattr(sys, "executable", "false")
-        code, out, err = run("plan", "--configfile", "tiny.yaml", "--measure")
-        assert (code, out) == (1, "")
-        assert "exparity: the run failed; see above and results/plan/logs/snakemake.log" in err
-        assert (here / "results" / "plan" / "config.yaml").is_file()
-
-    @pytest.mark.parametrize("number", ["1", "-3", "many"])
-    def test_too_few_examples(self, here, run, number):
-        with pytest.raises(SystemExit, match="2"):
-            run("plan", "--examples", number)

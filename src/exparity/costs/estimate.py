@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from statistics import fmean, linear_regression
+from statistics import fmean
 from typing import Any
 
 from exparity.costs.finished import JobCost
@@ -45,23 +45,15 @@ class Point:
 def fit(points: Sequence[Point], *, proportional: bool = True) -> LinearCost:
     """Return the line that amounts lie about, so that their sum lies on it.
 
-    The fixed part is the mean of the fixed parts. The growing part is the least-squares line where
-    numbers of examples are far apart and it falls nowhere below 0.
+    The fixed part is the mean of the fixed parts. The growing part grows in proportion to the
+    examples, where amounts do.
     """
-    known = [point for point in points if point.examples is not None]
-    fixed = fmean(point.fixed for point in known or points)
-    growing = [point.growing for point in known or points]
-    examples = [float(point.examples or 0) for point in known]
-    if not any(examples):
-        return LinearCost(fixed + fmean(growing))
-    if max(examples) >= _SPREAD * min(examples):
-        slope, start = linear_regression(examples, growing)
-        proportional = slope >= 0
-        if slope >= 0 and start >= 0:
-            return LinearCost(fixed + start, slope)
-    if proportional:
-        return LinearCost(fixed, sum(growing) / sum(examples))
-    return LinearCost(fixed + fmean(growing))
+    known = [point for point in points if point.examples is not None] or points
+    fixed, growing = (fmean(getattr(p, name) for p in known) for name in ("fixed", "growing"))
+    examples = fmean(point.examples or 0 for point in known)
+    if not (proportional and examples):
+        return LinearCost(fixed + growing)
+    return LinearCost(fixed, growing / examples)
 
 
 @dataclass(frozen=True)

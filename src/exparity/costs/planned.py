@@ -6,7 +6,6 @@ import gc
 import json
 import logging
 import os
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -164,24 +163,15 @@ class ExampleCounts:
     """Sizes of the datasets of an experiment, and of the samples of their test splits.
 
     They are read from the data artefacts where those are up to date, and else from the datasets
-    themselves. Nothing is downloaded.
+    themselves, or from what is published of them. Nothing is downloaded.
 
     Args:
         experiment: the experiment.
         data_dir: folder of raw files; that of the config if None.
-        published_sizes: whether a dataset whose raw files are not here has the sizes that its facts
-            say; it is an error else.
     """
 
-    def __init__(
-        self,
-        experiment: Experiment,
-        data_dir: Path | None = None,
-        *,
-        published_sizes: bool = True,
-    ) -> None:
+    def __init__(self, experiment: Experiment, data_dir: Path | None = None) -> None:
         self._experiment = experiment
-        self._published_sizes = published_sizes
         self._source = DataSource(Path(data_dir or experiment.config["data_dir"]), download=False)
         self._examples = cache(self._load)
         self._sample = cache(self._draw)
@@ -202,13 +192,6 @@ class ExampleCounts:
         """Return the test examples that :meth:`test` counts, without their texts."""
         return list(self._sample(dataset, *sizes))
 
-    def largest_set(self) -> int:
-        """Return the size of the largest matched set of all test splits; 1 if there are none."""
-        sizes = [1]
-        for dataset in self._experiment.datasets:
-            sizes += Counter(e.match_id or e.example_id for e in self._sample(dataset)).values()
-        return max(sizes)
-
     def _draw(self, dataset: str, *sizes: int | None) -> list[Example]:
         if sizes:
             return sample(self._sample(dataset, *sizes[:-1]), sizes[-1])
@@ -225,10 +208,8 @@ class ExampleCounts:
             with open_sealed(path) as file:
                 rows = file.read(columns=list(_COLUMNS)).to_pylist()
             return [Example(words=("",), label=0, **row) for row in rows]
-        if self._published_sizes:
-            made_up = list(_made_up(self._experiment.datasets[dataset], self._source.folder))
-            if made_up:
-                return made_up
+        if made_up := list(_made_up(self._experiment.datasets[dataset], self._source.folder)):
+            return made_up
         return load_dataset(settings["use"], self._source, settings["params"])
 
 

@@ -13,12 +13,11 @@ from exparity.config.cautions import cautions
 from exparity.config.command_line import DEFAULT, read_experiment, read_overrides
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
-from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides, Range
+from exparity.core.flags import ConfigFiles, Flag, Folder, Overrides
 from exparity.costs.estimate import Estimator
 from exparity.costs.finished import Finished, read_finished
 from exparity.costs.forecast import at_trainings, forecast, hours, plain, plan_text
 from exparity.costs.planned import ExampleCounts, dag_jobs, planned_jobs
-from exparity.costs.probe import FOLDER, probe_config
 from exparity.resources import workflow_file
 from exparity.tools.detectable import (
     check_samples,
@@ -29,7 +28,6 @@ from exparity.tools.detectable import (
     trainings_text,
     undecidable,
 )
-from exparity.tools.running import run_workflow, write_config
 
 if TYPE_CHECKING:
     from exparity.config.experiment import Experiment
@@ -43,10 +41,6 @@ def plan(
     configfile: Annotated[ConfigFiles, Flag(bare=True)] = (DEFAULT,),
     config: Overrides = (),
     sources: Annotated[Sequence[Folder], Flag("from", "RESULTS")] = (),
-    measure: bool = False,
-    write_probe: Annotated[Path, Flag(metavar="FILE")] | None = None,
-    examples: Annotated[int, Range(at_least=2)] = 20,
-    cores: Annotated[str, Flag(metavar="N")] = "all",
     device: Literal["cpu", "cuda"] | None = None,
     data_dir: Folder | None = None,
     as_json: Annotated[bool, Flag("json")] = False,
@@ -57,17 +51,12 @@ def plan(
         configfile: the experiment.
         config: values over those of the config file.
         sources: folder of results of another run to learn from.
-        measure: first run a small part of the experiment here: one seed, an epoch, few examples.
-        write_probe: write the config of that small run, to run it elsewhere, and plan nothing.
-        examples: examples of that run for a method or metric of many model passes.
-        cores: CPU cores for that run.
         device: where jobs that run a model are to run; by the config, or a GPU if any ran on one.
         data_dir: folder of raw files; the config's if None.
         as_json: print JSON instead of a table.
 
     Raises:
         InputError: a bad config, a sample too small for any test, or a folder that is not there.
-        ExparityError: the small run failed.
     """
     # What is odd in the data is for the job to say that prepares them.
     logging.getLogger("exparity.data").setLevel(logging.ERROR)
@@ -75,8 +64,7 @@ def plan(
     for line in cautions(experiment):
         log.warning("%s", line)
     named = shlex.join([*map(str, configfile), *(["--config", *config] if config else [])])
-    # What is to run here needs its files; what is planned may lie elsewhere.
-    counts = ExampleCounts(experiment, data_dir, published_sizes=not measure)
+    counts = ExampleCounts(experiment, data_dir)
     samples = planned_samples(experiment, counts)
     alpha = experiment.config["statistics"]["alpha"]
     check_samples(samples, alpha)
@@ -87,17 +75,7 @@ def plan(
     for folder in sources:
         if not folder.is_dir():
             raise InputError(f"{folder}: no such folder; name a folder of results with --from")
-    if write_probe or measure:
-        probe = probe_config(experiment, counts, examples)
-        probe |= {"data_dir": str(data_dir)} if data_dir else {}
-        header = f"Measures the costs of {named}; made by `exparity plan`."
-        write_config(probe, write_probe or results / FOLDER / "config.yaml", header)
-        if write_probe:
-            say(f"snakemake --configfile {write_probe}")
-            say(f"exparity plan --configfile {named} --from {probe['results']}")
-            return
-        run_workflow(results / FOLDER / "config.yaml", cores)
-    known = [read_finished(f) for f in dict.fromkeys([results, results / FOLDER, *sources])]
+    known = [read_finished(f) for f in dict.fromkeys([results, *sources])]
     for line in [line for finished in known for line in finished.odd][:_NAMED]:
         log.warning("left out: %s", line)
     device = device or _device(experiment, known)

@@ -6,12 +6,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from support import CPU
+from stages.cells import train
 
 from exparity.core.registry import load_plugin
 from exparity.methods import METHODS
 from exparity.metrics import METRICS
-from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 
@@ -19,32 +18,9 @@ from exparity.stages.prepare import prepare
 def cell(tmp_path_factory) -> Path:
     """Data, checkpoint and predictions of a classifier that is right for some examples only."""
     folder = tmp_path_factory.mktemp("cell")
-    prepare(
-        folder / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 60},
-        data_dir=folder,
-        dataset_id="pairs",
-    )
-    finetune_cell(
-        folder / "data.parquet",
-        folder / "mine" / "3",
-        folder / "predictions.parquet",
-        model={
-            "init": "scratch",
-            "architecture": "bert",
-            "size": {
-                "hidden_size": 16,
-                "num_hidden_layers": 1,
-                "num_attention_heads": 2,
-                "intermediate_size": 32,
-            },
-        },
-        training={"epochs": 3, "learning_rate": 0.003},
-        model_id="mine",
-        seed=3,
-        machine=CPU,
-    )
+    data = folder / "data.parquet"
+    prepare(data, use="pairs_all", params={"n_pairs": 60}, data_dir=folder, dataset_id="pairs")
+    train(folder, epochs=3, learning_rate=0.003)
     return folder
 
 

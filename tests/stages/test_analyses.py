@@ -6,10 +6,9 @@ import json
 import math
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import CPU
+from stages.cells import evaluate, explain, rows_of, with_column
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
@@ -19,8 +18,6 @@ from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.cli import main
 from exparity.data import DATASETS
 from exparity.data.table import read_prepared
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
 
 
 @pytest.fixture(scope="module")
@@ -29,23 +26,11 @@ def made(cell, tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     explanations, scores = [], []
     for method in ("gradient", "gradient_x_input"):
-        path = folder / f"{method}.parquet"
-        explain_cell(
-            cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet", path,
-            use=method, params={}, model_id="mine", method_id=method, seed=3, machine=CPU,
-        )  # fmt: skip
-        explanations.append(path)
+        explanations.append(explain(cell, folder / f"{method}.parquet", method))
         for metric in ("mass_accuracy", "rationale_iou"):
             output = folder / f"{method}-{metric}.parquet"
-            evaluate_cell(
-                cell / "data.parquet", path, None, output, use=metric, params={}, metric_id=metric
-            )
-            scores.append(output)
+            scores.append(evaluate(cell, explanations[-1], output, metric))
     return explanations, scores
-
-
-def rows_of(path, artefact):
-    return read_artefact(path, artefact)[0].to_pylist()
 
 
 class TestCorrectness:
@@ -142,35 +127,31 @@ class TestAttributionDifference:
         assert facts["parameters"] == {"attribution": "positive", "min_sets": 6}
 
     def test_members_with_other_numbers_of_words_are_left_out(self, cell, made, tmp_path):
-        table = pq.read_table(cell / "data.parquet")
-        rows = table.to_pylist()
-        (first,) = [i for i, r in enumerate(rows) if r["split"] == "test"][:1]
-        rows[first]["words"] = [*rows[first]["words"], "indeed"]
-        rows[first]["rationale"] = [*rows[first]["rationale"], 1]
-        changed = pa.Table.from_pylist(rows, schema=table.schema)
-        pq.write_table(changed, tmp_path / "data.parquet")
-        attribution_difference_cell(tmp_path / "data.parquet", made[0], tmp_path / "d.parquet")
+        splits = pq.read_table(cell / "data.parquet")["split"].to_pylist()
+        first, data = splits.index("test"), tmp_path / "data.parquet"
+        with_column(
+            cell / "data.parquet",
+            data,
+            "words",
+            lambda i, words: [*words, "indeed"] if i == first else words,
+        )
+        with_column(data, data, "rationale", lambda i, marks: [*marks, 1] if i == first else marks)
+        attribution_difference_cell(data, made[0], tmp_path / "d.parquet")
         table, facts = read_artefact(tmp_path / "d.parquet", "attribution_differences")
         assert facts["notes"] == {"unaligned_sets": 1}
         whole = self.run(cell, made, tmp_path / "w.parquet")
         assert table.to_pylist()[0]["n_sets"] == whole[0]["n_sets"] - 1
 
     def test_no_sets_give_no_rows(self, cell, made, tmp_path):
-        table = pq.read_table(cell / "data.parquet")
-        index = table.schema.get_field_index("match_id")
-        alone = pa.nulls(len(table), pa.string())
-        pq.write_table(
-            table.set_column(index, table.schema.field(index), alone), tmp_path / "data.parquet"
+        data = with_column(
+            cell / "data.parquet", tmp_path / "data.parquet", "match_id", lambda *_: None
         )
-        attribution_difference_cell(tmp_path / "data.parquet", made[0], tmp_path / "d.parquet")
+        attribution_difference_cell(data, made[0], tmp_path / "d.parquet")
         assert rows_of(tmp_path / "d.parquet", "attribution_differences") == []
 
     def test_what_does_not_belong_is_refused(self, cell, made, tmp_path):
         table = pq.read_table(cell / "data.parquet")
-        index = table.schema.get_field_index("rationale")
-        field = table.schema.field(index)
-        unknown = table.set_column(index, field, pa.nulls(len(table), field.type))
-        pq.write_table(unknown, tmp_path / "none.parquet")
+        with_column(cell / "data.parquet", tmp_path / "none.parquet", "rationale", lambda *_: None)
         with pytest.raises(InputError, match="no example has a rationale"):
             attribution_difference_cell(tmp_path / "none.parquet", made[0], tmp_path / "d.parquet")
         pq.write_table(table.slice(2), tmp_path / "fewer.parquet")

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from support import CPU
+from stages.cells import evaluate, explain
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
@@ -18,31 +18,10 @@ from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
 from exparity.stages.shards import gather_shards
 from exparity.stages.tests.groups import test_cell
 
 IDS = {"dataset": "pairs", "model": "mine", "seed": 3}
-
-
-def explain(cell, output, **changes):
-    inputs = {name: cell / f"{name}.parquet" for name in ("data", "predictions")}
-    options = {
-        **inputs, "checkpoint": cell / "mine" / "3", "use": "gradient", "params": {},
-        "method_id": "gradient", "model_id": "mine", "seed": 3, "machine": CPU, **changes,
-    }  # fmt: skip
-    explain_cell(output=output, **options)
-    return output
-
-
-def evaluate(cell, explanations, output, **changes):
-    options = {
-        "data": cell / "data.parquet", "checkpoint": None, "use": "gini", "params": {},
-        "metric_id": "gini", "machine": CPU, **changes,
-    }  # fmt: skip
-    evaluate_cell(explanations=explanations, output=output, **options)
-    return output
 
 
 @pytest.fixture(scope="module")

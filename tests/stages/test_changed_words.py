@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from stages.cells import explain
 from support import CPU
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
 from exparity.stages.random_explanations import negative_control_cell
 
 METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
@@ -18,12 +18,7 @@ METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
 
 @pytest.fixture
 def explanations(cell, tmp_path):
-    explain_cell(
-        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet",
-        tmp_path / "x.parquet", use="gradient_x_input", params={}, model_id="mine",
-        method_id="gradient_x_input", seed=3, machine=CPU,
-    )  # fmt: skip
-    return tmp_path / "x.parquet"
+    return explain(cell, tmp_path / "x.parquet", "gradient_x_input")
 
 
 def counterfactuals(data, path, change, dataset="pairs"):

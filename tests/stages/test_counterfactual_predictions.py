@@ -6,6 +6,7 @@ import logging
 
 import numpy as np
 import pytest
+from stages.cells import inputs_of, train
 from support import CPU
 
 from exparity import cli
@@ -14,20 +15,9 @@ from exparity.analyses.counterfactual_predictions import counterfactual_predicti
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.engine.classifier import load_classifier
-from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 
 IDS = {"dataset": "people", "model": "mine", "seed": 3}
-BERT = {
-    "init": "scratch",
-    "architecture": "bert",
-    "size": {
-        "hidden_size": 16,
-        "num_hidden_layers": 1,
-        "num_attention_heads": 2,
-        "intermediate_size": 32,
-    },
-}
 
 
 @pytest.fixture(scope="module")
@@ -35,23 +25,9 @@ def made(tmp_path_factory):
     """Short biographies, a classifier of them, and their counterfactuals by their own grammar."""
     folder = tmp_path_factory.mktemp("made")
     options = {"paired": False, "n_biographies": 200}
-    prepare(
-        folder / "data.parquet",
-        use="bios",
-        params=options,
-        data_dir=folder,
-        dataset_id="people",
-    )
-    finetune_cell(
-        folder / "data.parquet",
-        folder / "models" / "mine" / "3",
-        folder / "predictions.parquet",
-        model=BERT,
-        training={"epochs": 12, "learning_rate": 0.01},
-        model_id="mine",
-        seed=3,
-        machine=CPU,
-    )
+    data = folder / "data.parquet"
+    prepare(data, use="bios", params=options, data_dir=folder, dataset_id="people")
+    train(folder, epochs=12, learning_rate=0.01)
     rows = read_artefact(folder / "data.parquet", "data")[0].to_pylist()
     write_counterfactuals(folder / "counterfactuals.parquet", rows)
     predict(folder)
@@ -82,14 +58,9 @@ def write_counterfactuals(path, rows, dataset="people", change=lambda row: row):
 
 
 def predict(folder, output=None, **changes):
-    inputs = {
-        "data": folder / "data.parquet",
-        "counterfactuals": folder / "counterfactuals.parquet",
-        "checkpoint": folder / "models" / "mine" / "3",
-        "predictions": folder / "predictions.parquet",
-        "output": output or folder / "counterfactual_predictions.parquet",
-    }
-    counterfactual_predictions_cell(**{**inputs, **changes}, machine=CPU)
+    output = output or folder / "counterfactual_predictions.parquet"
+    given = {**inputs_of(folder), "counterfactuals": folder / "counterfactuals.parquet"}
+    counterfactual_predictions_cell(output=output, **{**given, **changes}, machine=CPU)
 
 
 def rows_of(path):
@@ -102,7 +73,7 @@ class TestPredictions:
         wanted = [r for r in rows_of(made / "counterfactuals.parquet") if r["split"] == "test"]
         assert [r["example_id"] for r in found] == sorted(r["example_id"] for r in wanted)
         words = {r["example_id"]: r for r in wanted}
-        classifier = load_classifier(str(made / "models" / "mine" / "3"), "cpu")
+        classifier = load_classifier(str(made / "mine" / "3"), "cpu")
         changed = [row for row in found if row["n_changed"]]
         assert 0 < len(changed) < len(found)
         encodings = classifier.encode([words[row["example_id"]]["words"] for row in changed])
@@ -157,7 +128,7 @@ class TestPredictions:
         arguments = [
             *("counterfactual-predictions", "--data", made / "data.parquet"),
             *("--counterfactuals", made / "counterfactuals.parquet"),
-            *("--checkpoint", made / "models" / "mine" / "3", "--output", output),
+            *("--checkpoint", made / "mine" / "3", "--output", output),
             *("--predictions", made / "predictions.parquet", "--device", "cpu"),
         ]
         assert cli.main(list(map(str, arguments))) == 0

@@ -5,9 +5,7 @@ from __future__ import annotations
 import sys
 
 import pytest
-from support import CPU
-
-from exparity.stages.explain import explain_cell
+from stages.cells import explain
 
 METHODS = {
     "gradient": ("gradient", {}),
@@ -25,18 +23,7 @@ def lines(cell, tmp_path, repository, monkeypatch, capsys):
     (tmp_path / "models" / "pairs" / "mine" / "3").symlink_to(cell / "mine" / "3")
     folder = tmp_path / "explanations" / "pairs" / "mine" / "3"
     for id, (use, params) in METHODS.items():
-        explain_cell(
-            cell / "data.parquet",
-            cell / "mine" / "3",
-            cell / "predictions.parquet",
-            folder / f"{id}.parquet",
-            use=use,
-            params=params,
-            model_id="mine",
-            method_id=id,
-            seed=3,
-            machine=CPU,
-        )
+        explain(cell, folder / f"{id}.parquet", use, params=params, method_id=id)
     monkeypatch.syspath_prepend(str(repository / "benchmarks"))
     import definitions
 

@@ -11,48 +11,33 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
+from stages.cells import evaluate, explain, facts_of, rows_of, with_column
 from support import CPU
 
 import exparity
 from exparity import ExparityError, InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
 from exparity.stages.prepare import prepare
 from exparity.stages.tests.groups import test_cell
 
 
-def explain(cell, output, use="gradient", **changes):
-    options = {
-        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU
-    }  # fmt: skip
-    explain_cell(
-        cell / "data.parquet",
-        cell / "mine" / "3",
-        cell / "predictions.parquet",
-        output,
-        **{**options, **changes},
-    )
-    return read_artefact(output, "explanations")[0].to_pylist()
+def explained(cell, output, use="gradient", **changes):
+    return rows_of(explain(cell, output, use, **changes), "explanations")
 
 
-def evaluate(cell, explanations, output, use="gini", **changes):
-    options = {"use": use, "params": {}, "metric_id": use, "machine": CPU}
-    evaluate_cell(
-        cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
-    )
-    return read_artefact(output, "scores")[0].to_pylist()
+def evaluated(cell, explanations, output, use="gini", **changes):
+    return rows_of(evaluate(cell, explanations, output, use, **changes), "scores")
 
 
 def predictions_of(cell):
-    rows = read_artefact(cell / "predictions.parquet", "predictions")[0].to_pylist()
+    rows = rows_of(cell / "predictions.parquet", "predictions")
     return {row["example_id"]: row for row in rows}
 
 
 def test_true_labels_are_explained_by_default(cell, tmp_path):
     predicted = predictions_of(cell)
-    rows = explain(cell, tmp_path / "x.parquet")
+    rows = explained(cell, tmp_path / "x.parquet")
     assert len(rows) == len(predicted) == 24
     assert all(row["target"] == predicted[row["example_id"]]["label"] for row in rows)
 
@@ -64,7 +49,7 @@ def test_results_do_not_depend_on_the_token_budget(cell, tmp_path):
         machine, path = replace(CPU, token_budget=budget), tmp_path / f"{budget}.parquet"
         few = {"params": {"n_steps": 3}}
         explain(cell, path, "integrated_gradients_x_input", machine=machine, **few)
-        rows = evaluate(
+        rows = evaluated(
             cell, path, tmp_path / f"s{budget}.parquet", "comprehensiveness", machine=machine
         )
         scores.append({row["example_id"]: row["score"] for row in rows})
@@ -73,7 +58,7 @@ def test_results_do_not_depend_on_the_token_budget(cell, tmp_path):
 
 def test_the_predicted_class_may_be_explained(cell, tmp_path):
     predicted = predictions_of(cell)
-    rows = explain(cell, tmp_path / "x.parquet", target="predicted")
+    rows = explained(cell, tmp_path / "x.parquet", target="predicted")
     assert [row["target"] for row in rows] == [
         predicted[row["example_id"]]["predicted"] for row in rows
     ]
@@ -82,12 +67,12 @@ def test_the_predicted_class_may_be_explained(cell, tmp_path):
 def test_only_correct_examples_may_be_explained(cell, tmp_path):
     predicted = predictions_of(cell)
     right = {key for key, row in predicted.items() if row["label"] == row["predicted"]}
-    rows = explain(cell, tmp_path / "x.parquet", examples="correct")
+    rows = explained(cell, tmp_path / "x.parquet", examples="correct")
     assert {row["example_id"] for row in rows} == right
 
 
 def test_artefact_equals_the_python_function(cell, tmp_path):
-    rows = explain(cell, tmp_path / "x.parquet", use="gradient_x_input")
+    rows = explained(cell, tmp_path / "x.parquet", use="gradient_x_input")
     texts = {e.example_id: e.words for e in read_prepared(cell / "data.parquet").examples}
     classifier = exparity.load_classifier(str(cell / "mine" / "3"), "cpu")
     found = exparity.explain(
@@ -105,8 +90,8 @@ def test_artefact_equals_the_python_function(cell, tmp_path):
 
 @pytest.mark.parametrize("use", ["gini", "comprehensiveness"])
 def test_scores_equal_the_python_function(cell, tmp_path, use):
-    rows = explain(cell, tmp_path / "x.parquet", use="gradient_x_input")
-    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", use)
+    rows = explained(cell, tmp_path / "x.parquet", use="gradient_x_input")
+    scores = evaluated(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", use)
     classifier = exparity.load_classifier(str(cell / "mine" / "3"), "cpu")
     explanations = [
         exparity.Explanation(
@@ -125,21 +110,21 @@ def test_scores_equal_the_python_function(cell, tmp_path, use):
 
 @pytest.mark.parametrize("chunk", [1, 7])
 def test_chunks_do_not_matter(cell, tmp_path, monkeypatch, chunk):
-    whole = explain(cell, tmp_path / "a.parquet")
-    scored = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
+    whole = explained(cell, tmp_path / "a.parquet")
+    scored = evaluated(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
     monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: chunk)
-    parts = explain(cell, tmp_path / "b.parquet")
+    parts = explained(cell, tmp_path / "b.parquet")
     for one, other in zip(whole, parts, strict=True):
         np.testing.assert_allclose(one["scores"], other["scores"], rtol=1e-4)
-    again = evaluate(cell, tmp_path / "a.parquet", tmp_path / "sb.parquet", "sufficiency")
+    again = evaluated(cell, tmp_path / "a.parquet", tmp_path / "sb.parquet", "sufficiency")
     for one, other in zip(scored, again, strict=True):
         assert one["score"] == pytest.approx(other["score"], abs=1e-5)
 
 
 def test_samples_are_whole_pairs_and_scored_as_such(cell, tmp_path):
-    rows = explain(cell, tmp_path / "x.parquet", max_examples=9)
+    rows = explained(cell, tmp_path / "x.parquet", max_examples=9)
     assert len(rows) == 8
-    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=4)
+    scores = evaluated(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=4)
     assert len({row["match_id"] for row in scores}) == 2
     assert sorted(row["group"] for row in scores) == ["female"] * 2 + ["male"] * 2
     assert {row["example_id"] for row in scores} <= {row["example_id"] for row in rows}
@@ -150,7 +135,7 @@ def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch)
     limit = 10
     loader = partial(exparity.load_classifier, max_length=limit)
     monkeypatch.setattr("exparity.engine.classifier.load_classifier", loader)
-    rows = {row["example_id"]: row for row in explain(cell, tmp_path / "x.parquet")}
+    rows = {row["example_id"]: row for row in explained(cell, tmp_path / "x.parquet")}
     tokenizer = exparity.load_classifier(str(cell / "mine" / "3"), "cpu").tokenizer
     examples = {e.example_id: e for e in read_prepared(cell / "data.parquet", "test").examples}
     seen = {}
@@ -160,10 +145,10 @@ def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch)
         seen[id] = len(example.text[:end].split())
     cut = {id for id, example in examples.items() if seen[id] < len(example.words)}
     assert 0 < len(cut) < len(examples)
-    assert read_artefact(tmp_path / "x.parquet", "explanations")[1]["n_truncated"] >= len(cut)
+    assert facts_of(tmp_path / "x.parquet", "explanations")["n_truncated"] >= len(cut)
 
-    scores = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "rationale_roc_auc")
-    facts = read_artefact(tmp_path / "s.parquet", "scores")[1]
+    scores = evaluated(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "rationale_roc_auc")
+    facts = facts_of(tmp_path / "s.parquet", "scores")
     assert (facts["notes"], facts["flags"]) == ({"cut_texts": len(cut)}, ["cut_texts"])
     test_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
     (test,) = read_artefact(tmp_path / "t.parquet", "tests")[0].to_pylist()
@@ -176,8 +161,8 @@ def test_texts_that_are_cut_are_counted_and_flagged(cell, tmp_path, monkeypatch)
                 words[word] += abs(value)
         assert score["score"] == pytest.approx(roc_auc_score(example.rationale, words))
 
-    some = evaluate(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=6)
-    facts = read_artefact(tmp_path / "s.parquet", "scores")[1]
+    some = evaluated(cell, tmp_path / "x.parquet", tmp_path / "s.parquet", max_examples=6)
+    facts = facts_of(tmp_path / "s.parquet", "scores")
     assert facts["notes"]["cut_texts"] == len(cut & {row["example_id"] for row in some})
 
 
@@ -206,7 +191,7 @@ def test_the_training_split_is_handed_to_methods_that_need_it(cell, tmp_path, mo
         stage, "read_prepared", lambda path, split: (read.append(split), inner(path, split))[1]
     )
     monkeypatch.setattr("exparity.engine.classifier.Classifier.logits", None)
-    rows = explain(cell, tmp_path / "x.parquet", use="pattern_variant")
+    rows = explained(cell, tmp_path / "x.parquet", use="pattern_variant")
     assert read == ["test", "train"]
     monkeypatch.undo()
 
@@ -244,13 +229,8 @@ def test_no_training_split_is_an_error(cell, tmp_path):
 def test_predictions_of_other_data_are_refused(cell, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(cell, other)
-    prepare(
-        other / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 61},
-        data_dir=other,
-        dataset_id="pairs",
-    )
+    data, params = other / "data.parquet", {"n_pairs": 61}
+    prepare(data, use="pairs_all", params=params, data_dir=other, dataset_id="pairs")
     with pytest.raises(InputError, match="has no prediction for example"):
         explain(other, tmp_path / "x.parquet")
     assert not (tmp_path / "x.parquet").exists()
@@ -260,13 +240,8 @@ def test_explanations_of_other_data_are_refused(cell, tmp_path):
     explain(cell, tmp_path / "x.parquet")
     other = tmp_path / "other"
     shutil.copytree(cell, other)
-    prepare(
-        other / "data.parquet",
-        use="pairs_all",
-        params={"n_pairs": 30},
-        data_dir=other,
-        dataset_id="pairs",
-    )
+    data, params = other / "data.parquet", {"n_pairs": 30}
+    prepare(data, use="pairs_all", params=params, data_dir=other, dataset_id="pairs")
     with pytest.raises(InputError, match=r"is not in .*data.parquet; explain this data again"):
         evaluate(other, tmp_path / "x.parquet", tmp_path / "s.parquet")
 
@@ -275,10 +250,8 @@ def test_no_correct_example_is_an_error(cell, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(cell, other)
     path = other / "predictions.parquet"
-    table = pq.read_table(path)
-    wrong = pa.array([1 - label for label in table["label"].to_pylist()], pa.int8())
-    index = table.schema.get_field_index("predicted")
-    pq.write_table(table.set_column(index, table.schema.field(index), wrong), path)
+    labels = pq.read_table(path)["label"].to_pylist()
+    with_column(path, path, "predicted", lambda i, _: 1 - labels[i])
     with pytest.raises(InputError, match="no test example is classified correctly"):
         explain(other, tmp_path / "x.parquet", examples="correct")
 
@@ -299,10 +272,9 @@ def test_an_untrained_constant_model_is_found_in_the_preflight(cell, tmp_path):
 def test_a_metric_that_runs_the_model_needs_it(cell, tmp_path):
     explain(cell, tmp_path / "x.parquet")
     with pytest.raises(InputError, match="runs the model; name its --checkpoint"):
-        evaluate_cell(
-            cell / "data.parquet", tmp_path / "x.parquet", None, tmp_path / "s.parquet",
-            use="sufficiency", params={}, metric_id="s",
-        )  # fmt: skip
+        evaluate(
+            cell, tmp_path / "x.parquet", tmp_path / "s.parquet", "sufficiency", checkpoint=None
+        )
 
 
 def test_two_processes_train_one_model(cell, tmp_path):

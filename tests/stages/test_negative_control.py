@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy.stats import mannwhitneyu, wilcoxon
+from stages.cells import evaluate, explain
 from support import CPU
 
 from exparity import load_classifier
@@ -19,9 +20,7 @@ from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
-from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.excess import RandomScores
-from exparity.stages.explain import explain_cell
 from exparity.stages.random_explanations import negative_control_cell
 from exparity.stages.tests.groups import test_cell
 from exparity.stages.tests.random import random_tests_cell
@@ -129,18 +128,9 @@ def test_refused(cell, tmp_path, metric, message):
 @pytest.fixture(scope="module")
 def scored(cell, random):
     """Scores of gradients by comprehensiveness, and those of random explanations."""
-    paths = [cell / name for name in ("data.parquet", "mine/3", "predictions.parquet")]
-    explanations, scores = random / "explanations.parquet", random / "scores.parquet"
-    explain_cell(
-        *paths, explanations, use="gradient", params={}, model_id="mine", seed=3, max_examples=12,
-        machine=CPU,
-    )  # fmt: skip
-    params = METRICS["comprehensiveness"]
-    evaluate_cell(
-        paths[0], explanations, paths[1], scores, use="comprehensiveness", params=params,
-        machine=CPU,
-    )  # fmt: skip
-    return scores
+    explanations = explain(cell, random / "explanations.parquet", max_examples=12)
+    scores, params = random / "scores.parquet", METRICS["comprehensiveness"]
+    return evaluate(cell, explanations, scores, "comprehensiveness", params=params)
 
 
 class TestExcess:

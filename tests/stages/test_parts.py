@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -20,7 +21,7 @@ import pytest
 from held import held
 from hypothesis import given
 from hypothesis import strategies as st
-from support import CPU
+from stages import cells
 
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.artefacts.lineage import MANIFEST
@@ -28,8 +29,7 @@ from exparity.core.errors import InputError
 from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import encode_checked, explain_cell
+from exparity.stages.explain import encode_checked
 from exparity.stages.shards import gather_shards
 from exparity.types import Example
 
@@ -37,24 +37,8 @@ PLUGIN = Path(__file__).with_name("slow_plugin.py")
 N, SIZE = 24, 4  # examples of the cell, examples of a part
 
 
-def explain(cell, output, use="slow", **changes):
-    options = {
-        "use": use, "params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU
-    }  # fmt: skip
-    explain_cell(
-        cell / "data.parquet",
-        cell / "mine" / "3",
-        cell / "predictions.parquet",
-        output,
-        **{**options, **changes},
-    )
-
-
-def evaluate(cell, explanations, output, use="slow_drop", **changes):
-    options = {"use": use, "params": {}, "metric_id": use, "machine": CPU}
-    evaluate_cell(
-        cell / "data.parquet", explanations, cell / "mine" / "3", output, **{**options, **changes}
-    )
+explain = partial(cells.explain, use="slow")
+evaluate = partial(cells.evaluate, use="slow_drop")
 
 
 def content(path) -> bytes:

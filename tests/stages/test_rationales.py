@@ -3,50 +3,34 @@
 from __future__ import annotations
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 import pytest
-from support import CPU
+from stages.cells import evaluate, explain, rows_of, with_column
 
 import exparity
 from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.explain import explain_cell
 from exparity.stages.tests.groups import test_cell as compare_cell
 from exparity.types import SPECIAL_WORD
 
 
 @pytest.fixture
 def explanations(cell, tmp_path):
-    explain_cell(
-        cell / "data.parquet", cell / "mine" / "3", cell / "predictions.parquet",
-        tmp_path / "x.parquet", use="gradient_x_input", params={}, model_id="mine",
-        method_id="gradient_x_input", seed=3, machine=CPU,
-    )  # fmt: skip
-    return tmp_path / "x.parquet"
+    return explain(cell, tmp_path / "x.parquet", "gradient_x_input")
 
 
-def evaluate(data, explanations, output, **changes):
-    options = {"use": "mass_accuracy", "params": {}, "metric_id": "mass"}
-    evaluate_cell(data, explanations, None, output, **{**options, **changes})
-    return read_artefact(output, "scores")[0].to_pylist()
+def scored(cell, explanations, output, use="mass_accuracy", **changes):
+    made = evaluate(cell, explanations, output, use, checkpoint=None, **changes)
+    return rows_of(made, "scores")
 
 
-def with_rationales(data, output, change):
-    """Copy the data artefact with other rationales."""
-    table = pq.read_table(data)
-    index = table.schema.get_field_index("rationale")
-    field = table.schema.field(index)
-    values = [change(i, marks) for i, marks in enumerate(table["rationale"].to_pylist())]
-    pq.write_table(table.set_column(index, field, pa.array(values, field.type)), output)
-    return output
+def with_rationales(cell, output, change):
+    return with_column(cell / "data.parquet", output, "rationale", change)
 
 
 def test_scores_equal_the_python_function(cell, explanations, tmp_path):
     data = cell / "data.parquet"
-    scores = evaluate(data, explanations, tmp_path / "s.parquet")
+    scores = scored(cell, explanations, tmp_path / "s.parquet")
     marks = {e.example_id: e.rationale for e in read_prepared(data).examples}
     rows = read_artefact(explanations, "explanations")[0].to_pylist()
     found = exparity.evaluate(
@@ -70,9 +54,9 @@ def test_scores_equal_the_python_function(cell, explanations, tmp_path):
 
 
 def test_shards_and_samples_are_as_for_any_metric(cell, explanations, tmp_path):
-    data = cell / "data.parquet"
-    whole = {r["example_id"]: r["score"] for r in evaluate(data, explanations, tmp_path / "a")}
-    part = evaluate(data, explanations, tmp_path / "b", max_examples=6)
+    rows = scored(cell, explanations, tmp_path / "a")
+    whole = {row["example_id"]: row["score"] for row in rows}
+    part = scored(cell, explanations, tmp_path / "b", max_examples=6)
     assert len(part) == 6
     assert all(row["score"] == whole[row["example_id"]] for row in part)
 
@@ -83,32 +67,33 @@ def test_a_sample_selects_as_many_words_as_the_whole_dataset_does(cell, explanat
     def change(index, marks):  # of a text in eight every word, else one
         return [1 if index % 8 == 0 else int(place == 0) for place in range(len(marks))]
 
-    data = with_rationales(cell / "data.parquet", tmp_path / "d.parquet", change)
+    data = with_rationales(cell, tmp_path / "d.parquet", change)
     lengths = [sum(e.rationale) for e in read_prepared(data).split("test")]
     k = int(np.mean(lengths) + 0.5)
     assert k > 1
     for use in ("rationale_token_f1", "rationale_iou"):
 
-        def scored(name, use=use, **changes):
-            rows = evaluate(data, explanations, tmp_path / f"{use}-{name}", use=use, **changes)
+        def of(name, use=use, **changes):
+            output = tmp_path / f"{use}-{name}"
+            rows = scored(cell, explanations, output, use, data=data, **changes)
             return {row["example_id"]: row["score"] for row in rows}
 
-        whole = scored("mean", params={"top_k": "mean"})
-        assert whole == scored("fixed", params={"top_k": k})
-        assert whole != scored("one", params={"top_k": 1})
-        part = scored("part", params={"top_k": "mean"}, max_examples=4)
+        whole = of("mean", params={"top_k": "mean"})
+        assert whole == of("fixed", params={"top_k": k})
+        assert whole != of("one", params={"top_k": 1})
+        part = of("part", params={"top_k": "mean"}, max_examples=4)
         assert part == {id: whole[id] for id in part}
-        shard = scored("shard", params={"top_k": "mean"}, shard="1/3")
+        shard = of("shard", params={"top_k": "mean"}, shard="1/3")
         assert shard == {id: whole[id] for id in shard}
 
 
 def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanations, tmp_path):
     data = with_rationales(
-        cell / "data.parquet",
+        cell,
         tmp_path / "d.parquet",
         lambda i, marks: None if i % 6 == 0 else [0] * len(marks) if i % 6 == 1 else marks,
     )
-    scores = evaluate(data, explanations, tmp_path / "s.parquet")
+    scores = scored(cell, explanations, tmp_path / "s.parquet", data=data)
     undefined = sum(np.isnan(row["score"]) for row in scores)
     assert 0 < undefined < len(scores)
     compare_cell(tmp_path / "s.parquet", None, tmp_path / "t.parquet", statistics={"resamples": 0})
@@ -117,7 +102,7 @@ def test_unknown_and_empty_rationales_are_undefined_and_counted(cell, explanatio
 
 
 def test_data_without_any_rationale_is_refused(cell, explanations, tmp_path):
-    data = with_rationales(cell / "data.parquet", tmp_path / "d.parquet", lambda i, marks: None)
+    data = with_rationales(cell, tmp_path / "d.parquet", lambda i, marks: None)
     with pytest.raises(InputError, match=r"d.parquet: no example has a rationale, which metric"):
-        evaluate(data, explanations, tmp_path / "s.parquet")
+        scored(cell, explanations, tmp_path / "s.parquet", data=data)
     assert not (tmp_path / "s.parquet").exists()

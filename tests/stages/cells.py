@@ -1,0 +1,72 @@
+"""What the tests of stages do with a cell: explain, evaluate, read, and write tables otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from support import CPU
+
+from exparity.artefacts.files import read_artefact
+from exparity.stages.evaluate import evaluate_cell
+from exparity.stages.explain import explain_cell
+from exparity.stages.finetune import finetune_cell
+
+SMALL = {
+    "hidden_size": 16,
+    "num_hidden_layers": 1,
+    "num_attention_heads": 2,
+    "intermediate_size": 32,
+}
+BERT = {"init": "scratch", "architecture": "bert", "size": SMALL}
+
+
+def inputs_of(cell: Path) -> dict[str, Path]:
+    """The files that explaining reads."""
+    return {
+        "data": cell / "data.parquet",
+        "checkpoint": cell / "mine" / "3",
+        "predictions": cell / "predictions.parquet",
+    }
+
+
+def train(cell: Path, model: dict = BERT, **training) -> None:
+    """Train the model of a cell whose data are there."""
+    paths = inputs_of(cell)
+    finetune_cell(
+        paths["data"], paths["checkpoint"], paths["predictions"], model=model, training=training,
+        model_id="mine", seed=3, machine=CPU,
+    )  # fmt: skip
+
+
+def explain(cell: Path, output: Path, use: str = "gradient", **changes) -> Path:
+    options = {"params": {}, "model_id": "mine", "method_id": use, "seed": 3, "machine": CPU}
+    explain_cell(output=output, use=use, **{**inputs_of(cell), **options, **changes})
+    return output
+
+
+def evaluate(cell: Path, explanations: Path, output: Path, use: str = "gini", **changes) -> Path:
+    paths = inputs_of(cell)
+    options = {"params": {}, "metric_id": use, "machine": CPU}
+    given = {"data": paths["data"], "checkpoint": paths["checkpoint"], **options, **changes}
+    evaluate_cell(explanations=explanations, output=output, use=use, **given)
+    return output
+
+
+def rows_of(path: Path, artefact: str) -> list[dict]:
+    return read_artefact(path, artefact)[0].to_pylist()
+
+
+def facts_of(path: Path, artefact: str) -> dict:
+    return read_artefact(path, artefact)[1]
+
+
+def with_column(source: Path, target: Path, name: str, change) -> Path:
+    """Write a table with ``change(i, value)`` in a column; other tools write so, too."""
+    table = pq.read_table(source)
+    index = table.schema.get_field_index(name)
+    field = table.schema.field(index)
+    values = [change(i, value) for i, value in enumerate(table[name].to_pylist())]
+    pq.write_table(table.set_column(index, field, pa.array(values, field.type)), target)
+    return target

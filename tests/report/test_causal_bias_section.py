@@ -13,7 +13,6 @@ from exparity.report.bias import CAUSAL_QUANTITIES, QUANTITIES, bias_tables, cau
 from exparity.report.build import build_context
 from exparity.report.causal import class_gaps, overviews
 from exparity.report.downloads import bias_export
-from exparity.report.figures import _causal_bias
 from exparity.report.flags import meanings
 from exparity.report.gather import gather
 from exparity.report.provenance import ArtefactOrigin
@@ -92,26 +91,15 @@ def values(study, quantity, model, class_name=""):
 
 
 @pytest.mark.parametrize(
-    ("unchanged", "model", "sentence"),
+    ("unchanged", "model", "said"),
     [
         (12, "model_1", None),
-        (
-            13,
-            "model_1",
-            "On data_0, 54 % of the counterfactuals have the words of their original: causal gaps "
-            "count them as predictions that do not change, and model_1 learnt nothing new from "
-            "them.",
-        ),
-        (
-            24,
-            None,
-            "On data_0, 100 % of the counterfactuals have the words of their original: causal gaps "
-            "count them as predictions that do not change.",
-        ),
+        (13, "model_1", ("54 %", "and model_1 learnt")),
+        (24, None, ("100 %",)),
     ],
 )
 def test_d12_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care(
-    study, tmp_path, unchanged, model, sentence
+    study, tmp_path, unchanged, model, said
 ):
     context = build_context(study, tmp_path)
     facts = {"rows": 24, "notes": {"unchanged": unchanged, "missing": 0}}
@@ -122,8 +110,8 @@ def test_d12_counterfactuals_that_mostly_change_nothing_are_to_be_read_with_care
         origins += [ArtefactOrigin("predictions", ids, made)] if name else []
     page = " ".join(render_page(replace(context, origins=origins)).split())
     care = page.partition("<h3>Read with care</h3>")[2].partition("</div>")[0]
-    assert ("have the words of their original" in care) == (sentence is not None)
-    assert sentence is None or f"<li>{sentence}</li>" in care
+    assert ("have the words of their original" in care) == (said is not None)
+    assert all(part in care for part in said or ())
 
 
 @pytest.mark.contract
@@ -201,18 +189,3 @@ class TestPage:
         assert 'id="causal_bias"' not in page
         assert "causal-rate" not in page
         assert not any("causal" in export.name for export in context.exports)
-
-
-class TestFigure:
-    def test_one_a_rate_with_both_gaps_of_every_class_and_model(self, study):
-        figures = [*_causal_bias(study, "data_0")]
-        assert [figure.kind for figure in figures] == ["causal_bias"] * 3
-        assert [*_causal_bias(study, "data_1")] == []
-        assert "(statistical)" in figures[0].caption
-        panels = [axes for axes in figures[0].draw(6.9).axes if axes.get_title()]
-        assert len(panels) == 2
-        gaps = class_gaps(study.bias, ["data_0"])
-        for axes, model in zip(panels, ("model_0", "model_1"), strict=True):
-            marks = [line.get_xdata()[0] for line in axes.lines if line.get_marker() in ("o", "s")]
-            own = [100 * g.mean for g in gaps if (g.model, g.rate) == (model, "tpr")]
-            assert sorted(marks) == pytest.approx(sorted(own))

@@ -152,20 +152,29 @@ def test_an_audit_fetches_its_table(hub, checkpoints):
     assert "results/audit_sex_bert/config.yaml is the config" in done.stdout
 
 
-@pytest.mark.parametrize(
-    ("file", "commit", "message"),
-    [
-        ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct"),
-        ("them/theirs/no.csv", COMMIT, f"them/theirs has no file 'no.csv' at {COMMIT}"),
-        ("them/theirs/t.csv", "0" * 40, f"the Hub has no revision {'0' * 40}"),
-        ("them/theirs/broken.csv", COMMIT, "the Hub could not be reached (HfHubHTTPError: "),
-    ],
-)
-def test_what_the_hub_does_not_have_is_one_line(hub, file, commit, message):
-    code = "import sys; from exparity.data.hub import HubFile; HubFile.of(*sys.argv[1:]).fetched()"
-    done = hub("-c", code, f"hf://datasets/{file}", commit)
-    assert f"exparity.core.errors.InputError: hf://datasets/{file}: {message}" in done.stderr
-    assert len(Hub.asked) == 1
-    offline = hub("-c", code, f"hf://datasets/{file}", commit, HF_HUB_OFFLINE="1")
-    assert "could not be reached (HF_HUB_OFFLINE is set); where there is a net" in offline.stderr
-    assert len(Hub.asked) == 1
+MISSING = [
+    ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct"),
+    ("them/theirs/no.csv", COMMIT, f"them/theirs has no file 'no.csv' at {COMMIT}"),
+    ("them/theirs/t.csv", "0" * 40, f"the Hub has no revision {'0' * 40}"),
+    ("them/theirs/broken.csv", COMMIT, "the Hub could not be reached (HfHubHTTPError: "),
+]
+
+
+def test_what_the_hub_does_not_have_is_one_line(hub):
+    """And it is asked once for each, where there is a network."""
+    code = (
+        "import sys; from exparity.core.errors import InputError\n"
+        "from exparity.data.hub import HubFile\n"
+        "for place, commit in zip(sys.argv[1::2], sys.argv[2::2]):\n"
+        "    try: HubFile.of(place, commit).fetched()\n"
+        "    except InputError as error: print(error)"
+    )
+    words = [word for file, commit, _ in MISSING for word in (f"hf://datasets/{file}", commit)]
+    said = hub("-c", code, *words).stdout.splitlines()
+    for line, (file, _, message) in zip(said, MISSING, strict=True):
+        assert line.startswith(f"hf://datasets/{file}: {message}")
+    assert len(Hub.asked) == len(MISSING)
+    offline = hub("-c", code, *words, HF_HUB_OFFLINE="1").stdout.splitlines()
+    reason = "could not be reached (HF_HUB_OFFLINE is set); where there is a net"
+    assert [reason in line for line in offline] == [True] * len(MISSING)
+    assert len(Hub.asked) == len(MISSING)

@@ -476,17 +476,17 @@ class TestReadResults:
         with pytest.raises(InputError, match=r"bert/0/lime/gini.parquet: not a 'scores' artefact"):
             read_results(study, "scores")
 
-    def test_history_is_found_beside_checkpoints(self, tmp_path):
-        folder = tmp_path / "models" / "pairs" / "bert" / "3"
-        write(folder / "history.parquet", "history")
-        (folder / "other.parquet").write_bytes(b"not an artefact")
-        assert list(read_results(tmp_path, "history")["epoch"]) == [2, 10]
-
-    def test_disparity_is_one_file_of_the_report(self, tmp_path):
-        write(tmp_path / "report" / "disparity.parquet", "disparity")
-        (tmp_path / "report" / "other.parquet").write_bytes(b"not an artefact")
-        found = read_results(tmp_path, "disparity")
-        assert len(found) == len(ROWS["disparity"])
+    @pytest.mark.parametrize(
+        ("artefact", "file"),
+        [
+            ("history", "models/pairs/bert/3/history.parquet"),
+            ("disparity", "report/disparity.parquet"),
+        ],
+    )
+    def test_some_lie_beside_files_that_are_no_artefacts(self, tmp_path, artefact, file):
+        write(tmp_path / file, artefact)
+        (tmp_path / file).with_name("other.parquet").write_bytes(b"not an artefact")
+        assert len(read_results(tmp_path, artefact)) == len(ROWS[artefact])
 
     def test_no_paths_give_an_empty_table_of_the_right_form(self):
         found = read_tables([], "scores")

@@ -533,15 +533,6 @@ class TestWithoutGroups:
         assert {example.group for example in examples} == {""}
         assert {example.split for example in examples} == {"train", "test"}
 
-    def test_the_artefact_says_so(self, tmp_path, capsys):
-        rows = [{"text": row["text"], "label": row["label"]} for row in table()]
-        path, output = write(tmp_path / "t.csv", rows), tmp_path / "data.parquet"
-        flags = ["--use", "table", "--param", f"path={path}", "--param", "groups=[]"]
-        assert main(["prepare", *flags, "--output", str(output)]) == 0
-        prepared, metadata = read_artefact(output, "data")
-        assert metadata["groups"] == []
-        assert set(prepared["group"].to_pylist()) == {""}
-
     def test_a_dataset_whose_groups_its_facts_do_not_tell_is_refused(self, monkeypatch, tmp_path):
         """The workflow plans no test for data that seem to have no groups."""
         entry = DATASETS.get("table")

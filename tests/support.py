@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import os
 import random
@@ -111,3 +112,10 @@ NARROW = {
 TINY = yaml.safe_load((REPOSITORY / ".test" / "config" / "config.yaml").read_text())
 N_METHODS = len(TINY["methods"])
 N_METRICS = len(TINY["metrics"])
+
+
+def tiny(**changes):
+    """The small experiment of ``.test``, with other blocks."""
+    from exparity.config.experiment import Experiment  # every worker would wait for it
+
+    return Experiment.from_mapping({**copy.deepcopy(TINY), **changes})

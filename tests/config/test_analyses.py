@@ -2,29 +2,21 @@
 
 from __future__ import annotations
 
-import copy
 import json
 
 import pytest
-from support import TINY
+from support import TINY, tiny
 
 from exparity.artefacts import layout
 from exparity.artefacts.analyses import ANALYSES
-from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
 
 pytestmark = pytest.mark.contract
 
 
-@pytest.fixture
-def experiment():
-    def make(analyses=None, **changes):
-        config = {**copy.deepcopy(TINY), "metrics": {"mass_accuracy": {}, "gini": {}}, **changes}
-        if analyses is not None:
-            config["analyses"] = analyses
-        return Experiment.from_mapping(config)
-
-    return make
+def experiment(analyses=None, **changes):
+    asked = {} if analyses is None else {"analyses": analyses}
+    return tiny(**{"metrics": {"mass_accuracy": {}, "gini": {}}, **asked, **changes})
 
 
 @pytest.fixture
@@ -51,7 +43,7 @@ def settings(analyses, name, **ids):
     return json.loads(analyses.options(name, ids))["settings"]
 
 
-def test_none_unless_named(experiment):
+def test_none_unless_named():
     assert files(experiment().analyses) == []
     always = {
         "across_trainings",
@@ -68,7 +60,7 @@ def test_none_unless_named(experiment):
     assert json.loads(experiment().report_options())["analyses"].keys() == always
 
 
-def test_one_file_a_metric_that_does_not_explain_again(experiment):
+def test_one_file_a_metric_that_does_not_explain_again():
     metrics = {"gini": {}, "sensitivity": {}, "mine": {"use": "gini"}}
     found = experiment(metrics=metrics, seeds=[0, 1], controls={"random": {"draws": 2}})
     assert found.grid["analyses"]["negative_control"] == [
@@ -107,20 +99,20 @@ def test_one_file_a_metric_that_does_not_explain_again(experiment):
     ],
 )
 def test_random_explanations_are_of_texts_that_methods_explain(
-    experiment, sizes, of_metric, overrides, expected
+    sizes, of_metric, overrides, expected
 ):
     methods = dict(zip(("gradient", "uniform_random"), sizes, strict=True))
-    experiment = experiment(
+    found = experiment(
         methods={method: {"max_examples": size} for method, size in methods.items()},
         metrics={"gini": {"max_examples": of_metric}},
         overrides=overrides,
         seeds=[0, 1],
     )
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 1, "metric": "gini"}
-    assert settings(experiment.analyses, "negative_control", **cell)["max_examples"] == expected
+    assert settings(found.analyses, "negative_control", **cell)["max_examples"] == expected
 
 
-def test_bias_reads_counterfactual_predictions_where_there_are_some(experiment):
+def test_bias_reads_counterfactual_predictions_where_there_are_some():
     datasets = {"bios": {"paired": False}, "pairs_all": {}}
     found = experiment(datasets=datasets, counterfactuals={"bios": "gender_words"}, seeds=[0, 1])
     assert [*found.analyses.cells("counterfactual_predictions")] == [
@@ -135,7 +127,7 @@ def test_bias_reads_counterfactual_predictions_where_there_are_some(experiment):
 @pytest.mark.parametrize(
     "changes", [{"controls": {"random": {"draws": 0}}}, {"metrics": {"sensitivity": {}}}]
 )
-def test_no_negative_control(experiment, changes):
+def test_no_negative_control(changes):
     found = experiment(**changes)
     assert not found.grid["analyses"]["negative_control"]
     assert not found.grid["analyses"]["random_tests"]
@@ -143,7 +135,7 @@ def test_no_negative_control(experiment, changes):
     assert found.random_scores({**test, "metric": next(iter(found.metrics))}) == []
 
 
-def test_a_test_reads_random_scores_that_are_scored_alike(experiment):
+def test_a_test_reads_random_scores_that_are_scored_alike():
     """An override of one method's scores leaves that method without them."""
     other = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 4}}
     every = {"match": {"metric": "gini"}, "metric": {"normalise_over": "content"}}
@@ -159,7 +151,7 @@ def test_a_test_reads_random_scores_that_are_scored_alike(experiment):
     assert scored["params"]["normalise_over"] == "content"
 
 
-def test_random_scores_depend_on_the_code_of_their_metric(experiment):
+def test_random_scores_depend_on_the_code_of_their_metric():
     def digest(metric):
         cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": metric}
         return json.loads(experiment().analyses.options("negative_control", cell))["digest"]
@@ -167,7 +159,7 @@ def test_random_scores_depend_on_the_code_of_their_metric(experiment):
     assert digest("gini") != digest("mass_accuracy")
 
 
-def test_data_without_rationales_is_left_out(experiment):
+def test_data_without_rationales_is_left_out():
     found = experiment(
         {"attribution_difference": {}, "dataset_bias": {}},
         datasets={"pairs_all": {}, "people": {"use": "compas"}},
@@ -178,7 +170,7 @@ def test_data_without_rationales_is_left_out(experiment):
     assert settings(found, "dataset_bias", dataset="people") == {"terms": {}}
 
 
-def test_only_metrics_that_compare_are_read(experiment):
+def test_only_metrics_that_compare_are_read():
     found = experiment({"correctness": {}}).analyses
     cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
     reads = found.inputs("correctness", cell)
@@ -189,7 +181,7 @@ def test_only_metrics_that_compare_are_read(experiment):
     }
 
 
-def test_terms_are_the_datasets_own_unless_the_config_says(experiment):
+def test_terms_are_the_datasets_own_unless_the_config_says():
     own = experiment({"dataset_bias": {}}).analyses.options(
         "dataset_bias", {"dataset": "pairs_all"}
     )
@@ -205,7 +197,7 @@ def test_terms_are_the_datasets_own_unless_the_config_says(experiment):
     }
 
 
-def test_a_job_depends_on_its_settings_and_code_alone(experiment):
+def test_a_job_depends_on_its_settings_and_code_alone():
     def options(name, settings=None):
         return experiment({name: settings or {}}).analyses.options(
             name, {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0}
@@ -221,7 +213,7 @@ def test_a_job_depends_on_its_settings_and_code_alone(experiment):
     assert len(digests) == 3
 
 
-def test_the_masked_language_model_is_that_of_the_checkpoint(experiment, checkpoints):
+def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
     models = {**TINY["models"], "tuned": {**checkpoints["BertForMaskedLM"], "revision": "abc"}}
     found = experiment({"mlm_score": {"max_examples": 8}}, models=models).analyses
     assert found.targets("mlm_score") == [("pairs_all", "tuned")]
@@ -254,14 +246,14 @@ REFUSED = [
 
 
 @pytest.mark.parametrize(("analyses", "changes", "message"), REFUSED)
-def test_what_cannot_be_done_is_refused_before_any_job(experiment, analyses, changes, message):
+def test_what_cannot_be_done_is_refused_before_any_job(analyses, changes, message):
     with pytest.raises(InputError) as refused:
         experiment(analyses, **changes)
     assert message in str(refused.value)
     assert "\n" not in str(refused.value)
 
 
-def test_an_encoder_without_the_head_is_refused(experiment, checkpoints):
+def test_an_encoder_without_the_head_is_refused(checkpoints):
     models = {"bare": checkpoints["BertModel"], "masked": checkpoints["BertForMaskedLM"]}
     with pytest.raises(InputError, match=r"of model 'bare' has no masked-language-model head"):
         experiment({"mlm_score": {}}, models=models)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 import csv
 import itertools
 
 import pytest
 import yaml
-from support import TINY
+from support import TINY, tiny
 
 from exparity.artefacts import layout
 from exparity.config.cautions import cautions, omissions
@@ -19,13 +18,8 @@ from exparity.tools.detectable import planned_samples
 pytestmark = pytest.mark.contract
 
 
-@pytest.fixture
-def experiment():
-    def make(datasets, metrics, **changes):
-        config = {**copy.deepcopy(TINY), "datasets": datasets, "metrics": metrics, **changes}
-        return Experiment.from_mapping(config)
-
-    return make
+def experiment(datasets, metrics, **changes):
+    return tiny(datasets=datasets, metrics=metrics, **changes)
 
 
 @pytest.fixture
@@ -43,9 +37,9 @@ WITH_BIOS = {"pairs_all": {"n_pairs": 40}, "bios": {"paired": False}}
 MASS = {"mine": {"use": "mass_accuracy"}, "gini": {}}
 
 
-def scored(experiment, *ids, artefact="scores"):
+def scored(made, *ids, artefact="scores"):
     """Ids of the cells of a grid, by default dataset and metric."""
-    cells = experiment.cells(artefact)
+    cells = made.cells(artefact)
     return list(
         dict.fromkeys(tuple(cell[id] for id in ids or ("dataset", "metric")) for cell in cells)
     )
@@ -55,7 +49,7 @@ FERRET = "config/ferret.yaml"  # of data without groups
 
 
 class TestWhatADatasetLacks:
-    def test_metrics_that_need_it_leave_the_dataset_out_with_a_line(self, experiment):
+    def test_metrics_that_need_it_leave_the_dataset_out_with_a_line(self):
         metrics = {**MASS, "rationale_iou": {}}
         made = experiment(BOTH, metrics, analyses={"correctness": {}})
         marked = [("pairs_all", metric) for metric in metrics]
@@ -74,7 +68,7 @@ class TestWhatADatasetLacks:
             read = made.analyses.inputs(name, ids)["scores"]
             assert {path.rpartition("/")[2] for path in read} == {"gini.parquet"}
 
-    def test_counterfactuals(self, experiment):
+    def test_counterfactuals(self):
         metrics, swap = (
             {"term_attribution": {}, "gini": {}},
             {"counterfactuals": {"bios": "gender_words"}},
@@ -89,7 +83,7 @@ class TestWhatADatasetLacks:
         ]
         assert made.grid["analyses"]["reliance"] == [("bios", "bert_tiny")]
 
-    def test_a_dataset_without_any_metric_is_not_explained(self, experiment):
+    def test_a_dataset_without_any_metric_is_not_explained(self):
         made = experiment(BOTH, {"rationale_iou": {}})
         assert scored(made, "dataset", artefact="explanations") == [("pairs_all",)]
         assert scored(made, "dataset", artefact="predictions") == [("pairs_all",), ("people",)]
@@ -103,7 +97,7 @@ class TestWhatADatasetLacks:
             "datasets.people: no metric applies to it, so that it is not explained"
         )
 
-    def test_where_no_dataset_has_it_the_first_is_named(self, experiment):
+    def test_where_no_dataset_has_it_the_first_is_named(self):
         lacks = r"metrics\.mine: .* 'people' has none; run it in a config without mine, ration"
         with pytest.raises(InputError, match=lacks):
             experiment({"people": {"use": "compas"}}, {**MASS, "rationale_iou": {}})
@@ -123,7 +117,7 @@ class TestWhatADatasetLacks:
 
 
 class TestDatasetsOfMethodsAndMetrics:
-    def test_they_are_used_on_these_alone(self, experiment):
+    def test_they_are_used_on_these_alone(self):
         made = experiment(
             WITH_BIOS,
             {"gini": {}, "mass_accuracy": {"datasets": ["bios"]}},
@@ -139,7 +133,7 @@ class TestDatasetsOfMethodsAndMetrics:
         again = Experiment.from_mapping(made.resolved())
         assert [*again.cells("scores")] == [*made.cells("scores")]
 
-    def test_no_other_job_depends_on_it(self, experiment):
+    def test_no_other_job_depends_on_it(self):
         metrics = {"gini": {}, "mass_accuracy": {}}
         before = experiment(WITH_BIOS, metrics)
         after = experiment(WITH_BIOS, {**metrics, "mass_accuracy": {"datasets": ["bios"]}})
@@ -182,7 +176,7 @@ class TestDatasetsOfMethodsAndMetrics:
             ),
         ],
     )
-    def test_what_cannot_be(self, experiment, changes, message):
+    def test_what_cannot_be(self, changes, message):
         settings = {
             "datasets": {**WITH_BIOS, "people": {"use": "compas"}},
             "metrics": {"gini": {}},
@@ -201,7 +195,7 @@ class TestDataWithoutGroups:
         return {"use": "table", "path": str(path), "rationale": "why"}
 
     @pytest.mark.parametrize("said", [{"groups": []}, {"group": None}])
-    def test_are_scored_and_not_compared(self, experiment, own, said):
+    def test_are_scored_and_not_compared(self, own, said):
         made = experiment(
             {"pairs_all": {}, "own": {**own, **said}}, {"gini": {}, "mass_accuracy": {}}
         )
@@ -224,7 +218,7 @@ class TestDataWithoutGroups:
             "data", "predictions", "explanations", "scores", "bias",
         }  # fmt: skip
 
-    def test_correctness_is_measured(self, experiment, own):
+    def test_correctness_is_measured(self, own):
         made = experiment(
             {"own": {**own, "groups": []}}, {"mass_accuracy": {}}, analyses={"correctness": {}}
         )
@@ -245,17 +239,17 @@ class TestDataWithoutGroups:
             ),
         ],
     )
-    def test_what_needs_groups_is_refused(self, experiment, own, changes, message):
+    def test_what_needs_groups_is_refused(self, own, changes, message):
         with pytest.raises(InputError) as error:
             experiment({"own": {**own, "groups": []}}, {"gini": {}}, **changes)
         assert message in str(error.value)
 
-    def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, experiment, own):
+    def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, own):
         with pytest.raises(InputError, match=r"datasets\.own: .*own\.csv: no column 'group'"):
             experiment({"own": own}, {"gini": {}})
 
 
-def test_a_table_may_bring_them(experiment, table):
+def test_a_table_may_bring_them(table):
     found = experiment({"own": {"use": "table", "path": table, "rationale": "why"}}, MASS)
     assert list(found.metrics) == ["mine", "gini"]
     with pytest.raises(

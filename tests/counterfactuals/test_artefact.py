@@ -16,19 +16,14 @@ from exparity.stages.prepare import prepare
 MODEL = {"init": "scratch", "architecture": "bert"}
 
 
-@pytest.fixture
-def experiment(repository):
-
-    def make(**changes):
-        config = {
-            "datasets": {"bios": {}, "pairs_all": {}},
-            "models": {"plain": MODEL},
-            "methods": {"gradient": {}},
-            "metrics": {"gini": {}},
-        }
-        return Experiment.from_mapping({**config, **changes})
-
-    return make
+def experiment(**changes):
+    config = {
+        "datasets": {"bios": {}, "pairs_all": {}},
+        "models": {"plain": MODEL},
+        "methods": {"gradient": {}},
+        "metrics": {"gini": {}},
+    }
+    return Experiment.from_mapping({**config, **changes})
 
 
 def options(found, dataset="bios"):
@@ -36,7 +31,7 @@ def options(found, dataset="bios"):
 
 
 class TestConfig:
-    def test_there_are_some_where_a_generator_is_named(self, experiment):
+    def test_there_are_some_where_a_generator_is_named(self):
         assert list(experiment().analyses.cells("counterfactuals")) == []
         found = experiment(counterfactuals={"bios": "gender_words"})
         assert list(found.analyses.cells("counterfactuals")) == [{"dataset": "bios"}]
@@ -48,7 +43,7 @@ class TestConfig:
             n: experiment().grid["analyses"][n] for n in others
         }
 
-    def test_a_job_depends_on_the_generator_its_options_and_its_files(self, experiment, tmp_path):
+    def test_a_job_depends_on_the_generator_its_options_and_its_files(self, tmp_path):
         def of(**settings):
             return options(experiment(counterfactuals={"bios": settings}))
 
@@ -64,12 +59,12 @@ class TestConfig:
     @pytest.mark.parametrize(
         "dataset", ["geco_all", "geco_subj", "pairs_all", "pairs_subj", "stereotypes"]
     )
-    def test_a_label_that_changes_with_the_group_is_refused(self, experiment, dataset):
+    def test_a_label_that_changes_with_the_group_is_refused(self, dataset):
         message = f"counterfactuals.mine: another group is another label in 'mine' .*'{dataset}'"
         with pytest.raises(InputError, match=message):
             experiment(datasets={"mine": {"use": dataset}}, counterfactuals={"mine": "matched"})
 
-    def test_groups_that_options_decide_on_are_not_those_of_the_default(self, experiment, tmp_path):
+    def test_groups_that_options_decide_on_are_not_those_of_the_default(self, tmp_path):
         path = tmp_path / "races.csv"
         path.write_text("Caucasian,Hispanic,Other\nCaucasian,Hispanic,Other\n")
         races = {"attribute": "race", "groups": ["Caucasian", "Hispanic", "Other"]}
@@ -98,7 +93,7 @@ class TestCommand:
         arguments = ["counterfactuals", "--data", str(data), "--output", str(output)]
         return cli.main([*arguments, "--options", json.dumps({"settings": settings, "digest": ""})])
 
-    def test_one_row_an_example_and_other_group(self, data, tmp_path, experiment):
+    def test_one_row_an_example_and_other_group(self, data, tmp_path):
         output = tmp_path / "counterfactuals" / "bios.parquet"
         settings = options(experiment(counterfactuals={"bios": "gender_words"}))["settings"]
         assert self.run(data, output, settings) == 0

@@ -13,7 +13,6 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
-from support import digest_of
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
@@ -325,15 +324,9 @@ def test_the_largest_corpus_can_be_given(share, ambiguity):
     assert len({e.words for e in people}) == MAX_BIOGRAPHIES
 
 
-def test_seeds_differ(default):
-    other = bios(generator_seed=1)
-    assert len({e.words for e in default} & {e.words for e in other}) < len(default) / 10
-    templates = [
-        {e.attributes["template"] for e in examples if e.split == "test"}
-        for examples in (default, other)
-    ]
-    assert templates[0] != templates[1]
-    assert all(4 <= len(held_out) <= len(TEMPLATES) / 4 for held_out in templates)
+def test_some_templates_are_held_out(default):
+    held_out = {example.attributes["template"] for example in default if example.split == "test"}
+    assert 4 <= len(held_out) <= len(TEMPLATES) / 4
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -356,24 +349,6 @@ def test_texts_are_written_properly(default):
             assert before != word
         assert not re.search(r"[{}]", example.text)
         assert 8 <= len(example.words) <= 32
-
-
-@pytest.mark.parametrize(
-    ("options", "digest"),
-    [
-        ({}, "9cd3e14a11d9ca14dbc65c3f0765d21f3c29f81e3e882c65556d426362e6cbb8"),
-        (
-            {"paired": False, "imbalance": 0.8, "proxy": 0.8},
-            "5eba2874aab1ff85fd5dda7e4b9959dfc14527c4b061bec75926742777d9dd37",
-        ),
-        (
-            {"paired": False, "imbalance": 0.8, "proxy": 0.8, "ambiguity": 0.5},
-            "d2249aa69b29c1409c080e3964b95fef1cf7a81ee6bd8e0513d2e3e5eae27f2f",
-        ),
-    ],
-)
-def test_texts_stay_the_same_byte_for_byte(options, digest):
-    assert digest_of(bios(**options)) == digest
 
 
 @pytest.mark.parametrize(

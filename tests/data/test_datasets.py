@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import REAL, need
+from support import REAL, digest_of, need
 
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.artefacts.lineage import sha256_of
@@ -128,13 +128,39 @@ class TestEachOne:
             options[file.digest_option] = digest
 
 
-@pytest.mark.parametrize("id", ["pairs_all", "pairs_subj"])
-def test_options_of_pairs_take_effect(id):
-    found = load_dataset(id, NOWHERE, {"n_pairs": 40, "test_share": 0.25})
-    assert Counter(e.split for e in found) == {"train": 60, "test": 20}
-    assert all(DATASETS.get(id).facts.labels[e.label] == e.group for e in found)
-    other = load_dataset(id, NOWHERE, {"n_pairs": 40, "generator_seed": 1})
-    assert [e.text for e in other] != [e.text for e in found]
+OBSERVED = {"paired": False, "imbalance": 0.8, "proxy": 0.8}
+GENERATED = [
+    ("pairs_all", {}, "2f8bace1169d36072a195b251f73f5dd36dc760fc6df4e604a611db30beb670f"),
+    ("pairs_all", {"n_pairs": 1200, "test_share": 0.08},
+     "4ea1e3b05592997d3d144fc274e6ec769376e657d7a32c03f8ffa08031fe4f3f"),
+    ("pairs_subj", {}, "9f1e012944dfec119af53ca025589abed6afd5f11351c6259c6535ce3eafe0c2"),
+    ("bios", {}, "9cd3e14a11d9ca14dbc65c3f0765d21f3c29f81e3e882c65556d426362e6cbb8"),
+    ("bios", OBSERVED, "5eba2874aab1ff85fd5dda7e4b9959dfc14527c4b061bec75926742777d9dd37"),
+    ("bios", {**OBSERVED, "ambiguity": 0.5},
+     "d2249aa69b29c1409c080e3964b95fef1cf7a81ee6bd8e0513d2e3e5eae27f2f"),
+]  # fmt: skip
+
+
+class TestGenerated:
+    @pytest.mark.parametrize(("id", "options", "digest"), GENERATED)
+    def test_texts_stay_the_same_byte_for_byte(self, id, options, digest):
+        assert digest_of(load_dataset(id, NOWHERE, options)) == digest
+
+    @pytest.mark.parametrize("id", ["pairs_all", "pairs_subj", "bios"])
+    def test_another_seed_draws_other_texts_and_holds_out_other_templates(self, id):
+        one, other = (load_dataset(id, NOWHERE, {"generator_seed": seed}) for seed in (0, 1))
+        assert len({e.words for e in one} & {e.words for e in other}) < len(one) / 10
+        held_out = [
+            {e.attributes["template"] for e in examples if e.split == "test"}
+            for examples in (one, other)
+        ]
+        assert held_out[0] != held_out[1]
+
+    @pytest.mark.parametrize("id", ["pairs_all", "pairs_subj"])
+    def test_size_and_share_of_pairs(self, id):
+        found = load_dataset(id, NOWHERE, {"n_pairs": 40, "test_share": 0.25})
+        assert Counter(e.split for e in found) == {"train": 60, "test": 20}
+        assert all(DATASETS.get(id).facts.labels[e.label] == e.group for e in found)
 
 
 FACTS = DatasetFacts(

@@ -235,6 +235,7 @@ def test_token_ids_that_the_model_cannot_read(bert, ids):
     ("changed", "message"),
     [
         ({"values": "ab"}, "values must be a list of numbers"),
+        ({"values": [1, "2"]}, "values must be a list of numbers"),
         ({"groups": 5}, "groups must be a list of the group of each value, not 5"),
         ({"groups": [["male"], "female"]}, "groups must be names"),
         ({"pairs": [[1], [1]]}, r"pair 0 must be text, a number or None, not \[1\]"),

@@ -289,17 +289,8 @@ class TestD17:
 
     def test_weights_that_are_whole_numbers(self, folder, tmp_path):
         rewrite(folder, lambda name, tensor: (name, (tensor * 9).round().char()))
-        refuse(folder, r"hold whole numbers, as quantised weights do; save it dequantised")
         with pytest.raises(InputError, match="hold whole numbers"):
             finetune_from(folder, tmp_path)
-
-    def test_one_of_them_is_enough_and_its_prefix_does_not_matter(self, folder):
-        def quantise(name, tensor):
-            whole = name == "classifier.weight"
-            return f"module.{name}", (tensor.round().to(dtype=torch.int16) if whole else tensor)
-
-        rewrite(folder, quantise)
-        refuse(folder, r": module\.classifier\.weight hold whole numbers")
 
     @pytest.mark.parametrize("problem_type", ["multi_label_classification", "regression"])
     def test_outputs_that_are_not_one_choice(self, folder, problem_type):
@@ -337,22 +328,14 @@ class TestCode:
         ("file", "entries", "message"),
         [
             ("config.json", {"text_config": {"auto_map": {"AutoModel": "a.B"}}}, "Python code"),
-            (
-                "config.json",
-                {"attn_implementation": "kernels-community/flash"},
-                "code from the Hub",
-            ),
+            ("config.json", {"attn_implementation": "kernels-community/flash"}, "code from the"),
             ("config.json", {"_attn_implementation": "flash_attention_2"}, "code from the Hub"),
             ("config.json", {"_attn_implementation": {"": "some/kernel"}}, "code from the Hub"),
             ("config.json", {"quantization_config": {"quant_method": "mine"}}, "save it dequant"),
             ("config.json", {"configuration_files": ["config.4.0.0.json"]}, "call that one"),
             ("config.json", {"transformers_weights": "other.safetensors"}, "call it model.safe"),
             ("adapter_config.json", {"peft_type": "LORA"}, "this folder as adapter"),
-            (
-                "model.safetensors.index.json",
-                {"weight_map": {"a": "../other/model.safetensors"}},
-                "'../other/model.safetensors', which is not beside it",
-            ),
+            ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "'../b', which is not"),
         ],
     )
     def test_other_ways_out_of_the_folder(self, folder, file, entries, message):
@@ -391,19 +374,45 @@ def same_as(folder, original):
     return one.keys() == other.keys() and all(one[k].equal(other[k]) for k in one)
 
 
+def without(start):
+    return lambda name, tensor: (name, None if name.startswith(start) else tensor)
+
+
+def prefixed(name, tensor):
+    return name if "layer.0" in name else f"module.{name}", tensor
+
+
+def undefined(name, tensor):
+    return name, tensor.fill_(float("nan")) if name.endswith("pooler.dense.bias") else tensor
+
+
+def quantised(name, tensor):
+    whole = name == "classifier.weight"
+    return f"module.{name}", tensor.round().to(dtype=torch.int16) if whole else tensor
+
+
 class TestRandomWeights:
     """What a checkpoint does not say is not drawn at random, but for what is trained next."""
 
     @pytest.mark.parametrize(
-        ("gone", "message"),
+        ("edit", "message"),
         [
-            ("bert.encoder.layer.1.", r"lacks bert\.encoder\.layer\.1\..* and 13 more, or has"),
-            ("classifier.", r"lacks classifier\.bias, classifier\.weight, or has"),
-            ("bert.pooler.dense.bias", r"lacks bert\.pooler\.dense\.bias, or has"),
+            (
+                without("bert.encoder.layer.1."),
+                r"lacks bert\.encoder\.layer\.1\..* and 13 more, or",
+            ),
+            (without("classifier."), r"lacks classifier\.bias, classifier\.weight, or has"),
+            (without("bert.pooler.dense.bias"), r"lacks bert\.pooler\.dense\.bias, or has"),
+            (prefixed, r"lacks .*a prefix \(module\., _orig_mod\.\) before all names or none"),
+            (undefined, r"bert\.pooler\.dense\.bias hold values that are not finite"),
+            (
+                quantised,
+                r": module\.classifier\.weight hold whole numbers, .*; save it dequantised",
+            ),
         ],
     )
-    def test_missing_tensors_are_refused(self, folder, gone, message):
-        rewrite(folder, lambda k, v: (k, None if k.startswith(gone) else v))
+    def test_tensors_of_another_model_are_refused(self, folder, edit, message):
+        rewrite(folder, edit)
         refuse(folder, message)
 
     @pytest.mark.parametrize(
@@ -417,10 +426,7 @@ class TestRandomWeights:
             ({"id2label": {"0": "a"}, "problem_type": None}, "has 1 class; two are needed"),
             ({"model_type": "distilbert"}, r"lacks distilbert\.embeddings\."),
             ({"architectures": ["BertModel"]}, r"it holds BertModel\); fine-tune it first"),
-            (
-                {"hidden_size": "wide"},
-                "cannot be loaded: Validation error for field 'hidden_size': \\w",
-            ),
+            ({"hidden_size": "wide"}, r"cannot be loaded: Validation .* 'hidden_size': \w"),
         ],
     )
     def test_a_config_of_another_model_is_refused(self, folder, entries, message):
@@ -436,17 +442,6 @@ class TestRandomWeights:
             model.save_pretrained(tmp_path / "again")
         shutil.copy(folder / "config.json", tmp_path / "again")
         assert same_as(tmp_path / "again", checkpoints["bert"])
-
-    def test_a_prefix_of_some_is_refused(self, folder):
-        rewrite(folder, lambda k, v: (k if "layer.0" in k else f"module.{k}", v))
-        refuse(folder, r"lacks .*a prefix \(module\., _orig_mod\.\) before all names or none")
-
-    def test_values_that_are_no_numbers_are_refused(self, folder):
-        rewrite(
-            folder,
-            lambda k, v: (k, v.fill_(float("nan")) if k.endswith("pooler.dense.bias") else v),
-        )
-        refuse(folder, r"bert\.pooler\.dense\.bias hold values that are not finite")
 
     @pytest.mark.parametrize("scheme", ["all", "classification"])
     def test_a_head_to_be_trained_may_be_new_and_is_named(self, folder, caplog, scheme):

@@ -76,6 +76,7 @@ class TestTrees:
         ("line", "message"),
         [
             ("good", "trees.txt:2: not a tree"),
+            ("(3 good", "trees.txt:2: not a tree"),
             ("(3 good) (2 bad)", "trees.txt:2: not a tree"),
             ("(5 good)", "trees.txt:2: a phrase is rated '5', and not 0 to 4"),
             ("((3 good))", r"trees.txt:2: a phrase is rated '\(', and not 0 to 4"),

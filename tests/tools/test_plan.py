@@ -292,6 +292,13 @@ class TestCommand:
         assert len(err.splitlines()) == 1
         assert words in err
 
+    def test_odd_files_are_named(self, here, run, caplog):
+        path = here / "results" / "data" / "pairs_all.parquet"
+        path.parent.mkdir(parents=True)
+        path.write_text("torn")
+        assert run("plan", "--configfile", "tiny.yaml")[0] == 0
+        assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
+
     @pytest.mark.parametrize(
         ("changes", "warns"),
         [

@@ -11,84 +11,31 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from exparity.core.escaping import file_name
 from exparity.core.grouping import grouped
 from exparity.report.reading import mean_and_sd, read_analysis
+from exparity.report.templating import asset
 
 Run = tuple[str, str, int]
 """Dataset, model and seed of one trained classifier."""
 
 
-QUANTITIES = {
-    "accuracy": "Accuracy",
-    "accuracy_gap": "Accuracy, difference",
-    "tpr": "True positive rate",
-    "tpr_gap": "True positive rate, difference",
-    "tnr": "True negative rate",
-    "tnr_gap": "True negative rate, difference",
-    "equalised_odds_gap": "Equalised odds, larger difference",
-    "selection_rate": "Share predicted positive",
-    "selection_rate_gap": "Share predicted positive, difference",
-    "apd": "Average prediction difference, matched",
-    "apd_unpaired": "Average prediction difference, unmatched",
-    "apd_unpaired_by_chance": "Average prediction difference, unmatched, by chance",
-    "probability_gap": "Mean probability, difference",
-    "apd_by_label": "Average prediction difference, by label",
-}
-"""The quantities in the order of the tables, and their names."""
 RATES = {
     "tpr": "True positive rate",
     "fpr": "False positive rate",
     "selection_rate": "Share predicted positive",
 }
 """The rates whose gaps are statistical and causal, and their names."""
-OVER_CLASSES = {
-    "fpr_gap": "False positive rate, difference",
-    **{
-        f"{rate}_gap_rms{end}": f"{name}, difference, RMS over classes{chance}"
-        for rate, name in RATES.items()
-        for end, chance in (("", ""), ("_by_chance", ", by chance"))
-    },
-}
+_OF_TABLES = yaml.safe_load(asset("bias.yaml"))
+QUANTITIES: Mapping[str, str] = _OF_TABLES["bias"]
+"""The quantities in the order of the tables, and their names."""
+OVER_CLASSES: Mapping[str, str] = _OF_TABLES["over_classes"]
 """Those that are there where classes are more than two or counterfactuals are."""
-CAUSAL_QUANTITIES = {
-    "fpr_gap": "False positive rate, difference",
-    **{f"causal_{rate}_gap": f"{name}, causal difference" for rate, name in RATES.items()},
-    "causal_fpr_gap_by_code": "False positive rate, causal difference, by the study's code",
-    "causal_probability_gap": "Mean probability, causal difference",
-    "causal_apd": "Average prediction difference, causal",
-    "flip_rate": "Share whose prediction changes with the group",
-    **{
-        f"{prefix}{rate}_gap_rms{end}": f"{name}, {kind}difference, RMS over classes{chance}"
-        for rate, name in RATES.items()
-        for prefix, kind in (("", ""), ("causal_", "causal "))
-        for end, chance in (("", ""), ("_by_chance", ", by chance"))
-    },
-}
+CAUSAL_QUANTITIES: Mapping[str, str] = _OF_TABLES["causal_bias"]
 """Those that are there where counterfactuals are, in the order of their tables."""
-SIGNED = (
-    "accuracy_gap",
-    "tpr_gap",
-    "tnr_gap",
-    "fpr_gap",
-    "selection_rate_gap",
-    "probability_gap",
-    *(f"causal_{rate}_gap" for rate in RATES),
-    "causal_fpr_gap_by_code",
-    "causal_probability_gap",
-)
-"""Those that are first group minus second; the others have no direction."""
-
 _NAMES = {**QUANTITIES, **CAUSAL_QUANTITIES}
-# Of these the tables show the probability of the true class only; the CSV has every class.
-_BY_PROBABILITY = (
-    "apd",
-    "apd_unpaired",
-    "apd_unpaired_by_chance",
-    "probability_gap",
-    "causal_probability_gap",
-    "causal_apd",
-)
 
 
 @dataclass(frozen=True)
@@ -128,8 +75,9 @@ class BiasLine:
 
     @property
     def signed(self) -> bool:
-        """Whether the values are first group minus second."""
-        return self.quantity in SIGNED
+        """Whether the values are first group minus second; the others have no direction."""
+        is_size = "_rms" in self.quantity or self.quantity == "equalised_odds_gap"
+        return "_gap" in self.quantity and not is_size
 
     @property
     def display(self) -> str:
@@ -289,7 +237,8 @@ def _in_order(lines: set[BiasLine], declared: Declared) -> list[BiasLine]:
 
 
 def _wanted(line: BiasLine, declared: Declared) -> bool:
-    if line.quantity in _BY_PROBABILITY:
+    """Of probabilities tables show the true class alone, of two classes the second; CSV has all."""
+    if "apd" in line.quantity or "probability" in line.quantity:
         return not line.class_name
     return len(declared.classes) > 2 or line.class_name != declared.classes[0]
 

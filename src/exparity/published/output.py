@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
+import tomllib
+from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from textwrap import indent
@@ -11,6 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from exparity.artefacts.columns import type_named
 from exparity.artefacts.exports import Export
 from exparity.artefacts.files import save_export
 from exparity.core.formats import aligned, percent
@@ -19,6 +21,7 @@ from exparity.published.claims import FAILS, HOLDS, ClaimResult, Range
 from exparity.published.comparison import Comparison, GapMatch
 from exparity.published.matching import IDS, MatchedCell
 from exparity.published.trained import BiasMatch, ModelNote
+from exparity.resources import resource
 
 QUESTIONS = {
     "significant": "significant in most seeds",
@@ -27,46 +30,27 @@ QUESTIONS = {
 }
 _SIGNS = {"is": "", "above": "> ", "below": "< "}
 _UNITS = {"percent": " %"}
-_TEXT, _INT, _FLOAT, _BOOL = pa.string(), pa.int64(), pa.float64(), pa.bool_()
-_CELLS = {
-    **dict.fromkeys(IDS, _TEXT),
-    **dict.fromkeys(("significant_ours", "total_ours"), _INT),
-    **dict.fromkeys(("significant_published", "total_published"), _INT),
-    **dict.fromkeys(("majority_ours", "majority_published"), _BOOL),
-    **dict.fromkeys(("mean_d_ours", "mean_d_published", "sd_d_published"), _FLOAT),
-    **dict.fromkeys(("direction_ours", "direction_published"), _INT),
-    **dict.fromkeys(("considerable_ours", "considerable_published"), _BOOL),
-    "n_examples": _INT,
-    **dict.fromkeys(("flags", "table", "effect_table", "effect_label"), _TEXT),
-    **{f"our_{kind}": _TEXT for kind in IDS},
-}
-_CLAIMS = {
-    **dict.fromkeys(("claim_id", "section", "description", "unit", "bound"), _TEXT),
-    **dict.fromkeys(("printed", "tables_low", "tables_high"), _FLOAT),
-    "tables_hold": _BOOL,
-    **dict.fromkeys(("ours_low", "ours_high"), _FLOAT),
-    "ours_hold": _BOOL,
-    **dict.fromkeys(("rows", "cells", "cells_covered"), _INT),
-    **dict.fromkeys(("comparable", "note"), _TEXT),
-}
-_GAP_CLAIMS = {
-    **dict.fromkeys(("claim_id", "section", "description"), _TEXT),
-    **dict.fromkeys(("dataset", "model", "counted"), _TEXT),
-    **dict.fromkeys(("least", "greatest", "tables"), _FLOAT),
-    "verdict": _TEXT,
-    "ours": _FLOAT,
-    "our_verdict": _TEXT,
-}
+
+
+@cache
+def _columns(table: str) -> pa.Schema:
+    """Return the columns of a table."""
+    columns = tomllib.loads(resource("published/columns.toml").read_text(encoding="utf-8"))[table]
+    return pa.schema([(name, type_named(kind)) for name, kind in columns.items()])
 
 
 def comparison_tables(comparison: Comparison) -> list[Export]:
     """Return every table of a comparison."""
     if not comparison.study.cells:
-        schema = pa.schema(_GAP_CLAIMS.items())
         rows = [row for result in comparison.claims for row in _gap_claims(result)]
         return [
             Export.of("gaps", "Gaps of classifiers, ours and published", GapMatch, comparison.gaps),
-            Export("claims", "Published statements on gaps, counted again", schema, rows),
+            Export(
+                "claims",
+                "Published statements on gaps, counted again",
+                _columns("gap_claims"),
+                rows,
+            ),
         ]
     cells = [_cell(match) for match in comparison.matches]
     claims = [_claim(result) for result in comparison.claims]
@@ -74,10 +58,10 @@ def comparison_tables(comparison: Comparison) -> list[Export]:
     of = partial(Export.of, folder="published")
     correlations = "Rank correlation of effects, ours and published"
     return [
-        export("cells", "Our cells beside the published ones", pa.schema(_CELLS.items()), cells),
+        export("cells", "Our cells beside the published ones", _columns("cells"), cells),
         of("agreement", "Agreement with published cells", Agreement, comparison.agreements),
         of("correlation", correlations, Correlation, comparison.correlations),
-        export("claims", "Published statements, counted again", pa.schema(_CLAIMS.items()), claims),
+        export("claims", "Published statements, counted again", _columns("claims"), claims),
         of("models", "Models that stand beside published ones", ModelNote, comparison.models),
         of("bias", "Model bias, ours and published", BiasMatch, comparison.bias),
     ]

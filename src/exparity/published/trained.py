@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import prod
 from pathlib import Path
 from statistics import fmean, pstdev
 from typing import Any
@@ -18,6 +17,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import read_artefact, read_parquet
 from exparity.core.errors import InputError
 from exparity.models.catalogue import known_models
+from exparity.models.size import n_weights
 from exparity.published.matching import Names
 from exparity.published.study import SCRATCH, Key, PublishedStudy
 
@@ -62,8 +62,9 @@ def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, Mod
             records[model].append(read_parquet(path)[1]["parameters"])
         except (InputError, KeyError):
             continue
-        if sizes.get(model) is None:
-            sizes[model] = _parameters(results / layout.path_of("models", ids))
+        folder = results / layout.path_of("models", ids)
+        if sizes.get(model) is None and folder.is_dir():
+            sizes[model] = n_weights(str(folder))
     sources = {}
     for model, of_model in records.items():
         spec = of_model[0].get("model", {}) if of_model else {}
@@ -72,21 +73,6 @@ def model_sources(results: Path, trained: Iterable[layout.Ids]) -> dict[str, Mod
         size = sizes.get(model)
         sources[model] = ModelSource(scratch, spec.get("checkpoint"), tuple(sorted(epochs)), size)
     return sources
-
-
-def _parameters(folder: Path) -> int | None:
-    """Count the numbers in a checkpoint's weights from the heads of the files alone."""
-    from safetensors import SafetensorError, safe_open
-
-    total = 0
-    for path in sorted(folder.glob("*.safetensors")):
-        try:
-            with safe_open(path, framework="numpy") as file:
-                names = file.keys()
-                total += sum(prod(file.get_slice(name).get_shape()) for name in names)
-        except (SafetensorError, OSError):
-            return None
-    return total or None
 
 
 def note_on(model: str, published: str, source: ModelSource, study: PublishedStudy) -> ModelNote:

@@ -159,35 +159,6 @@ class TestD1:
             "exparity-else",
         }
 
-    @pytest.mark.parametrize("name", ["warm", "thesis.txt"])
-    def test_what_anybody_has_written(self, name, tmp_path):
-        folder = tmp_path / f"exparity-{GONE}-11-23"
-        folder.mkdir(mode=0o700)
-        (folder / name).write_text("years of work")
-        before = whole(tmp_path)
-        assert is_served(run_in(tmp_path))
-        assert whole(tmp_path) == before
-
-    def test_what_lies_beside_a_socket(self, tmp_path):
-        put_socket(tmp_path / f"exparity-{GONE}-x")
-        (tmp_path / f"exparity-{GONE}-x" / "thesis.txt").write_text("years of work")
-        before = whole(tmp_path)
-        assert is_served(run_in(tmp_path))
-        assert whole(tmp_path) == before
-
-    def test_a_folder_that_others_may_enter(self, tmp_path):
-        put_socket(tmp_path / f"exparity-{GONE}-x", mode=0o755)
-        before = whole(tmp_path)
-        assert is_served(run_in(tmp_path))
-        assert whole(tmp_path) == before
-
-    def test_a_link_to_a_folder(self, tmp_path):
-        put_socket(tmp_path / "elsewhere")
-        (tmp_path / f"exparity-{GONE}-x").symlink_to(tmp_path / "elsewhere")
-        before = whole(tmp_path)
-        assert is_served(run_in(tmp_path))
-        assert whole(tmp_path) == before
-
     def test_a_folder_of_another_user(self, sticky):
         with nobody(lambda: put_socket(sticky / f"exparity-{GONE}-x") or True):
             before = whole(sticky)
@@ -205,8 +176,18 @@ class TestD1:
 class TestD2:
     """No name in the temporary folder stops a run."""
 
-    def test_names_of_this_user(self, tmp_path):
+    def test_what_this_user_has_there(self, tmp_path):
+        """Names of any form, and what looks like a run's folder but for one thing."""
         opened = put_names(tmp_path)
+        for name in ("warm", "thesis.txt"):
+            folder = tmp_path / f"exparity-{GONE}-11-23-{name}"
+            folder.mkdir(mode=0o700)
+            (folder / name).write_text("years of work")
+        put_socket(tmp_path / f"exparity-{GONE}-with-more")
+        (tmp_path / f"exparity-{GONE}-with-more" / "thesis.txt").write_text("years of work")
+        put_socket(tmp_path / f"exparity-{GONE}-open-to-others", mode=0o755)
+        put_socket(tmp_path / "elsewhere")
+        (tmp_path / f"exparity-{GONE}-link").symlink_to(tmp_path / "elsewhere")
         before = whole(tmp_path)
         assert is_served(run_in(tmp_path))
         assert whole(tmp_path) == before

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
-import time
 from dataclasses import asdict
 
 import numpy as np
@@ -306,17 +305,3 @@ def test_it_imports_nothing_heavy(tmp_path):
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.stdout == "0 []\n", done.stderr
-
-
-def test_the_files_of_a_large_model_take_seconds(tmp_path):
-    paths = grid(
-        tmp_path,
-        seeds=range(5),
-        methods=[f"method{i}" for i in range(6)],
-        metrics=[f"metric{i}" for i in range(7)],
-        n=322,
-    )
-    start = time.process_time()
-    rows, _ = made(paths, tmp_path)
-    assert time.process_time() - start < 10  # about one
-    assert len(rows) == 42

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from made_up import Results
 
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
@@ -39,10 +40,7 @@ def examples():
 
 def scores_file(folder, rows, flags=(), **ids):
     ids = {**CELL, "method": "lime", "metric": "gini", **ids}
-    path = folder / f"{ids['method']}-{ids['metric']}-{ids['model']}.parquet"
-    extra = {**FACTS, "flags": list(flags)}
-    write_artefact(path, "scores", rows, ids, stage="evaluate", parameters={}, extra=extra)
-    return path
+    return Results(folder).write("scores", rows, *ids.values(), flags=list(flags))
 
 
 def scored(rows, seed=0):
@@ -64,9 +62,8 @@ def files(tmp_path):
         for row in rows
     ]  # fmt: skip
     texts.append({**texts[0], "example_id": "train", "match_id": None, "split": "train"})
-    write_artefact(
-        tmp_path / "data.parquet", "data", texts, {"dataset": "d"}, stage="prepare", parameters={}
-    )
+    results = Results(tmp_path)
+    data = results.write("data", texts, "d")
     predicted = [
         {
             "example_id": row["example_id"], "group": row["group"], "match_id": row["match_id"],
@@ -75,16 +72,13 @@ def files(tmp_path):
         }
         for row in rows
     ]  # fmt: skip
-    write_artefact(
-        tmp_path / "predictions.parquet", "predictions", predicted, CELL, stage="finetune",
-        parameters={},
-    )  # fmt: skip
+    predictions = results.write("predictions", predicted, *CELL.values())
     sampled = scored(rows[4:], seed=1)  # of whole sets, as max_examples takes them
     paths = [
         scores_file(tmp_path, scored(rows)),
         scores_file(tmp_path, sampled, method="shap", flags=["rounding_noise"]),
     ]
-    return [tmp_path / "data.parquet", tmp_path / "predictions.parquet", paths, tmp_path / "o"]
+    return [data, predictions, paths, tmp_path / "o"]
 
 
 def rows_of(files, **options):
@@ -149,32 +143,31 @@ def test_command(files):
 
 
 class TestRefused:
+    def refused(self, files, message):
+        with pytest.raises(InputError, match=message):
+            adjusted_gaps_cell(*files)
+
     def test_scores_of_another_classifier(self, files, tmp_path):
         files[2].append(scores_file(tmp_path, scored(examples()), model="other"))
-        with pytest.raises(InputError, match="is of model 'other'"):
-            adjusted_gaps_cell(*files)
+        self.refused(files, "is of model 'other'")
 
     def test_data_of_another_dataset(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
         texts = [{**row, "attributes": []} for row in texts]
         write_artefact(files[0], "data", texts, {"dataset": "e"}, stage="prepare", parameters={})
-        with pytest.raises(InputError, match="is of dataset"):
-            adjusted_gaps_cell(*files)
+        self.refused(files, "is of dataset")
 
     def test_an_example_without_a_prediction(self, files, tmp_path):
         rows = scored(examples())
         rows[0]["example_id"] = "stranger"
         files[2].append(scores_file(tmp_path, rows, metric="sparsity"))
-        with pytest.raises(InputError, match="has no prediction for example 'stranger'"):
-            adjusted_gaps_cell(*files)
+        self.refused(files, "has no prediction for example 'stranger'")
 
     def test_a_prediction_without_a_text(self, files):
         texts = read_artefact(files[0], "data")[0].drop_columns(["dataset"]).to_pylist()
         texts = [{**row, "attributes": []} for row in texts[1:]]
         write_artefact(files[0], "data", texts, {"dataset": "d"}, stage="prepare", parameters={})
-        with pytest.raises(InputError, match="has no text of example '00-"):
-            adjusted_gaps_cell(*files)
+        self.refused(files, "has no text of example '00-")
 
     def test_no_scores(self, files):
-        with pytest.raises(InputError, match="needs at least one scores artefact"):
-            adjusted_gaps_cell(files[0], files[1], [], files[3])
+        self.refused([*files[:2], [], files[3]], "needs at least one scores artefact")

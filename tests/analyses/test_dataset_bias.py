@@ -4,22 +4,17 @@ from __future__ import annotations
 
 import csv
 import math
-import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from sklearn.feature_extraction.text import TfidfVectorizer
-from support import need
+from support import REAL, need
 
 from exparity import InputError
 from exparity.analyses.dataset_bias._words import cooccurrence, word_associations
 from exparity.data import DATASETS, load_dataset
 from exparity.data.files import DataSource
 
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 TERMS = {"m": [["he"], ["him", "his"]], "f": [["she"], ["her"]]}
 TEXTS = [
     ("He", "gave", "him", "his", "hat", "."),  # two forms beside gave, hat and the stop: 6

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up import GROUPS, Results
 
 import exparity
 from exparity import Explanation
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.seeding import derive_seed
 from exparity.stages.judge import judge_cells
 from exparity.stages.tests.groups import test_cell
@@ -22,7 +23,6 @@ from exparity.stages.tests.trainings import across_trainings_cell
 pytestmark = pytest.mark.property
 
 SEEDS, PAIRS, WORDS, MARKED, DRAWS = range(5), 60, 12, 3, 5
-GROUPS = ("male", "female")
 METRIC = "rationale_top_k_precision"
 BY_CHANCE = MARKED / WORDS
 """Expected precision of random scores; that of the rationale itself is 1."""
@@ -92,27 +92,22 @@ def verdicts(folder, methods):
     Returns:
         The rows of the excess by method, each with ``tests``, its excess in each training.
     """
-    facts = {"groups": list(GROUPS), "attribute": "gender"}
+    results = Results(folder)
     scores, random_scores, tests = [], [], {name: [] for name in methods}
     for seed in SEEDS:
-        ids = {"dataset": "d", "model": "m", "seed": seed, "metric": METRIC}
         drawn = []
         for draw in range(DRAWS):
             rng = np.random.default_rng(derive_seed(seed, "control", draw))
             values = precision(rng.random((PAIRS * len(GROUPS), WORDS)), rationales())
             drawn += [{**t, "draw": draw, "score": v} for t, v in zip(texts(), values, strict=True)]
-        random = folder / f"random-{seed}.parquet"
-        write_artefact(random, "random_scores", drawn, ids, stage="x", parameters={}, extra=facts)
+        random = results.write("random_scores", drawn, "d", "m", seed, METRIC)
         random_scores.append(random)
         for name, make in methods.items():
             rng = np.random.default_rng(derive_seed(seed, name))
             values = precision(make(seed, rng), rationales())
             rows = [{**t, "score": v} for t, v in zip(texts(), values, strict=True)]
-            path = folder / f"{name}-{seed}.parquet"
-            cell = {**ids, "method": name}
-            write_artefact(path, "scores", rows, cell, stage="x", parameters={}, extra=facts)
-            scores.append(path)
-            test_cell(path, random, output := folder / "test.parquet", statistics={})
+            scores.append(results.write("scores", rows, "d", "m", seed, name, METRIC))
+            test_cell(scores[-1], random, output := folder / "test.parquet", statistics={})
             found = read_artefact(output, "tests")[0].to_pylist()
             tests[name] += [row for row in found if row["quantity"] == "excess"]
     across_trainings_cell(scores, random_scores, [], across := folder / "across.parquet")

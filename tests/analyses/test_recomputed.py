@@ -12,14 +12,14 @@ from statistics import mean, variance
 import numpy as np
 import pytest
 import scipy.special as sp
+from made_up import GROUPS, Results
 
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.stages.judge import judge_cells
 from exparity.stages.tests.trainings import across_trainings_cell
 
 pytestmark = pytest.mark.reference
 
-GROUPS = ("male", "female")
 DELTA, ALPHA = 0.2, 0.05
 METRIC = "gini"
 # dataset: trainings, texts of each group, are they matched, share of the scores that are missing
@@ -53,15 +53,11 @@ def made_up(folder, dataset, seed, method, rng, n_draws=2):
             rows.append({**text, "score": math.nan if is_missing else score})
             for draw in range(n_draws):
                 drawn.append({**text, "draw": draw, "score": 0.1 * rng.normal()})
-    ids = {"dataset": dataset, "model": "m", "seed": seed, "metric": METRIC}
-    facts = {"groups": list(GROUPS), "attribute": "gender"}
-    path = folder / f"{dataset}-{seed}-{method}.parquet"
-    write_artefact(
-        path, "scores", rows, {**ids, "method": method}, stage="x", parameters={}, extra=facts
+    results = Results(folder)
+    return (
+        results.write("scores", rows, dataset, "m", seed, method, METRIC),
+        results.write("random_scores", drawn, dataset, "m", seed, METRIC),
     )
-    random = folder / f"random-{dataset}-{seed}.parquet"
-    write_artefact(random, "random_scores", drawn, ids, stage="x", parameters={}, extra=facts)
-    return path, random
 
 
 @pytest.fixture(scope="module")

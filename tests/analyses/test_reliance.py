@@ -6,16 +6,16 @@ import math
 
 import numpy as np
 import pytest
+from made_up import GROUPS, Results
 from scipy import stats
 
 from exparity import InputError
 from exparity.analyses.reliance import reliance_cell
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.stats.rank_correlation import rank_correlation
 
 pytestmark = pytest.mark.contract
 
-GROUPS = ("male", "female")
 CELL = {"dataset": "d", "model": "m", "seed": 0}
 N = 40
 
@@ -48,13 +48,13 @@ def made(folder, relies, groups=GROUPS, seed=0, cell=CELL):
             for move in [0.0 if i in unchanged else effects[i] * (-1) ** i]
         ],
     }  # fmt: skip
-    paths = {}
-    for artefact, of in rows.items():
-        ids = cell | ({"method": "lime", "metric": "terms"} if artefact == "scores" else {})
-        paths[artefact] = folder / f"{artefact}.parquet"
-        write_artefact(paths[artefact], artefact, of, ids, stage="x", parameters={},
-                       extra={"groups": list(groups), "attribute": "gender"})  # fmt: skip
-    return paths
+    results, place = Results(folder, groups), tuple(cell.values())
+    return {
+        artefact: results.write(
+            artefact, of, *place, *(("lime", "terms") if artefact == "scores" else ())
+        )
+        for artefact, of in rows.items()
+    }
 
 
 def run(folder, paths, **options):

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import math
-import os
 from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import need
+from support import REAL, need
 
 from exparity import InputError
 from exparity.analyses.counterfactuals import make_counterfactuals
@@ -23,9 +22,6 @@ from exparity.data.compas import FILE
 from exparity.report.templating import html_environment
 from exparity.stages.prepare import prepare
 
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 ANCHOR = Path(__file__).with_name("bow_anchor.csv")
 RECIPES = ("os", "us", "rw", "cda", "os_cda", "us_cda", "rw_cda")
 WEIGHTS = (-3.0, -1.0, 0.0, 1.0, 3.0)

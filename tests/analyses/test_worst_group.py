@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from made_up import Results
 
 from exparity.analyses.worst_group import worst_group_cell
 from exparity.analyses.worst_group._spread import combined, spread_of
 from exparity.analyses.worst_group.section import worst_groups
-from exparity.artefacts.files import read_artefact, write_artefact
+from exparity.artefacts.files import read_artefact
 from exparity.core.errors import InputError
 
 CELL = {"dataset": "d", "model": "m", "seed": 3}
@@ -172,15 +173,12 @@ def write_scores(folder, metric, shift, *, groups=GROUPS, random=False, predicte
             ]
         else:
             rows.append({**row, "score": float(score)})
-    artefact = "random_scores" if random else "scores"
-    cell = {**CELL, **({} if random else {"method": "lime"}), "metric": metric, **ids}
-    path = folder / f"{artefact}-{metric}.parquet"
-    write_artefact(
-        path, artefact, rows, cell, stage="evaluate",
-        parameters={"use": metric, "params": {}, "precision": "fp32"},
-        extra={"groups": list(groups), "attribute": "who", "bounds": [-100, 100]},
+    place = [*{**CELL, **ids}.values(), *([] if random else ["lime"]), metric]
+    parameters = {"use": metric, "params": {}, "precision": "fp32"}
+    return Results(folder, groups).write(
+        "random_scores" if random else "scores", rows, *place, parameters=parameters,
+        bounds=[-100, 100],
     )  # fmt: skip
-    return path
 
 
 def write_predictions(folder, predicted=(0, 1)):
@@ -189,9 +187,7 @@ def write_predictions(folder, predicted=(0, 1)):
          "probabilities": [0.5, 0.5], "predicted": predicted[i % 2]}
         for i in range(160)
     ]  # fmt: skip
-    path = folder / "predictions.parquet"
-    write_artefact(path, "predictions", rows, CELL, stage="finetune", parameters={})
-    return path
+    return Results(folder).write("predictions", rows, *CELL.values())
 
 
 class TestAnalysis:

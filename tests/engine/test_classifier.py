@@ -36,14 +36,6 @@ def test_probabilities_equal_the_plain_model(classifier, sentences):
     assert np.ptp(found[:, 0]) > 0.01  # the texts do differ
 
 
-def test_padded_batch_equals_single(classifier, sentences):
-    ids = ids_of(classifier, sentences)
-    assert len({len(i) for i in ids}) > 3
-    together = classifier.probabilities(ids)
-    alone = np.concatenate([classifier.probabilities([i]) for i in ids])
-    np.testing.assert_allclose(together, alone, atol=TOLERANCE)
-
-
 def test_embeddings_route_equals_ids_route(classifier, sentences):
     ids = ids_of(classifier, sentences)
     rows = [classifier.embed(i) for i in ids]
@@ -101,17 +93,6 @@ def gradients_of(classifier, ids, targets):
     found = classifier.input_gradients(lengths, padded(inputs), np.array(targets))
     by_row = {row: gradient for row, (gradient,), _ in found}
     return [by_row[i] for i in range(len(ids))]
-
-
-def test_gradients_in_a_batch_equal_single_and_leave_padding_out(classifier, sentences):
-    ids = ids_of(classifier, sentences)
-    targets = [i % 2 for i in range(len(ids))]
-    together = gradients_of(classifier, ids, targets)
-    for row, token_ids in enumerate(ids):
-        alone = gradients_of(classifier, [token_ids], [targets[row]])[0]
-        scale = float(alone.abs().max())
-        assert len(together[row]) == len(token_ids)
-        assert float((together[row] - alone).abs().max()) <= TOLERANCE * max(1.0, scale)
 
 
 def test_mode_and_weights_are_restored_even_after_an_error(classifier, sentences, monkeypatch):
@@ -188,14 +169,6 @@ def test_plan_covers_everything_once_within_budget(lengths, budget):
     assert sorted(i for batch in batches for i in batch) == list(range(len(lengths)))
     for batch in batches:
         assert len(batch) == 1 or len(batch) * max(lengths[i] for i in batch) <= budget
-
-
-def test_bf16_is_close_to_fp32(checkpoints, sentences):
-    exact = load_classifier(checkpoints["bert"], "cpu")
-    coarse = load_classifier(checkpoints["bert"], "cpu", "bf16")
-    ids = ids_of(exact, sentences)
-    gap = abs(exact.probabilities(ids) - coarse.probabilities(ids)).max()
-    assert 0 < gap < 0.1
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import math
-import os
 from collections import defaultdict
 from itertools import combinations
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -20,7 +18,7 @@ from fairlearn.metrics import (
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score
-from support import need
+from support import REAL, need
 
 from exparity.data import load_dataset
 from exparity.data.compas import FILE
@@ -29,9 +27,6 @@ from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.rms import Sides, rate_gaps, rms
 
 pytestmark = pytest.mark.reference
-REAL = Path(
-    os.environ.get("EXPARITY_DATA") or Path(__file__).resolve().parents[3] / "shared" / "data"
-)
 RATES = {
     "tpr": true_positive_rate,
     "tnr": true_negative_rate,

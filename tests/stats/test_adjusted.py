@@ -211,7 +211,7 @@ class TestBehaviour:
         paired=st.booleans(),
         name=st.sampled_from(["class", "length", "confidence"]),
     )
-    def test_signs_scale_and_order(self, seed, n, paired, name):
+    def test_scale_and_shift(self, seed, n, paired, name):
         rng = np.random.default_rng(seed)
         values, groups, sets, classes, lengths = matched(rng, n)
         column = {"class": classes, "length": lengths, "confidence": rng.random(2 * n)}[name]
@@ -220,18 +220,9 @@ class TestBehaviour:
         if math.isnan(base.p):
             return
         assert base.low < base.estimate < base.high
-        (flipped,) = adjusted_gaps(values, groups, ("f", "m"), pairs, covariates={name: column})
-        mirrored = (-flipped.estimate, -flipped.high, -flipped.low, flipped.p)
-        assert mirrored == pytest.approx((base.estimate, base.low, base.high, base.p), rel=1e-6)
         scaled = one(7 + values * 1000, groups, pairs, **{name: column})
         assert scaled.estimate == pytest.approx(1000 * base.estimate, rel=1e-6)
         assert scaled.p == pytest.approx(base.p, rel=1e-6)
-        order = rng.permutation(2 * n)
-        mixed = one(
-            values[order], groups[order], None if pairs is None else pairs[order],
-            **{name: column[order]},
-        )  # fmt: skip
-        assert mixed.p == pytest.approx(base.p, rel=1e-6)
         shifted = one(values + 3 * (groups == "m"), groups, pairs, **{name: column})
         assert shifted.estimate == pytest.approx(base.estimate + 3, rel=1e-6)
 

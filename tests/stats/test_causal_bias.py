@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 from hypothesis import given, settings
-from hypothesis import strategies as st
+from stats.drawn import CLASSES, GROUPS, counterfactuals
 
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
 from exparity.stats.predictions import predictions_of
 from exparity.stats.rms import Draws, Sides, rms, rms_rows
 from exparity.stats.shares import Share
 
-GROUPS = ("b", "a", "d")  # not sorted: the declared order counts
-CLASSES = ("no", "yes", "maybe", "never")
 NAMES = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
 
 
@@ -94,35 +92,6 @@ def statistical_gaps(sample, a, b, rate):
     return gaps
 
 
-@st.composite
-def samples(draw, n_groups=None, complete=False):
-    """Predictions with counterfactuals; absent groups and classes and missing ones included."""
-    order = GROUPS[: n_groups or draw(st.integers(2, 3))]
-    classes = CLASSES[: draw(st.integers(2, 4))]
-    n = draw(st.integers(1, 15))
-    index = st.integers(0, len(classes) - 1)
-    weights = st.lists(st.integers(0, 5), min_size=len(classes), max_size=len(classes)).filter(any)
-    shares = weights.map(lambda row: [w / sum(row) for w in row])
-    groups = draw(st.lists(st.sampled_from(order), min_size=n, max_size=n))
-    few = st.one_of(st.none(), st.sampled_from("pqrst"))
-    counterfactuals = [
-        CounterfactualPrediction(i, to, draw(index), draw(shares), draw(st.integers(0, 2)))
-        for i in range(n)
-        for to in order
-        if to != groups[i] and (complete or draw(st.integers(0, 5)))
-    ]
-    return {
-        "labels": draw(st.lists(index, min_size=n, max_size=n)),
-        "predicted": draw(st.lists(index, min_size=n, max_size=n)),
-        "probabilities": draw(st.lists(shares, min_size=n, max_size=n)),
-        "groups": groups,
-        "order": order,
-        "classes": classes,
-        "pairs": draw(st.lists(few, min_size=n, max_size=n)) if draw(st.booleans()) else None,
-        "counterfactuals": counterfactuals,
-    }
-
-
 def sample(n=60, n_classes=3, seed=0, flips=0.3, matched=False):
     """Two groups; of some examples another class is predicted under the other group."""
     rng = np.random.default_rng(seed)
@@ -154,7 +123,7 @@ def measured(sample, **options):
 
 @pytest.mark.reference
 class TestReference:
-    @given(samples())
+    @given(counterfactuals())
     def test_every_value_is_that_of_the_loops(self, sample):
         found, expected = measured(sample), naive(sample)
         assert set(found) == set(expected)
@@ -217,25 +186,8 @@ class TestReference:
 
 @pytest.mark.property
 class TestProperties:
-    @given(samples())
-    def test_the_other_order_of_groups_flips_every_causal_sign(self, sample):
-        there = measured(sample)
-        back = measured({**sample, "order": sample["order"][::-1]})
-        near = {"abs": 1e-12, "nan_ok": True}
-        flipped = 0
-        for (quantity, a, b, name), row in there.items():
-            other = back[quantity, b, a, name]
-            signed = quantity.endswith(("_gap", "_by_code"))
-            sign = -1 if signed else 1
-            assert other.value == pytest.approx(sign * row.value, **near)
-            ends = (-row.ci_high, -row.ci_low) if signed else (row.ci_low, row.ci_high)
-            assert (other.ci_low, other.ci_high) == pytest.approx(ends, **near)
-            assert (other.n, other.flags) == (row.n, row.flags)
-            flipped += signed
-        assert flipped
-
     @settings(max_examples=30, deadline=None)
-    @given(samples(complete=True))
+    @given(counterfactuals(complete=True))
     def test_a_classifier_that_does_not_see_the_group_has_no_causal_bias(self, sample):
         blind = [
             replace(one, predicted=sample["predicted"][one.index],
@@ -245,25 +197,6 @@ class TestProperties:
         for (quantity, *_), row in measured({**sample, "counterfactuals": blind}).items():
             if quantity.startswith(("causal_", "flip_rate")) and row.value == row.value:
                 assert row.value == 0
-
-    @settings(max_examples=30, deadline=None)
-    @given(samples(), st.randoms(use_true_random=False))
-    def test_the_order_of_the_rows_does_not_matter(self, sample, random):
-        places = list(range(len(sample["labels"])))
-        random.shuffle(places)
-        moved = dict(sample)
-        for name in ("labels", "predicted", "probabilities", "groups", "pairs"):
-            if sample[name] is not None:
-                moved[name] = [sample[name][i] for i in places]
-        moved["counterfactuals"] = [
-            replace(one, index=places.index(one.index)) for one in sample["counterfactuals"][::-1]
-        ]
-        one, other = measured(sample), measured(moved)
-        for key, row in one.items():
-            for name in ("value", "ci_low", "ci_high"):
-                close = pytest.approx(getattr(row, name), abs=1e-12, nan_ok=True)
-                assert getattr(other[key], name) == close, key
-            assert (other[key].n, other[key].flags) == (row.n, row.flags)
 
     @pytest.mark.parametrize("matched", [False, True])
     def test_draws_depend_on_the_seed_and_lie_around_the_value(self, matched):

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from stats.drawn import CLASSES, GROUPS, predictions
 
 from exparity.core.errors import InputError
 from exparity.stats.model_bias import is_collapsed, model_bias
 from exparity.stats.prediction_difference import mean_distance, wasserstein
 from exparity.stats.shares import Share, correlation_of_shares, difference_interval
-
-GROUPS = ("b", "a", "d", "c")  # not sorted: the declared order counts
-CLASSES = ("no", "yes", "maybe", "never")
-
 
 # The reference: plain loops over rows, and formulas from the literature.
 
@@ -100,28 +96,6 @@ def by_label(rows, pairs):
     ones = [r[2][1] for r in rows if r[0] == 1]
     zeros = [r[2][0] for r in rows if r[0] == 0]
     return mean([abs(x - y) for x in ones for y in zeros]), len(rows)
-
-
-@st.composite
-def predictions(draw, n_classes=None, pairs=None):
-    """Arguments of ``model_bias``; absent groups and classes, ties and single rows included."""
-    order = GROUPS[: draw(st.integers(2, 4))]
-    classes = CLASSES[: n_classes or draw(st.integers(2, 4))]
-    n = draw(st.integers(1, 20))
-    index = st.integers(0, len(classes) - 1)
-    weights = st.lists(st.integers(0, 5), min_size=len(classes), max_size=len(classes))
-    rows = draw(st.lists(weights.filter(any), min_size=n, max_size=n))
-    few = st.one_of(st.none(), st.sampled_from("pqrst"))
-    matched = draw(st.booleans()) if pairs is None else pairs
-    return {
-        "labels": draw(st.lists(index, min_size=n, max_size=n)),
-        "predicted": draw(st.lists(index, min_size=n, max_size=n)),
-        "probabilities": [[w / sum(row) for w in row] for row in rows],
-        "groups": draw(st.lists(st.sampled_from(order), min_size=n, max_size=n)),
-        "order": order,
-        "classes": classes,
-        "pairs": draw(st.lists(few, min_size=n, max_size=n)) if matched else None,
-    }
 
 
 def keyed(rows):
@@ -232,35 +206,6 @@ class TestReference:
 
 @pytest.mark.property
 class TestProperties:
-    @given(predictions())
-    def test_the_other_order_of_groups_flips_the_signed_ones_only(self, given):
-        there, back = measured(given), measured({**given, "order": given["order"][::-1]})
-        signed = {"accuracy_gap", "tpr_gap", "tnr_gap", "selection_rate_gap", "probability_gap"}
-        for (quantity, a, b, name), row in there.items():
-            other = back[(quantity, b, a, name) if b else (quantity, a, b, name)]
-            sign = -1 if quantity in signed else 1
-            near = {"abs": 1e-12, "nan_ok": True}
-            assert other.value == pytest.approx(sign * row.value, **near)
-            ends = (-row.ci_high, -row.ci_low) if sign < 0 else (row.ci_low, row.ci_high)
-            assert (other.ci_low, other.ci_high) == pytest.approx(ends, **near)
-            assert other.n == row.n
-            assert other.flags == row.flags
-
-    @given(predictions(), st.randoms(use_true_random=False))
-    def test_the_order_of_the_rows_does_not_matter(self, given, random):
-        places = list(range(len(given["labels"])))
-        random.shuffle(places)
-        moved = dict(given)
-        for name in ("labels", "predicted", "probabilities", "groups", "pairs"):
-            if given[name] is not None:
-                moved[name] = [given[name][i] for i in places]
-        one, other = measured(given), measured(moved)
-        for key, row in one.items():
-            assert other[key].value == pytest.approx(row.value, abs=1e-12, nan_ok=True)
-            assert replace(other[key], value=0.0, ci_low=0.0, ci_high=0.0) == replace(
-                row, value=0.0, ci_low=0.0, ci_high=0.0
-            )
-
     @given(predictions())
     def test_bounds_and_ends_around_the_value(self, given):
         for key, row in measured(given).items():
@@ -495,12 +440,6 @@ class TestDegenerate:
         given["pairs"][4:8] = [math.nan, math.nan, None, None]
         found = measured(given)["apd", "b", "a", ""]
         assert found.n == 8
-
-    def test_inputs_are_left_as_they_were(self):
-        given = sample(5)
-        before = repr(given)
-        measured(given, resamples=10)
-        assert repr(given) == before
 
 
 def test_without_groups_there_are_the_rates_of_all():

@@ -1,0 +1,244 @@
+"""What holds for every statistic: the order of groups is the sign, and that of rows nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from stats.drawn import counterfactuals, predictions, scores
+
+from exparity.stats import compare_all, compare_groups, crossed_tests
+from exparity.stats.adjusted import adjusted_gaps
+from exparity.stats.causal_bias import causal_bias
+from exparity.stats.gap_change import gap_changes
+from exparity.stats.jackknife import interval_of_d
+from exparity.stats.model_bias import model_bias
+from exparity.stats.predictions import predictions_of
+
+pytestmark = pytest.mark.property
+BIAS = ("labels", "predicted", "probabilities", "groups", "order", "classes", "pairs")
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Statistic:
+    """A statistic as rows of columns by key, and what the other order of two groups does to one."""
+
+    columns: st.SearchStrategy
+    rows: Callable[[Mapping[str, Any]], dict[Any, Row]]
+    flips: Sequence[str] = ()  # names whose sign turns
+    swaps: Sequence[tuple[str, str]] = ()  # names that change places
+    ends: Sequence[tuple[str, str]] = ()  # of signed intervals
+    left_out: Sequence[str] = ()  # what has a test of its own
+    other_key: Callable[[Any], Any] = lambda key: key
+    is_signed: Callable[[Any], bool] = lambda key: True
+    near: float = 1e-7
+
+    def mirrored(self, key: Any, row: Row) -> Row:
+        found = dict(row)
+        for one, other in self.swaps:
+            if row[other] != "":  # else it is of one group alone
+                found[one], found[other] = row[other], row[one]
+        if self.is_signed(key):
+            found |= {name: -row[name] for name in self.flips}
+            for low, high in self.ends:
+                found[low], found[high] = -row[high], -row[low]
+        return found
+
+
+def given_of(columns):
+    return columns["values"], columns["groups"], columns["order"], columns["pairs"]
+
+
+def of_two(columns):
+    return {"": vars(compare_groups(*given_of(columns), resamples=0))}
+
+
+def of_all(columns):
+    row = vars(compare_all(*given_of(columns), resamples=0)[0])
+    at_once = ("n_groups", "n_sets", "omnibus", "friedman", "epsilon_squared")
+    return {"": {name: value for name, value in row.items() if name.startswith(at_once)}}
+
+
+def of_trainings(columns):
+    return {"": vars(crossed_tests(*given_of(columns))[0])}
+
+
+def of_changes(columns):
+    values, *others = given_of(columns)
+    (found,) = gap_changes(*values, *others)
+    own = {seed: vars(row) for seed, row in enumerate(found.of_seeds)}
+    return {"over": vars(found.over_seeds)} | (own if columns["trainings"] is None else {})
+
+
+def of_adjusted(columns):
+    covariates = {"length": columns["lengths"], "class": columns["kinds"]}
+    found = adjusted_gaps(*given_of(columns), covariates=covariates)
+    return {gap.adjustment: vars(gap) for gap in found}
+
+
+def of_interval(columns):
+    values, groups, (first, _), sets = given_of(columns)
+    is_first = np.array([group == first for group in groups])
+    low, high, flags = interval_of_d(values, is_first, sets, ddof=1, confidence=0.95)
+    return {"": {"low": low, "high": high, "flags": flags}}
+
+
+def keyed(rows):
+    found = {(r.quantity, r.group, r.group_b, r.class_name): vars(r) for r in rows}
+    assert len(found) == len(rows)
+    return found
+
+
+def of_predictions(columns):
+    return keyed(model_bias(**columns, resamples=0))
+
+
+def of_causes(columns):
+    data = predictions_of(*(columns[name] for name in BIAS))
+    return keyed(causal_bias(data, columns["counterfactuals"], resamples=0))
+
+
+def swapped_pair(key):
+    quantity, a, b, name = key
+    return (quantity, b, a, name) if b else key
+
+
+@st.composite
+def normal(draw, shape=(), missing=0.0):
+    """Normal scores of forty pairs, as sets or as rows."""
+    rng = np.random.default_rng(draw(st.integers(0, 10**6)))
+    values = rng.normal(size=(*shape, 80))
+    values[..., ::2] += rng.normal(size=(*shape[:1], *[1] * len(shape)))
+    values[rng.random(values.shape) < missing] = math.nan
+    pairs = draw(st.sampled_from([None, np.arange(80) // 2]))
+    return {"values": values, "groups": [*"ba"] * 40, "order": ("b", "a"), "pairs": pairs,
+            "trainings": None}  # fmt: skip
+
+
+@st.composite
+def with_covariates(draw):
+    columns = draw(scores(least=8))
+    n = len(columns["groups"])
+    some = st.lists(st.integers(0, 2), min_size=n, max_size=n)
+    return {**columns, "kinds": draw(some), "lengths": draw(some)}
+
+
+GROUP = [("group_a", "group_b")]
+COUNTS = [*GROUP, ("n_a", "n_b")]
+BIAS_ROW = {"flips": ("value",), "ends": [("ci_low", "ci_high")], "swaps": [("group", "group_b")],
+            "other_key": swapped_pair}  # fmt: skip
+STATISTICS = {
+    "compare_groups": Statistic(
+        scores(), of_two,
+        flips=("mean_difference", "cohens_d", "rank_biserial", "direction", "d_z"),
+        swaps=[*COUNTS, ("mean_a", "mean_b"), ("sd_a", "sd_b")], left_out=("U",),
+    ),
+    "compare_all": Statistic(scores(3), of_all),
+    "crossed_tests": Statistic(
+        scores(seeds=5), of_trainings, flips=("estimate", "d"), ends=[("ci_low", "ci_high")],
+        swaps=[*COUNTS, ("seeds_above", "seeds_below")],
+    ),
+    "gap_changes": Statistic(
+        normal((2, 3), 0.05), of_changes, flips=("d", "base_d"), swaps=COUNTS,
+        near=1e-6,
+    ),
+    "adjusted_gaps": Statistic(
+        with_covariates(), of_adjusted, flips=("estimate",), ends=[("low", "high")], swaps=GROUP,
+        near=1e-5,
+    ),
+    "interval_of_d": Statistic(normal(), of_interval, ends=[("low", "high")]),
+    "model_bias": Statistic(
+        predictions(), of_predictions, **BIAS_ROW,
+        is_signed=lambda key: key[0].endswith("_gap") and key[0] != "equalised_odds_gap",
+    ),
+    "causal_bias": Statistic(
+        counterfactuals(), of_causes, **BIAS_ROW,
+        is_signed=lambda key: key[0].endswith(("_gap", "_by_code")),
+    ),
+}  # fmt: skip
+
+
+def assert_same(expected: Row, found: Row, statistic: Statistic, key: Any) -> None:
+    for name, value in expected.items():
+        if name in statistic.left_out:
+            continue
+        if isinstance(value, float):
+            close = pytest.approx(value, rel=statistic.near, abs=1e-8, nan_ok=True)
+            assert found[name] == close, (key, name)
+        else:
+            assert found[name] == value, (key, name)
+
+
+def moved(columns, random):
+    """The same rows in another order, and trainings too."""
+    size = len(columns["groups"])
+    places = list(range(size))
+    random.shuffle(places)
+    found = dict(columns)
+    for name, column in columns.items():
+        if name in ("order", "classes", "counterfactuals"):
+            continue
+        if isinstance(column, np.ndarray):
+            found[name] = column[..., places]
+        elif isinstance(column, list):
+            found[name] = [column[i] for i in places]
+    if "counterfactuals" in columns:
+        of = columns["counterfactuals"]
+        found["counterfactuals"] = [
+            dataclasses.replace(one, index=places.index(one.index)) for one in of[::-1]
+        ]
+    return found
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@settings(deadline=None)
+@given(data=st.data())
+def test_the_order_of_groups_is_the_sign(name, data):
+    statistic = STATISTICS[name]
+    columns = data.draw(statistic.columns)
+    there = statistic.rows(columns)
+    back = statistic.rows({**columns, "order": columns["order"][::-1]})
+    assert there
+    for key, row in there.items():
+        other = statistic.other_key(key)
+        assert_same(statistic.mirrored(key, row), back[other], statistic, key)
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+@settings(deadline=None)
+@given(data=st.data(), random=st.randoms(use_true_random=False))
+def test_the_order_of_rows_is_irrelevant_and_they_stay_as_they_are(name, data, random):
+    statistic = STATISTICS[name]
+    columns = data.draw(statistic.columns)
+    before = repr(columns)
+    there = statistic.rows(columns)
+    assert repr(columns) == before
+    found = statistic.rows(moved(columns, random))
+    for key, row in there.items():
+        assert_same(row, found[key], statistic, key)
+
+
+@pytest.mark.parametrize("name", ["crossed_tests", "gap_changes"])
+@settings(deadline=None, max_examples=20)
+@given(data=st.data())
+def test_the_order_of_trainings_is_irrelevant(name, data):
+    statistic = STATISTICS[name]
+    columns = {**data.draw(statistic.columns), "trainings": "mixed"}
+    mixed = {**columns, "values": columns["values"][..., ::-1, :]}
+    for key, row in statistic.rows(columns).items():
+        assert_same(row, statistic.rows(mixed)[key], statistic, key)
+
+
+@given(columns=scores())
+def test_u_is_the_rest_of_the_pairs(columns):
+    one = of_two(columns)[""]
+    two = of_two({**columns, "order": columns["order"][::-1]})[""]
+    assert math.isnan(one["U"]) or one["U"] + two["U"] == one["n_a"] * one["n_b"]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import combinations
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from exparity.stats.rms import Sides, rate_gaps, rms
-from exparity.types import BoolArray, Example, IntArray
+from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias
+from exparity.stats.model_bias import fpr_gaps, model_bias
+from exparity.stats.predictions import predictions_of
+from exparity.stats.rms import RATES
+from exparity.types import Example, IntArray
 
 Versions = Mapping[tuple[str, str], Sequence[Example]]
 """Counterfactuals by example_id and group of what they are made of."""
+_GAPS = [
+    f"{kind}{rate}_gap{end}" for kind in ("", "causal_") for rate in RATES for end in ("", "_rms")
+]
+_COLUMNS = ("quantity", "group", "group_b", "class_name", "value", "n")
+_GAPS = [f"{kind}{rate}_gap" for kind in ("", "causal_") for rate in RATES]
+_QUANTITIES = {*_GAPS, *(f"{gap}_rms" for gap in _GAPS), "flip_rate"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,19 +76,6 @@ class TestSplit:
             counterfactuals=[one.words for _, one in made],
         )
 
-    def under(self, group: str, predicted: IntArray, counterfactual: IntArray) -> IntArray:
-        """Return (n,) what is predicted under do(group); −1 without a counterfactual.
-
-        Args:
-            group: the group.
-            predicted: (n,) predicted class of each text.
-            counterfactual: (m,) that of each counterfactual.
-        """
-        outcome = np.where(self.groups == group, predicted, -1)
-        chosen = self.other_groups == group
-        outcome[self.originals[chosen]] = counterfactual[chosen]
-        return outcome
-
 
 def gap_rows(
     split: TestSplit, predicted: IntArray, counterfactual: IntArray
@@ -93,61 +87,17 @@ def gap_rows(
         predicted: (n,) predicted class of each text.
         counterfactual: (m,) that of each counterfactual.
     """
-    yield _row("accuracy", ("", ""), float((predicted == split.labels).mean()), len(predicted))
-    for pair in combinations(split.order, 2):
-        kept = np.isin(split.groups, pair)
-        of_second = split.groups[kept] == pair[1]
-        yield from _rate_rows(split, "", pair, (of_second, split.labels[kept], predicted[kept]))
-        first, second = (split.under(group, predicted, counterfactual) for group in pair)
-        both = (first >= 0) & (second >= 0)
-        n = int(both.sum())
-        sides = np.repeat([False, True], n)
-        outcomes = np.concatenate([first[both], second[both]])
-        causal = sides, np.tile(split.labels[both], 2), outcomes
-        yield from _rate_rows(split, "causal_", pair, causal)
-        flips = float((first != second)[both].mean()) if n else math.nan
-        yield _row("flip_rate", pair, flips, n)
-
-
-def _rate_rows(
-    split: TestSplit,
-    prefix: str,
-    pair: tuple[str, str],
-    sides: tuple[BoolArray, IntArray, IntArray],
-) -> Iterator[dict[str, Any]]:
-    """Yield the gap of each rate by class, and its RMS over classes.
-
-    Args:
-        split: has the classes.
-        prefix: what the names of the quantities start with.
-        pair: the groups.
-        sides: (r,) whether a row is of the second side, its true class and its predicted one.
-    """
-    second, labels, predicted = sides
-    c = len(split.classes)
-    units = np.arange(len(labels))
-    of_sides = Sides(second, labels, predicted, units, n_classes=c, paired=False)
-    of_class = np.bincount(labels, minlength=c)
-    if prefix:  # each example is on both sides
-        of_class //= 2
-    counted = {"tpr": of_class, "fpr": of_class.sum() - of_class}
-    for rate, gaps in rate_gaps(of_sides.confusion()).items():
-        sizes = counted.get(rate, np.full(c, of_class.sum()))
-        for name, gap, n in zip(split.classes, gaps, sizes, strict=True):
-            yield _row(f"{prefix}{rate}_gap", pair, float(gap), int(n), name)
-        defined = int((~np.isnan(gaps)).sum())
-        yield _row(f"{prefix}{rate}_gap_rms", pair, float(rms(gaps)), defined)
-
-
-def _row(
-    quantity: str, pair: tuple[str, str], value: float, n: int, class_name: str = ""
-) -> dict[str, Any]:
-    group, group_b = pair
-    return {
-        "quantity": quantity,
-        "group": group,
-        "group_b": group_b,
-        "class_name": class_name,
-        "value": value,
-        "n": n,
-    }
+    sure = np.eye(len(split.classes))
+    measured = (split.labels.tolist(), predicted.tolist(), sure[predicted], split.groups.tolist())
+    of_split = (*measured, split.order, split.classes)
+    changed = [
+        CounterfactualPrediction(int(i), str(group), int(c), sure[c], n_changed=1)
+        for i, group, c in zip(split.originals, split.other_groups, counterfactual, strict=True)
+    ]
+    rows = model_bias(*of_split, resamples=0)
+    rows += [*fpr_gaps(rows), *causal_bias(predictions_of(*of_split, None), changed, resamples=0)]
+    for row in rows:
+        of_all = row.quantity == "accuracy" and not row.group
+        of_flips = row.quantity != "flip_rate" or not row.class_name
+        if of_all or (row.quantity in _QUANTITIES and of_flips):
+            yield {name: getattr(row, name) for name in _COLUMNS}

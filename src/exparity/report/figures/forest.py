@@ -25,6 +25,10 @@ if TYPE_CHECKING:
     from matplotlib.lines import Line2D
 
 
+_COLUMNS = 2, 4
+"""Most panels side by side, of one column of a page and of two."""
+
+
 @dataclass(frozen=True)
 class Look:
     """What a mark looks like, and what it stands for."""
@@ -64,14 +68,12 @@ class Panel:
     Attributes:
         title: what it shows.
         rows: the marks of each row, one below the other; None leaves a place free.
-        zero: whether a line marks 0.
         within: the distance from 0 that is grey.
         limit: the ends of the axis; marks beyond them are arrows.
     """
 
     title: str
     rows: Sequence[Sequence[Mark | None]]
-    zero: bool = True
     within: float = 0.0
     limit: float | None = None
 
@@ -84,27 +86,23 @@ class Forest:
         panels: what it shows.
         names: names of the rows.
         legend: what marks stand for.
-        columns: most panels side by side, of one column of a page and of two.
         below: what is written below the axes.
         shares_axis: whether panels have one axis.
-        step: height of a row, in inches; a mark more takes 0.04.
     """
 
     panels: Sequence[Panel]
     names: Sequence[str]
     legend: Sequence[Look]
-    columns: tuple[int, int] = (2, 4)
     below: str = ""
     shares_axis: bool = False
-    step: float = 0.05
 
     def draw(self, width: float) -> Figure:
         """Draw it at a width in inches."""
-        columns = min(self.columns[width > WIDTHS["1col"]], len(self.panels))
+        columns = min(_COLUMNS[width > WIDTHS["1col"]], len(self.panels))
         lines = math.ceil(len(self.panels) / columns)
         columns = math.ceil(len(self.panels) / lines)  # as even as can be
         slots = max((len(row) for panel in self.panels for row in panel.rows), default=1)
-        step = max(0.16, 0.04 * slots + self.step)
+        step = max(0.16, 0.04 * slots + 0.05)
         height = max(0.3, step * len(self.names))
         figure = new_figure(width, lines * (height + 0.45) + 0.4 + 0.15 * bool(self.below))
         grid = figure.subplots(lines, columns, squeeze=False, sharey=True, sharex=self.shares_axis)
@@ -132,8 +130,7 @@ class Forest:
 def _draw(axes: Axes, panel: Panel) -> None:
     if panel.within:
         axes.axvspan(-panel.within, panel.within, color=PALE, lw=0)
-    if panel.zero:
-        axes.axvline(0, color=GREY, lw=0.5)
+    axes.axvline(0, color=GREY, lw=0.5)
     for y, row in enumerate(panel.rows):
         if y:
             axes.axhline(y - 0.5, color=PALE, lw=0.4)

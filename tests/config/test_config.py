@@ -605,16 +605,6 @@ class TestOverrides:
         found = training_of(experiment(overrides=two), "pairs_all", "one", 0)
         assert (found["epochs"], found["batch_size"]) == (1, 8)
 
-    def test_method_options_and_sample_size_of_some_cells(self):
-        match = {"dataset": "pairs_all", "method": "integrated_gradients"}
-        change = {"n_steps": 7, "max_examples": 20}
-        found, plain = experiment(overrides=[{"match": match, "method": change}]), experiment()
-        options = json.loads(found.explain_options(**match, model="one", seed=0))
-        assert (options["params"]["n_steps"], options["max_examples"]) == (7, 20)
-        for other in ({"dataset": "pairs_subj"}, {"method": "gradient"}):
-            cell = {**match, "model": "one", "seed": 0, **other}
-            assert found.explain_options(**cell) == plain.explain_options(**cell)
-
     def test_shards_of_some_cells(self):
         """An override wins over the instance, and reaches no other cell."""
         found = experiment(
@@ -638,29 +628,6 @@ class TestOverrides:
             for metric in ("gini", "comprehensiveness")
         ]
         assert of_metrics == [1, 4, 1, 1]
-
-    def test_metric_options_of_some_cells(self):
-        match = {"metric": "sparsity", "method": "gradient"}
-        found = experiment(overrides=[{"match": match, "metric": {"tau": 0.01}}])
-
-        def tau(method, metric):
-            options = found.evaluate_options("pairs_all", "one", 0, method, metric)
-            return json.loads(options)["params"].get("tau")
-
-        assert (tau("gradient", "gini"), tau("gradient", "sparsity")) == (None, 0.01)
-        assert tau("integrated_gradients", "sparsity") == 0.1
-
-    def test_statistics_of_some_cells(self):
-        found = experiment(
-            statistics={"alpha": 0.1},
-            overrides=[{"match": {"metric": "gini"}, "statistics": {"resamples": 0}}],
-        )
-        cell = ("pairs_all", "one", 0, "gradient")
-        gini, sparsity = (
-            json.loads(found.test_options(*cell, m))["statistics"] for m in ("gini", "sparsity")
-        )
-        assert (gini["resamples"], gini["alpha"]) == (0, 0.1)
-        assert sparsity["resamples"] == 2000
 
 
 def all_options(found: Experiment) -> dict[tuple, str]:
@@ -818,6 +785,25 @@ class TestWhatAChangeTouches:
         assert stages(jobs) == touched
         assert all(id in job for job in jobs)
         assert len(jobs) == n
+
+    @pytest.mark.parametrize(
+        ("match", "block", "options", "stage", "n"),
+        [
+            ({"dataset": "pairs_all", "method": "integrated_gradients"},
+             "method", {"n_steps": 7, "max_examples": 20}, "explain", 2 * 2),
+            ({"metric": "sparsity", "method": "gradient"},
+             "metric", {"tau": 0.01}, "evaluate", 2 * 2 * 2),
+            ({"metric": "gini"}, "statistics", {"resamples": 0}, "test", 2 * 2 * 2 * 2),
+        ],
+    )  # fmt: skip
+    def test_an_override_reaches_the_cells_that_it_matches(self, match, block, options, stage, n):
+        found = experiment(overrides=[{"match": match, block: options}])
+        jobs = {job for job in changed(experiment(), found) if job[0] == stage}
+        assert len(jobs) == n
+        for job in jobs:
+            assert set(match.values()) <= set(job)
+            for key, value in options.items():
+                assert f'"{key}":{json.dumps(value)}' in all_options(found)[job]
 
     def test_which_datasets_a_model_is_for_is_not_part_of_its_checkpoint(self):
         models = copy.deepcopy(SMALL["models"])

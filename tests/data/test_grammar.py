@@ -71,6 +71,7 @@ def _persons() -> dict[str, list[str]]:
 
 def test_lexicon_pairs_words_one_to_one() -> None:
     assert not MALE & FEMALE
+    assert len(GENDERED["name"]) >= 40
     for group, entries in GENDERED.items():
         distinct = set(entries)
         for side in (0, 1):
@@ -98,11 +99,6 @@ def test_every_verb_has_all_forms() -> None:
     assert all(len(verb.split()) == len(VERB_FORMS) for verbs in VERBS.values() for verb in verbs)
 
 
-def test_names_are_many_and_serve_one_gender() -> None:
-    assert len(GENDERED["name"]) >= 40
-    assert len({name for entry in GENDERED["name"] for name in entry}) == 2 * len(GENDERED["name"])
-
-
 def test_templates_are_many_distinct_and_parsed() -> None:
     assert len(TEMPLATES) >= 40
     assert len({template.id for template in TEMPLATES}) == len(TEMPLATES)
@@ -117,11 +113,6 @@ def test_no_template_says_a_gendered_word_literally() -> None:
     for template in TEMPLATES:
         literals = {part.lower() for part in template.parts if isinstance(part, str)}
         assert not literals & (MALE | FEMALE), template.id
-
-
-def test_most_templates_have_a_second_person() -> None:
-    with_others = [persons for persons in _persons().values() if len(persons) > 1]
-    assert len(with_others) >= 0.6 * len(TEMPLATES)
 
 
 # Pairs and rationales

@@ -111,28 +111,6 @@ def test_equals_a_direct_call(classifiers, distilbert, family, algorithm):
             np.testing.assert_allclose(one.scores, expected, rtol=0, atol=1e-5 * scale)
 
 
-def test_kernel_shap_of_probabilities_is_what_captums_comes_to(classifiers):
-    """captum draws 4,000 coalitions of six tokens or fewer, where ours has each of them once."""
-    classifier = classifiers["bert"]
-    ours = exparity.explain(classifier, TEXTS, [0, 1], "kernel_shap", n_samples=2**8)
-    game = OnRows(classifier.model, torch.nn.Softmax(dim=-1))
-    for one in ours:
-        rows, baseline = embedded(classifier, one)
-        with torch.random.fork_rng():
-            torch.manual_seed(0)
-            values = captum.attr.KernelShap(game).attribute(
-                rows,
-                baseline,
-                target=one.target,
-                feature_mask=torch.arange(rows.shape[1])[None, :, None].expand_as(rows),
-                n_samples=4000,
-                perturbations_per_eval=200,
-            )
-        size = np.abs(one.scores).max()
-        assert size > 1e-3
-        np.testing.assert_allclose(values[0, :, 0].numpy(), one.scores, rtol=0, atol=0.05 * size)
-
-
 @pytest.mark.filterwarnings("ignore:Setting forward")
 def test_deeplift_equals_a_direct_call_and_our_own(classifiers):
     """On a network whose layers captum has a rule for; transformers are refused."""

@@ -105,17 +105,6 @@ def test_integrated_gradients_are_captums_on_the_wrapped_function(three):
 
 
 @pytest.mark.property
-def test_log_odds_are_complete(three):
-    exact = ExactModel(three)
-    options = {"n_steps": 100, "explains": "log_odds"}
-    for one in exparity.explain(three, TEXTS, 1, "integrated_gradients_x_input", **options):
-        absent = np.where(one.special_mask, one.token_ids, three.pad_id)
-        probabilities = [exact.probability(exact.rows(ids), 1) for ids in (one.token_ids, absent)]
-        fall = np.subtract(*np.log(np.divide(probabilities, np.subtract(1, probabilities))))
-        assert one.scores.sum() == pytest.approx(fall, rel=1e-3, abs=1e-4)
-
-
-@pytest.mark.property
 def test_what_all_classes_share_is_no_matter_to_log_odds(three):
     other, targets = shifted(three), [0, 1, 2]
     same(explained(other, "log_odds", targets), explained(three, "log_odds", targets), 1e-5)

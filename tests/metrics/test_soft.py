@@ -62,15 +62,6 @@ def test_soft_metrics_equal_the_loop(classifier, sentences, metric, share):
 
 
 @pytest.mark.reference
-def test_keep_probabilities_by_hand():
-    scores = np.array([9.0, -3.0, 1.0, 2.0, 9.0])
-    content = np.array([False, True, True, True, False])
-    # |s| = 3, 1, 2 on the content: scaled 1, 0, 1/2
-    np.testing.assert_allclose(keep_probabilities(scores, content, True), [1, 1, 0, 0.5, 1])
-    np.testing.assert_allclose(keep_probabilities(scores, content, False), [1, 0, 1, 0.5, 1])
-
-
-@pytest.mark.reference
 def test_retained_share_by_hand():
     frame = {"tokens": ["t"] * 4, "special_mask": [True, False, False, True]}
     one = Explanation(text="x", target=0, scores=[9.0, -3.0, 1.0, 9.0], **frame)
@@ -79,17 +70,6 @@ def test_retained_share_by_hand():
     np.testing.assert_array_equal(
         exparity.evaluate(None, [one, two], "soft_retained_share"), [0.5, np.nan]
     )
-
-
-@pytest.mark.reference
-def test_a_fixed_share_by_hand():
-    content = np.ones(4, dtype=bool)
-    scores = np.array([0.0, 4.0, 1.0, 1.0])  # scaled 0, 1, 1/4, 1/4: mean 3/8
-    # less: all in proportion, by 2/3; more: what is lost in proportion, by (1/4) / (5/8)
-    found = keep_probabilities(scores, content, True, 0.25)
-    np.testing.assert_allclose(found, [0, 2 / 3, 1 / 6, 1 / 6])
-    found = keep_probabilities(scores, content, True, 0.75)
-    np.testing.assert_allclose(found, [0.6, 1, 0.7, 0.7])
 
 
 @pytest.mark.property

@@ -209,8 +209,8 @@ class TestFiles:
             one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
             assert one.read_bytes() == two.read_bytes()
 
-    def test_drawn_again_they_are_the_same(self, written, small, tmp_path):
-        figure = figures._bias(small, "data_0")
+    def test_drawn_again_they_are_the_same(self, written, tmp_path):
+        figure = written[1][-1]
         for name, width in WIDTHS.items():
             with house_style():
                 found = figure.draw(width)

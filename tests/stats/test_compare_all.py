@@ -41,12 +41,6 @@ class TestAtOnce:
             assert row.friedman_p == pytest.approx(friedman.pvalue, rel=1e-9)
             assert row.epsilon_squared == pytest.approx(kruskal.statistic / 35, rel=1e-9)
 
-    def test_complete_separation_has_the_largest_effect(self):
-        # Ranks 1–4, 5–8, 9–12: H = 12/(12·13)·(10² + 26² + 42²)/4 − 39 = 9.846…; ε² = H/11.
-        row = compare_all(list(range(12)), [g for g in ORDER for _ in range(4)], ORDER)[0]
-        assert row.omnibus_statistic == pytest.approx(128 / 13, rel=1e-12)
-        assert row.epsilon_squared == pytest.approx(128 / 143, rel=1e-12)
-
     def test_undefined_values_and_incomplete_sets_take_no_part(self, sample):
         table, values, groups, sets = sample
         values = values.copy()

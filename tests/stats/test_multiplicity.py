@@ -54,13 +54,6 @@ class TestLoops:
         expected = scipy.stats.false_discovery_control(p)
         np.testing.assert_allclose(benjamini_hochberg(p), expected, rtol=1e-9)
 
-    def test_by_hand(self):
-        p = [0.01, 0.04, 0.03, 0.005]
-        # sorted .005 .01 .03 .04 times 4 3 2 1: .02 .03 .06 .04, running maximum .02 .03 .06 .06
-        np.testing.assert_allclose(holm(p), [0.03, 0.06, 0.06, 0.02], rtol=1e-12)
-        # times 4/1 4/2 4/3 4/4: .02 .02 .04 .04
-        np.testing.assert_allclose(benjamini_hochberg(p), [0.02, 0.04, 0.04, 0.02], rtol=1e-12)
-
 
 @pytest.mark.property
 class TestProperties:

@@ -22,43 +22,91 @@ def only(made, stage):
     return job
 
 
+def explained(made, seconds, **extra):
+    made.explanations(**extra)
+    made.benchmark("explain/pairs/bert/3/lime", seconds, cpu="4.00")
+
+
+def analysed(made, name, rule, seconds, ids=IDS, **extra):
+    made.data(train=20, test=8)
+    made.training(n=8)
+    path = "/".join(map(str, ids.values()))
+    made.artefact(f"{name}/{path}", name, [], {"resamples": 20}, ids, **extra)
+    made.benchmark(f"{rule}/{path}", seconds)
+
+
+LIME = {**IDS, "method": "lime"}
+JOBS = [
+    (lambda m: m.data(train=20, test=8), "prepare",
+     {"output": "data/pairs.parquet", "ids": {"dataset": "pairs"}, "examples": 28, "seconds": 2.0,
+      "work_seconds": None, "device": "cpu"}),
+    # A training counts its examples once an epoch, where its data tell how many there are.
+    (lambda m: (m.data(train=20, test=8), m.training(epochs=3)), "finetune",
+     {"output": "models/pairs/bert/3", "ids": IDS, "examples": 60, "seconds": 10.0,
+      "work_seconds": 6.0, "device": "cuda:0", "data_bytes": 0}),
+    (lambda m: m.training(), "finetune", {"examples": None, "work_seconds": 6.0}),
+    (lambda m: explained(m, "8.00", n=6, work_seconds=3.0, earlier_seconds=0), "explain",
+     {"examples": 6, "seconds": 8.0, "work_seconds": 3.0, "cpu_seconds": 4.0, "max_rss_mb": 300.0,
+      "ids": LIME}),
+    # What an interrupted job left counts.
+    (lambda m: (m.data(), m.training(earlier_seconds=4.0)), "finetune",
+     {"seconds": 14.0, "work_seconds": 6.0}),
+    (lambda m: explained(m, "6.00", work_seconds=9.0, earlier_seconds=5.0), "explain",
+     {"seconds": 11.0, "work_seconds": 9.0}),
+    # A job of old does not tell its work, which is no more than all.
+    (lambda m: explained(m, "6.00"), "explain", {"work_seconds": None}),
+    (lambda m: explained(m, "6.00", work_seconds=6.004), "explain", {"work_seconds": 6.0}),
+    (lambda m: analysed(m, "bias", "bias", "1.00"), "bias",
+     {"examples": 8, "seconds": 1.0, "work_seconds": None}),
+    (lambda m: analysed(m, "correctness", "correctness", "1.00"), "correctness",
+     {"examples": 8, "seconds": 1.0}),
+    (lambda m: analysed(m, "dataset_bias", "dataset_bias", "3.00", {"dataset": "pairs"}),
+     "dataset_bias", {"examples": 28, "seconds": 3.0}),
+    (lambda m: analysed(m, "mlm_scores", "mlm_score", "9.00", device="cuda:0", work_seconds=2.0),
+     "mlm_score", {"seconds": 9.0, "work_seconds": 2.0, "device": "cuda:0"}),
+]  # fmt: skip
+
+
 class TestJobs:
-    def test_prepare(self, made):
-        made.data(train=20, test=8)
-        job = only(made, "prepare")
-        assert job.output == "data/pairs.parquet"
-        assert job.ids == {"dataset": "pairs"}
-        assert (job.examples, job.seconds, job.work_seconds) == (28, 2.0, None)
-        assert job.device == "cpu"
-        assert not job.kind.runs_model
-        assert json.loads(job.kind.made_of)["dataset"] == {"use": "pairs_all", "n_pairs": 14}
-        path = made.root / job.output
-        assert job.bytes == path.stat().st_size
-        assert 0 < job.data_bytes < job.bytes
+    @pytest.mark.parametrize(("make", "stage", "expected"), JOBS)
+    def test_what_one_has_cost(self, made, make, stage, expected):
+        make(made)
+        job = only(made, stage)
+        assert {name: getattr(job, name) for name in expected} == expected
+        of_models = ("finetune", "explain", "mlm_score")
+        assert job.kind.runs_model == (stage in of_models)
 
-    def test_a_training_counts_its_examples_once_an_epoch(self, made):
-        made.data(train=20, test=8)
-        made.training(epochs=3)
-        job = only(made, "finetune")
-        assert job.output == "models/pairs/bert/3"
-        assert job.ids == {"dataset": "pairs", "model": "bert", "seed": 3}
-        assert (job.examples, job.seconds, job.work_seconds) == (60, 10.0, 6.0)
-        assert job.device == "cuda:0"
-        assert job.kind.runs_model
-        assert job.bytes > 5000
-        assert job.data_bytes == 0
-
-    def test_a_training_without_its_data(self, made):
-        made.training()
-        job = only(made, "finetune")
-        assert job.examples is None
-        assert job.work_seconds == 6.0
-
-    def test_a_training_that_was_interrupted(self, made):
+    def test_bytes(self, made):
         made.data()
-        made.training(earlier_seconds=4.0)
-        job = only(made, "finetune")
-        assert (job.seconds, job.work_seconds) == (14.0, 6.0)
+        made.training()
+        job = only(made, "prepare")
+        assert job.bytes == (made.root / job.output).stat().st_size
+        assert 0 < job.data_bytes < job.bytes
+        assert only(made, "finetune").bytes > 5000  # with the weights
+
+    def test_what_it_is_made_of(self, made):
+        analysed(made, "bias", "bias", "1.00")
+        analysed(made, "mlm_scores", "mlm_score", "9.00")
+        explained(made, "8.00")
+        data, explain, bias, masked = (
+            json.loads(only(made, stage).kind.made_of)
+            for stage in ("prepare", "explain", "bias", "mlm_score")
+        )
+        assert data["dataset"] == {"use": "pairs_all", "n_pairs": 14}
+        options = json.loads(explain["options"])
+        assert options["options"]["num_samples"] is None  # filled in
+        assert options["precision"] == "bf16"
+        for one in (explain, masked):
+            assert json.loads(one["model"])["architecture"] == "bert"
+        assert bias["options"] == '{"resamples":20}'
+        assert only(made, "explain").kind.work == ("explain", "lime")
+
+    def test_a_test_has_the_examples_of_its_scores(self, made):
+        made.explanations()
+        made.scores("gini", n=4)
+        made.scores("sparsity", n=6)
+        made.artefact("tests/pairs/bert/3/lime/gini", "tests", [], {"resamples": 20})
+        assert only(made, "test").examples == 4
 
     @pytest.mark.parametrize("missing", ["predictions/pairs/bert/3", "models/pairs/bert/3/history"])
     def test_half_a_training_is_not_finished(self, made, missing):
@@ -67,38 +115,6 @@ class TestJobs:
         found = read_finished(made.root)
         assert found.jobs == []
         assert len(found.odd) == missing.startswith("models")
-
-    def test_explain(self, made):
-        made.data()
-        made.training()
-        made.explanations(n=6, work_seconds=3.0, earlier_seconds=0)
-        made.benchmark("explain/pairs/bert/3/lime", "8.00", cpu="4.00")
-        job = only(made, "explain")
-        assert (job.examples, job.seconds, job.work_seconds) == (6, 8.0, 3.0)
-        assert (job.cpu_seconds, job.max_rss_mb) == (4.0, 300.0)
-        assert job.kind.work == ("explain", "lime")
-        made_of = json.loads(job.kind.made_of)
-        options = json.loads(made_of["options"])
-        assert options["options"]["num_samples"] is None  # filled in
-        assert options["precision"] == "bf16"
-        assert json.loads(made_of["model"])["architecture"] == "bert"
-        assert job.ids["method"] == "lime"
-
-    def test_what_an_interrupted_job_left_counts(self, made):
-        made.explanations(work_seconds=9.0, earlier_seconds=5.0)
-        made.benchmark("explain/pairs/bert/3/lime", "6.00")
-        job = only(made, "explain")
-        assert (job.seconds, job.work_seconds) == (11.0, 9.0)
-
-    def test_a_job_of_old_does_not_tell_its_work(self, made):
-        made.explanations()
-        made.benchmark("explain/pairs/bert/3/lime", "6.00")
-        assert only(made, "explain").work_seconds is None
-
-    def test_work_is_no_more_than_all(self, made):
-        made.explanations(work_seconds=6.004)
-        made.benchmark("explain/pairs/bert/3/lime", "6.00")
-        assert only(made, "explain").work_seconds == 6.0
 
     @pytest.mark.parametrize(
         ("metric", "runs_model", "method"),
@@ -119,41 +135,6 @@ class TestJobs:
         kind = only(made, "evaluate").kind
         assert kind.work == ("evaluate", "somebody_s_own", "lime")
         assert kind.runs_model
-
-    def test_tests_and_bias_know_their_examples(self, made):
-        made.data()
-        made.training(n=9)
-        made.explanations()
-        made.scores("gini", n=4)
-        made.scores("sparsity", n=6)
-        given = {"resamples": 20}
-        made.artefact("tests/pairs/bert/3/lime/gini", "tests", [], given)
-        made.artefact("bias/pairs/bert/3", "bias", [], given, seconds=0.25)
-        made.benchmark("bias/pairs/bert/3", "1.00")
-        assert only(made, "test").examples == 4
-        bias = only(made, "bias")
-        assert (bias.examples, bias.seconds, bias.work_seconds) == (9, 1.0, None)
-        assert json.loads(bias.kind.made_of)["options"] == '{"resamples":20}'
-
-    def test_analyses(self, made):
-        made.data(train=20, test=8)
-        made.training(n=8)
-        made.artefact("correctness/pairs/bert/3", "correctness", [], {})
-        made.artefact("dataset_bias/pairs", "dataset_bias", [], {}, {"dataset": "pairs"})
-        made.artefact(
-            "mlm_scores/pairs/bert/3", "mlm_scores", [], {}, device="cuda:0", work_seconds=2.0
-        )
-        made.benchmark("correctness/pairs/bert/3", "1.00")
-        made.benchmark("dataset_bias/pairs", "3.00")
-        made.benchmark("mlm_score/pairs/bert/3", "9.00")
-        first, second, third = (
-            only(made, name) for name in ("correctness", "dataset_bias", "mlm_score")
-        )
-        assert (first.examples, first.seconds, first.kind.runs_model) == (8, 1.0, False)
-        assert (second.examples, second.seconds) == (28, 3.0)
-        assert (third.seconds, third.work_seconds, third.device) == (9.0, 2.0, "cuda:0")
-        assert third.kind.runs_model
-        assert json.loads(json.loads(third.kind.made_of)["model"])["architecture"] == "bert"
 
     def test_random_explanations_are_counted_one_by_one(self, made):
         """The same as a plan does; the job has a metric, and no method."""

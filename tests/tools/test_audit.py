@@ -10,6 +10,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import held
 import pytest
 import yaml
 
@@ -18,6 +19,7 @@ from exparity.core.errors import InputError
 from exparity.resources import workflow_file
 from exparity.tools import audit as module
 from exparity.tools.audit import audit
+from workflow import zygote
 
 CLASSES = ("Female", "Male")
 """Those of the tiny checkpoint, written in another way."""
@@ -228,7 +230,9 @@ def test_what_is_wrong_is_said_before_any_job(runs, asked, changes, message):
 
 def run_audit(folder, package, checkpoint, *flags):
     """Run the command in a folder, with the package that lies elsewhere."""
-    source = {**os.environ, "PYTHONPATH": str(package), "HF_HUB_OFFLINE": "1"}
+    path = os.pathsep.join([str(package), str(held.HERE)])
+    source = {**os.environ, "PYTHONPATH": path, "HF_HUB_OFFLINE": "1"}
+    source[zygote.ADDRESS] = zygote.address()
     command = [sys.executable, "-m", "exparity", "audit", "--table", "reviews.csv"]
     command += ["--checkpoint", checkpoint, "--text", "review", "--label", "author"]
     command += ["--group", "town", "--methods", "gradient", "--metrics", "mass_accuracy"]

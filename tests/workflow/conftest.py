@@ -63,9 +63,8 @@ class Checkout:
             assert run.returncode == check, run.stdout + run.stderr
         return run
 
-    def start(self, *flags: str, forks_server: bool = True) -> forked.Run:
-        arguments = self.command(*flags)[3:]
-        return forked.start(arguments, self.root, self.environment, forks_server=forks_server)
+    def start(self, *flags: str) -> forked.Run:
+        return forked.start(self.command(*flags)[3:], self.root, self.environment)
 
     def plan(self, *flags: str) -> dict[str, int]:
         """Jobs by rule that a dry run announces."""
@@ -118,7 +117,8 @@ def made_once(
     made = Checkout(together / name / "checkout")
     with (together / f"{name}.finished").open("a+") as finished:
         fcntl.flock(finished, fcntl.LOCK_EX)
-        if not finished.tell():
+        # Not where this file was opened, but where it ends once nobody else has the lock.
+        if not finished.seek(0, os.SEEK_END):
             shutil.rmtree(made.root, ignore_errors=True)
             prepare(copy_checkout(repository, made.root))
             made.snakemake()

@@ -8,6 +8,7 @@ from __future__ import annotations
 import atexit
 import multiprocessing
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -59,6 +60,18 @@ class Run:
     def kill(self) -> None:
         self.process.kill()
 
+    def kill_all(self) -> None:
+        """Kill the run with all its jobs, and its server with theirs."""
+        kill_group(self.pid)
+        self.wait(60)
+
+
+def kill_group(leader: int) -> None:
+    """Kill a process group, and the servers of the runs in it (:mod:`workflow.zygote`)."""
+    with suppress(ProcessLookupError):
+        os.killpg(leader, signal.SIGKILL)
+    zygote.end_servers(leader)
+
 
 def start(
     arguments: Sequence[str],
@@ -66,7 +79,6 @@ def start(
     environment: Mapping[str, str],
     output: Path | str = os.devnull,
     error: Path | str = os.devnull,
-    forks_server: bool = True,
 ) -> Run:
     """Start Snakemake in a folder as ``python -m snakemake`` does.
 
@@ -76,11 +88,8 @@ def start(
         environment: all of it.
         output: file to which its standard output is added.
         error: the same of its standard error.
-        forks_server: fork its server of warm workers (:mod:`workflow.zygote`), which then is not
-            of the run's session: False where all of that is to be killed.
     """
-    if forks_server:
-        environment = {**environment, zygote.ADDRESS: zygote.address()}
+    environment = {**environment, zygote.ADDRESS: zygote.address()}
     call = (list(arguments), str(folder), dict(environment), str(output), str(error))
     process = _CONTEXT.Process(target=_be_snakemake, args=call)
     process.start()

@@ -60,7 +60,7 @@ def test_no_two_jobs_run_a_model_at_once(repository, tmp_path):
 def test_every_rule_that_runs_a_model_takes_the_slot(repository):
     text = "\n".join(path.read_text() for path in (repository / "workflow/rules").glob("*.smk"))
     rules = {rule.split(":")[0]: rule for rule in re.split(r"^(?:use )?rule ", text, flags=re.M)}
-    running = {name for name, rule in rules.items() if "gpu_slot=gpu_slots" in rule}
+    running = {name for name, rule in rules.items() if "gpu_slot=get_gpu_slots()" in rule}
     assert running == {"finetune", "explain", "evaluate"}
     analyses = (repository / "workflow/rules/analyses.smk").read_text()
     assert "gpu_slot=EXPERIMENT.gpu_slots() if analysis.facts.runs_model else 0" in analyses

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import io
-import os
-import signal
 import subprocess
 from contextlib import suppress
 
@@ -92,12 +90,11 @@ def test_kill_everything_repeatedly(checkout, baseline):
     """From an empty folder, killed whole again and again, until it is done."""
     checkout.configure(**ONE_CELL)
     for seconds in (4, 7, 6, 8):
-        run = checkout.start(forks_server=False)
+        run = checkout.start()
         try:
             run.wait(timeout=seconds)
         except subprocess.TimeoutExpired:
-            os.killpg(run.pid, signal.SIGKILL)
-            run.wait(timeout=60)
+            run.kill_all()
     checkout.snakemake()
     assert_made_as_in(baseline, checkout)
     assert weights_of(checkout) == weights_of(baseline)
@@ -107,10 +104,9 @@ def test_training_continues_after_the_last_epoch(checkout, baseline):
     """Killed between epochs: the log of the second job says where it went on."""
     state = checkout.results / f"models/{CELL}.state"
     with held("epoch-0002") as job:
-        run = checkout.start(forks_server=False)
+        run = checkout.start()
         job.wait(run)
-        os.killpg(run.pid, signal.SIGKILL)
-        run.wait(timeout=60)
+        run.kill_all()
     assert state.exists()
     checkout.snakemake("--until", "finetune")
     log = (checkout.results / f"logs/finetune/{CELL}.log").read_text()
@@ -137,7 +133,7 @@ def test_two_runs_in_one_folder_or_into_one(checkout, tmp_path):
             assert run.wait(timeout=300) == 0
         finally:
             if run.poll() is None:
-                os.killpg(run.pid, signal.SIGKILL)
+                run.kill_all()
     assert len(exparity.read_results(checkout.results, "predictions")) == 16
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextlib
 import io
-import os
 import signal
 
 import psutil
@@ -78,7 +76,7 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
     # The first shard has every other part.
     for part, number in (("00002", signal.SIGKILL), ("00006", signal.SIGTERM)):
         with held(f"slow/1-of-2.parquet.parts/{part}.part") as waiting:
-            run = copy.start("--cores", "1", forks_server=False)
+            run = copy.start("--cores", "1")
             try:
                 waiting.wait(run)
                 job = job_of(run)
@@ -86,9 +84,7 @@ def test_a_killed_shard_repeats_one_part_at_most(sharded, undivided_run, tmp_pat
                 job.send_signal(number)
                 job.wait(timeout=60)
             finally:
-                with contextlib.suppress(ProcessLookupError):
-                    os.killpg(run.pid, signal.SIGKILL)
-                run.wait(timeout=60)
+                run.kill_all()
             assert all(map(is_gone, below)), "a job lives on"
         if number == signal.SIGTERM:
             logs = [p.read_text() for p in (copy.results / "logs/explain_shard").rglob("*.log")]

@@ -1,30 +1,32 @@
 """Servers of warm workers, forked from a process that has imported what all of them import.
 
-A tenth of the time of all tests went into that import, once for each run of a workflow. As in
-:mod:`workflow.forked`, that process must not import exparity.
+A tenth of the time of all tests went into that import, once for each run of a workflow. All workers
+of pytest-xdist share that process. As in :mod:`workflow.forked`, it must not import exparity.
 """
 
 from __future__ import annotations
 
-import atexit
-import ctypes
+import fcntl
+import gc
 import importlib
 import json
 import os
 import runpy
 import select
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
+from collections import defaultdict
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
 ADDRESS = "TESTS_ZYGOTE"
-"""Names its socket to a run."""
+"""Names its socket to a run, which ``tests/held`` has fork its server."""
 _MODULES = (
     "accelerate",
     "pyarrow.parquet",
@@ -35,32 +37,36 @@ _MODULES = (
     "transformers.models.roberta.modeling_roberta",
 )
 _SERVER = "/exparity/warm/server.py"
-_DIE_WITH_PARENT = 1  # PR_SET_PDEATHSIG of Linux
 
 
 @cache
 def address() -> str:
-    """Start that process, which ends with this one, and return the address of its socket."""
-    folder = tempfile.TemporaryDirectory(prefix="zygote")
-    path = Path(folder.name, "socket")
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(path))
-        listener.listen()
-        environment = {**os.environ, "OMP_NUM_THREADS": "1"}
-        environment.pop("PYTHONPATH", None)
-        process = subprocess.Popen(
-            [sys.executable, __file__, str(listener.fileno())],
-            env=environment,
-            pass_fds=[listener.fileno()],
-        )
-    atexit.register(_end, process, folder)
+    """Return the address of its socket; the first who asks starts it. It ends with pytest."""
+    tests = os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+    folder = Path(tempfile.gettempdir(), f"zygote-of-{tests}")
+    folder.mkdir(mode=0o700, exist_ok=True)
+    path = folder / "socket"
+    with (folder / "started").open("a") as started, socket.socket(socket.AF_UNIX) as listener:
+        fcntl.flock(started, fcntl.LOCK_EX)
+        if not path.exists():
+            listener.bind(str(path))
+            listener.listen()
+            environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+            environment.pop("PYTHONPATH", None)
+            listener.set_inheritable(True)
+            command = [sys.executable, __file__, str(listener.fileno()), str(tests)]
+            os.posix_spawn(sys.executable, command, environment)
     return str(path)
 
 
-def _end(process: subprocess.Popen[bytes], folder: tempfile.TemporaryDirectory[str]) -> None:
-    process.terminate()
-    process.wait()
-    folder.cleanup()
+def end_servers(group: int) -> None:
+    """Kill the servers of the runs in a process group, and with them their workers."""
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.connect(address())
+        socket.send_fds(connection, [b"k"], [0])
+        connection.sendall(json.dumps(group).encode())
+        connection.shutdown(socket.SHUT_WR)
+        connection.makefile().read()
 
 
 def fork_servers(environment: Mapping[str, str]) -> None:
@@ -85,9 +91,10 @@ class _Server:
         read, write = os.pipe()
         self.stdin = open(write, "wb")  # noqa: SIM115
         call = {"arguments": command[1:], "environment": env, "folder": os.getcwd()}
+        call["group"] = os.getpgrp()
         with socket.socket(socket.AF_UNIX) as connection:
             connection.connect(env[ADDRESS])
-            socket.send_fds(connection, [b"."], [read, 2, *pass_fds])
+            socket.send_fds(connection, [b"f"], [read, 2, *pass_fds])
             connection.sendall(json.dumps(call).encode())
             connection.shutdown(socket.SHUT_WR)
             self.pid = int(connection.makefile().read())
@@ -100,29 +107,44 @@ class _Server:
         return 0
 
 
-def _main(listener: socket.socket) -> None:
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGTERM)
+def _main(listener: socket.socket, tests: int) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # nobody asks how a server ended
+    ended = os.pidfd_open(tests)
     for name in _MODULES:
         importlib.import_module(name)
-    while True:
+    gc.collect()
+    gc.freeze()
+    servers = defaultdict(list)
+    while ended not in select.select([listener, ended], [], [])[0]:
         connection, _ = listener.accept()
-        if not os.fork():
-            listener.close()
-            _be_server(connection)
+        kind, files, *_ = socket.recv_fds(connection, 1, 3)
+        sent = connection.makefile().read()
+        if sent and kind == b"k":
+            for server in servers.pop(int(sent), []):
+                with suppress(ProcessLookupError):
+                    signal.pidfd_send_signal(server, signal.SIGKILL)
+                select.select([server], [], [])
+                os.close(server)
+        elif sent:  # and who asked was not killed before it could say what for
+            call = json.loads(sent)
+            server = os.fork()
+            if not server:
+                listener.close()
+                connection.sendall(str(os.getpid()).encode())
+                connection.close()
+                _be_server(call, *files)
+            servers[call["group"]].append(os.pidfd_open(server))
+        for file in files:
+            os.close(file)
         connection.close()
+    shutil.rmtree(Path(listener.getsockname()).parent)
 
 
-def _be_server(connection: socket.socket) -> None:
+def _be_server(call: dict, stdin: int, stderr: int, served: int) -> None:
     """Be what the command line of the call would have started."""
     for number in (signal.SIGINT, signal.SIGCHLD):
         signal.signal(number, signal.SIG_DFL)
-    ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, 0)
-    _, (stdin, stderr, served), *_ = socket.recv_fds(connection, 1, 3)
-    call = json.loads(connection.makefile().read())
-    connection.sendall(str(os.getpid()).encode())
-    connection.close()
     os.dup2(stdin, 0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     os.dup2(stderr, 2)
@@ -144,4 +166,4 @@ def _be_server(connection: socket.socket) -> None:
 
 
 if __name__ == "__main__":
-    _main(socket.socket(fileno=int(sys.argv[1])))
+    _main(socket.socket(fileno=int(sys.argv[1])), int(sys.argv[2]))

@@ -255,7 +255,7 @@ def get_checkpoint(wildcards):
     """The checkpoint, for metrics that run the model."""
     if not EXPERIMENT.runs_model(wildcards.metric):
         return []
-    return expand(get_path("models"), **dict(wildcards.items()))
+    return get_path("models").format(**wildcards)
 
 
 def get_counterfactuals(wildcards):

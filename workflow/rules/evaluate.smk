@@ -20,7 +20,7 @@ rule evaluate:
     resources:
         mem_mb=get_memory("evaluate"),
         runtime=get_minutes(evaluate_cost),
-        gpu_slot=gpu_slots,
+        gpu_slot=get_gpu_slots(),
     params:
         options=get_options("evaluate"),
         split=gather_flags,

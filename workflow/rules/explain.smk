@@ -20,7 +20,7 @@ rule explain:
     resources:
         mem_mb=get_memory("explain"),
         runtime=get_minutes(explain_cost),
-        gpu_slot=gpu_slots,
+        gpu_slot=get_gpu_slots(),
     params:
         options=get_options("explain"),
         split=gather_flags,

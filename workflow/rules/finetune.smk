@@ -15,7 +15,7 @@ rule finetune:
     resources:
         mem_mb=get_memory("finetune"),
         runtime=240,
-        gpu_slot=gpu_slots,
+        gpu_slot=get_gpu_slots(),
     params:
         options=get_options("finetune"),
     message:

@@ -1,6 +1,10 @@
 # How jobs share a machine or a cluster. No result depends on it.
-def gpu_slots(wildcards):
-    return EXPERIMENT.gpu_slots(wildcards.get("metric"))
+# Where one number is known for all jobs it is given as such: Snakemake would call a function for each.
+def get_gpu_slots():
+    """One for jobs that run a model on this machine's GPU; some metrics do without a model."""
+    if not EXPERIMENT.gpu_slots():
+        return 0
+    return lambda wildcards: EXPERIMENT.gpu_slots(wildcards.get("metric"))
 
 
 def get_group(cost):
@@ -17,17 +21,16 @@ def get_priority(cost):
     return lambda wildcards: cost(wildcards)[1]
 
 
-def get_memory(stage):
-    return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards))
+def get_memory(stage, least=8000):
+    """What a job is given that runs a model."""
+    if not EXPERIMENT.weights:
+        return least
+    return lambda wildcards: EXPERIMENT.memory_mb(stage, get_ids(wildcards), least)
 
 
 def get_analysis_memory(name, facts):
     """What an analysis is given; one that runs a model has room for it."""
-    if not facts.runs_model:
-        return facts.memory_mb
-    return lambda wildcards: EXPERIMENT.memory_mb(
-        name, get_ids(wildcards), facts.memory_mb
-    )
+    return get_memory(name, facts.memory_mb) if facts.runs_model else facts.memory_mb
 
 
 def explain_cost(wildcards):

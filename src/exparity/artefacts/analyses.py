@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import pyarrow as pa
@@ -202,7 +203,8 @@ ANALYSES: Registry[AnalysisFacts] = Registry(
 )
 
 
-def inputs_of(function: Callable[..., Any]) -> dict[str, bool]:
+@cache
+def inputs_of(function: Callable[..., Any]) -> Mapping[str, bool]:
     """Return the inputs of an analysis by name, and whether each is several files."""
     return {
         name: "Sequence" in str(parameter.annotation)
@@ -216,7 +218,8 @@ def command_of(id: str) -> str:
     return id.replace("_", "-")
 
 
-def arguments_of(function: Callable[..., Any]) -> list[str]:
+@cache
+def arguments_of(function: Callable[..., Any]) -> Sequence[str]:
     """Return the keyword-only arguments of an analysis."""
     parameters = inspect.signature(function).parameters.values()
     return [p.name for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY]

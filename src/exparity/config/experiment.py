@@ -147,7 +147,7 @@ class Experiment(Settled):
         At least 1.3 times the weights in the job's precision and 3 GB, where their number is known;
         training also holds their gradients and two moments.
         """
-        weights = self._weights.get(str(ids.get("model")))
+        weights = self.weights.get(str(ids.get("model")))
         if weights is None:
             return least
         whole = 4 if stage == "finetune" and self._trains_all(ids) else 1
@@ -155,7 +155,7 @@ class Experiment(Settled):
         return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
 
     @cached_property
-    def _weights(self) -> dict[str, int]:
+    def weights(self) -> dict[str, int]:
         """Weights of the pretrained models, of those whose files are here."""
         specs = {model: self.model_spec(model) for model in self.models}
         found = {

@@ -52,7 +52,7 @@ def bench(
         device: ``auto``, ``cpu`` or ``cuda:N``.
         threads: CPU threads of one operation; torch's choice if None.
         token_budget: padded tokens per batch; by device if None.
-        precisions: ``fp32``, ``bf16``.
+        precisions: ``fp32``, ``bf16``, ``fp16``.
         length: tokens of each text.
         examples: number of texts.
         output: folder for one Parquet file a part; none is written if None.

@@ -11,12 +11,12 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import peer
 import torch
-from measurements import Row, Setup, measure_bare, measure_engine
+from measurements import Row, Setup, measure_engine
 from random_checkpoint import LABELS, word, write_checkpoint
 from timing import seconds_of
 
@@ -93,15 +93,13 @@ class Models:
         return folder
 
     def classifier(self, id: str, precision: str, shortcuts: bool) -> Classifier:
-        """Return a model in one of the engine's precisions, or with fp16 weights."""
+        """Return a model in one of the engine's precisions; TF32 is a setting of torch."""
         key = id, precision, shortcuts
         if key not in self._loaded:
             self._loaded.clear()
-            stored = "bf16" if precision == "bf16" else "fp32"
             device, checkpoint = str(self.device), self.checkpoint(id)
-            self._loaded[key] = load_classifier(checkpoint, device, stored, shortcuts=shortcuts)
-            if precision == "fp16":
-                self._loaded[key].model.half()
+            loaded = load_classifier(checkpoint, device, stored(precision), shortcuts=shortcuts)
+            self._loaded[key] = loaded
         return self._loaded[key]
 
     def lengths(self, count: int) -> list[int]:
@@ -115,24 +113,25 @@ class Models:
         return [[word(i) for i in draw.integers(known, size=n)] for n in self.lengths(count)]
 
 
+def stored(precision: str) -> str:
+    """Return the precision that a model is loaded in."""
+    return "fp32" if precision == "tf32" else precision
+
+
 def rates(models: Models, id: str, precision: str) -> list[Row]:
     """Measure the engine against the bare loop, and both against the card's matrix products."""
     classifier = models.classifier(id, precision, shortcuts=False)
-    options = {"device": str(models.device), "token_budget": None}
-    options["precision"] = "bf16" if precision == "bf16" else "fp32"
+    options: dict[str, Any] = {"device": str(models.device), "precision": stored(precision)}
     length = round(float(np.mean(models.lengths(models.most)))) + 2  # special tokens
     texts = models.most if models.tiny else RATE_TEXTS
     setup = Setup(classifier, models.checkpoint(id), options, length, texts, median)
-    measure = measure_bare if precision == "fp16" else measure_engine
     torch.backends.cuda.matmul.allow_tf32 = precision == "tf32"
     try:
-        rows = [{**row, "precision": precision, "texts": texts} for row in measure(setup)]
+        rows = [{**row, "precision": precision, "texts": texts} for row in measure_engine(setup)]
     finally:
         torch.backends.cuda.matmul.allow_tf32 = False
     product = rows[0]["GFLOP_per_second"] / rows[0]["of_matrix_product"]
     rows.append({"work": "matrix product", "GFLOP_per_second": product})
-    if precision == "fp16":
-        rows.append({"work": "engine", "not_measured": "it runs in fp32 and bf16 alone"})
     return rows
 
 

@@ -81,17 +81,12 @@ def measure_engine(setup: Setup) -> Iterator[Row]:
 
     ids = random_ids(setup.classifier, setup.examples, setup.length)
     works = _works(setup.classifier, ids)
+    if setup.classifier.in_fp32 is not None:  # which takes them in fp32
+        del works["gradient"]
     if setup.classifier.model.config.model_type in ("bert", "roberta", "gpt2"):
         quick = load_classifier(str(setup.checkpoint), **setup.options, shortcuts=True)
         works["perturbation with shortcuts"] = _works(quick, ids)["perturbation"]
     yield from _rates(setup, works, ids.size)
-
-
-def measure_bare(setup: Setup) -> Iterator[Row]:
-    """Measure the bare loops alone, for a precision that the engine does not have."""
-    ids = random_ids(setup.classifier, setup.examples, setup.length)
-    works = _works(setup.classifier, ids)
-    yield from _rates(setup, {n: work for n, work in works.items() if n == work[1]}, ids.size)
 
 
 def _rates(setup: Setup, works: Mapping[str, Work], tokens: int) -> Iterator[Row]:

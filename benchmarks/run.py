@@ -39,7 +39,9 @@ def main() -> None:
     parser.add_argument("--device", default="auto")
     parser.add_argument("--threads", type=int, help="of one operation; torch's choice if left out")
     parser.add_argument("--token-budget", type=int, help="padded tokens a batch")
-    parser.add_argument("--precisions", nargs="+", choices=("fp32", "bf16"), default=["fp32"])
+    parser.add_argument(
+        "--precisions", nargs="+", choices=("fp32", "bf16", "fp16"), default=["fp32"]
+    )
     parser.add_argument("--length", type=int, default=32, help="tokens of each text")
     parser.add_argument("--examples", type=int, default=512, help="number of texts")
     parser.add_argument("--output", type=Path, help="folder for a Parquet file a part")

@@ -151,7 +151,8 @@ class Experiment(Settled):
         if weights is None:
             return least
         whole = 4 if stage == "finetune" and self._trains_all(ids) else 1
-        each = 2 if stage != "finetune" and self._precision(ids) == "bf16" else 4
+        precision = "fp32" if stage == "finetune" else self._precision(ids)
+        each = {"fp32": 4, "bf16": 2, "fp16": 6}[precision]  # fp16 keeps both
         return max(least, math.ceil(1.3 * whole * each * weights / 1e6) + 3000)
 
     @cached_property

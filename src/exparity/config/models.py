@@ -332,8 +332,9 @@ class Config:
             one group is misclassified more often, errors and explanation quality mix; comparing
             both settings shows how much.
         precision: arithmetic of explaining and evaluating, where only probabilities are asked for
-            (LIME, SHAP, comprehensiveness, ...). bf16 is faster on recent GPUs and coarser; keep it
-            the same for everything you compare.
+            (LIME, SHAP, comprehensiveness, ...). bf16 is faster on recent GPUs and coarser; fp16 is
+            for GPUs without bf16, such as a V100, and runs a text in fp32 where it is too coarse.
+            Keep it the same for everything you compare.
         gradient_precision: arithmetic of methods and metrics that take gradients. With bf16, models
             fit whose weights and activations would not in fp32.
         engine: how jobs use the machine. Changing it reruns nothing.
@@ -402,7 +403,7 @@ class Config:
     target: Literal["label", "predicted"] = "label"
     explains: Explains = "auto"
     examples: Literal["all", "correct"] = "all"
-    precision: Literal["fp32", "bf16"] = "fp32"
+    precision: Literal["fp32", "bf16", "fp16"] = "fp32"
     gradient_precision: Literal["fp32", "bf16"] = "fp32"
     engine: Engine = field(default_factory=Engine)
     datasets: Annotated[Instances, Items(at_least=1)]

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import contextlib
 import copy
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,7 +42,7 @@ from exparity.models.heads import LABEL_WORDS, SEQUENCE, Head, head_of, new_head
 from exparity.models.manifest import require_intact
 from exparity.models.prompts import TEXT, PromptSpec
 from exparity.models.reference import read_reference
-from exparity.types import Encoding, FloatArray, IntArray, Text
+from exparity.types import BoolArray, Encoding, FloatArray, IntArray, Text
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
@@ -53,6 +54,8 @@ Gradients = tuple[int, tuple[torch.Tensor, ...], FloatArray]
 # ones leave it idle. A backward pass keeps every activation, so that it gets a quarter.
 _TOKEN_BUDGET = {"cpu": 2048, "cuda": 65536}
 GRADIENT_SHARE = 4
+HALF_BOUND = 0.05
+"""Largest difference of a text's logits in fp16 from those in fp32; beyond it fp32 is taken."""
 # Matrix products of fewer rows take another route through a CPU's libraries and round otherwise.
 _FEWEST_ROWS = 4
 
@@ -82,6 +85,9 @@ class Classifier:
         self.shortcuts = shortcuts
         self._known: dict[tuple[int, ...], FloatArray] | None = None
         self.passes: SharedPasses | None = None
+        self.in_fp32: Classifier | None = None  # the same, of a model in fp16
+        self.refusals = Counter[str]()  # what fp16 was refused for since somebody has asked
+        self._refused: dict[tuple[int, ...], bool] = {}
         # What accelerate has spread over devices moves its inputs itself, and is not to be moved.
         if not getattr(model, "hf_device_map", None):
             model.to(device)  # type: ignore[arg-type]
@@ -99,7 +105,7 @@ class Classifier:
         self._layers: PackedLayers | None = None
         if self.exact:
             _steady_head(self.model)
-            if available():
+            if available() and model.dtype != torch.float16:  # few processors multiply these
                 self._layers = PackedLayers(self.model)
         self._types = token_types(model)
 
@@ -108,11 +114,25 @@ class Classifier:
 
         They are drawn on the CPU, so that a seed gives the same ones on every device.
         """
+        if self.in_fp32 is not None:
+            return self.in_fp32.with_random_weights(seed).in_fp16()
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(seed)
             model = type(self.model)(copy.deepcopy(self.model.config))
+        return self._like(model.to(self.model.dtype))
+
+    def in_fp16(self) -> Classifier:
+        """Return this classifier, in fp32, with passes in fp16 where the range of that allows.
+
+        Gradients are taken in fp32, as is every pass whose result is not finite in fp16.
+        """
+        half = self._like(copy.deepcopy(self.model).half())
+        half.in_fp32 = self
+        return half
+
+    def _like(self, model: PreTrainedModel) -> Classifier:
         return Classifier(
-            model.to(self.model.dtype),
+            model,
             self.tokenizer,
             head=self.head,
             device=self.device,
@@ -256,6 +276,45 @@ class Classifier:
         known.update(zip(ids, probabilities, strict=True))
         return np.array([known[key] for key in keys]).reshape(len(keys), self.n_classes)
 
+    def refused(self, sequences: Sequence[Sequence[int] | IntArray]) -> BoolArray:
+        """Return (n,) whether texts must run in fp32, since their logits in fp16 are too far off.
+
+        See :data:`HALF_BOUND`. None must where the model is not in fp16.
+        """
+        if self.in_fp32 is None:
+            return np.zeros(len(sequences), dtype=bool)
+        keys = [tuple(int(i) for i in sequence) for sequence in sequences]
+        new = [key for key in dict.fromkeys(keys) if key not in self._refused]
+        lengths = [len(key) for key in new]
+        half, whole = (
+            one._outputs(lengths, padded([one.embed(key) for key in new]), lambda logits: logits)
+            for one in (self, self.in_fp32)
+        )
+        for key, differences in zip(new, np.abs(half - whole), strict=True):
+            self._refused[key] = not bool((differences <= HALF_BOUND).all())
+            self.refusals.update(["texts_in_fp32"] * self._refused[key])
+        return np.array([self._refused[key] for key in keys], dtype=bool)
+
+    def split(
+        self,
+        sequences: Sequence[Sequence[int] | IntArray],
+        run: Callable[[Classifier, list[int]], Iterable[Any]],
+    ) -> list[Any] | None:
+        """Run texts in the arithmetic that each is to have; None where all can be run here.
+
+        ``run`` receives a classifier and positions of texts, and returns a result of each.
+        """
+        refused = self.refused(sequences)
+        if not refused.any():
+            return None
+        results: list[Any] = [None] * len(sequences)
+        for classifier, own in ((self, ~refused), (self.in_fp32, refused)):
+            places = np.flatnonzero(own).tolist()
+            if places and classifier is not None:
+                for place, result in zip(places, run(classifier, places), strict=True):
+                    results[place] = result
+        return results
+
     def label_mass(self, sequences: Sequence[IntArray]) -> FloatArray | None:
         """Return the (n,) probability of all classes together, in [0, 1], by a whole vocabulary.
 
@@ -313,22 +372,38 @@ class Classifier:
         Raises:
             ExparityError: a probability that is not finite.
         """
-        result = np.empty((len(lengths), self.n_classes))
-
-        def run(batch: list[int]) -> None:
-            sizes = [lengths[i] for i in batch]
-            with torch.inference_mode():
-                logits = self.logits(build(batch, max(sizes)), sizes)
-                result[batch] = logits.softmax(-1).cpu().numpy()
-
-        with self._evaluating():
-            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
-                self.token_budget = fitting
+        result = self._outputs(lengths, build, lambda logits: logits.softmax(-1))
+        strays = np.flatnonzero(~np.isfinite(result).all(1)).tolist()
+        if strays and self.in_fp32 is not None:
+            self.refusals["passes_in_fp32"] += len(strays)
+            result[strays] = self.in_fp32.forward(
+                [lengths[i] for i in strays],
+                lambda batch, width: build([strays[i] for i in batch], width).float(),
+            )
         if not np.isfinite(result).all():
             raise ExparityError(
                 "the model gives probabilities that are not finite; its training has diverged, or "
                 "its numbers leave the range of their precision: use fp32, or train it again"
             )
+        return result
+
+    def _outputs(
+        self,
+        lengths: Sequence[int],
+        build: Build,
+        finish: Callable[[torch.Tensor], torch.Tensor],
+    ) -> FloatArray:
+        """Return (n, c) of what is made of the logits of inputs; see :meth:`forward`."""
+        result = np.empty((len(lengths), self.n_classes))
+
+        def run(batch: list[int]) -> None:
+            sizes = [lengths[i] for i in batch]
+            with torch.inference_mode():
+                result[batch] = finish(self.logits(build(batch, max(sizes)), sizes)).cpu().numpy()
+
+        with self._evaluating():
+            for _, fitting in in_batches(lengths, self.token_budget, run, exact=self.exact):
+                self.token_budget = fitting
         return result
 
     def input_gradients(
@@ -352,6 +427,11 @@ class Classifier:
         Yields:
             The position of an input, its (t, h) gradient of each objective and its (c,) logits.
         """
+        if self.in_fp32 is not None:  # in fp16 those of a certain prediction vanish
+            yield from self.in_fp32.input_gradients(
+                lengths, lambda batch, width: build(batch, width).float(), targets, objectives
+            )
+            return
 
         def run(batch: list[int]) -> list[Gradients]:
             sizes = [lengths[i] for i in batch]
@@ -451,8 +531,9 @@ def load_classifier(
             classifier is returned.
         device: ``auto`` (the first GPU if there is one; objects stay where they are), ``cpu``,
             ``cuda`` or ``cuda:N``.
-        precision: ``fp32`` or ``bf16`` (weights in bfloat16; probabilities still in float32).
-            Objects keep theirs.
+        precision: ``fp32``, ``bf16`` (weights in bfloat16; probabilities still in float32), or
+            ``fp16`` (float16 for GPUs without bf16: gradients are taken in fp32, and so is all that
+            leaves the range of float16, or :data:`HALF_BOUND` of the logits). Objects keep theirs.
         revision: commit of a Hub repository.
         max_length: longest input in tokens; longer texts are cut. The model's limit if None.
         token_budget: padded tokens per batch; a measured default for the device if None.
@@ -523,7 +604,7 @@ def load_classifier(
         limit = max_length
     if token_budget is not None and token_budget < 1:
         raise InputError(f"token_budget {token_budget}: give 1 token or more")
-    return Classifier(
+    classifier = Classifier(
         model,
         tokenizer,
         head=head,
@@ -532,15 +613,16 @@ def load_classifier(
         token_budget=token_budget,
         shortcuts=shortcuts,
     )
+    return classifier.in_fp16() if precision == "fp16" else classifier
 
 
 def _loaded(
     checkpoint: str, revision: str | None, precision: str, spec: PromptSpec | None
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, Head]:
     """Load the model, the tokenizer and the head of a folder or a Hub id."""
-    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16"}
+    dtypes: dict[str, Any] = {"fp32": "float32", "bf16": "bfloat16", "fp16": "float32"}
     if precision not in dtypes:
-        raise InputError(f"precision '{precision}': use fp32 or bf16")
+        raise InputError(f"precision '{precision}': use fp32, bf16 or fp16")
     folder, base = Path(checkpoint), read_reference(Path(checkpoint))
     if base is not None:
         require_intact(folder)

@@ -59,6 +59,9 @@ def run(
         with Progress(sum(map(len, todo.values())), job.doing) as progress:
             for position, part in todo.items():
                 rows, facts = compute(part)
+                if refusals := getattr(model, "refusals", None):
+                    facts = {**facts, "notes": {**facts.get("notes", {}), **refusals}}
+                    refusals.clear()
                 now = time.monotonic()
                 parts.add(position, rows, seconds=round(now - last, 3), **facts)
                 last = now

@@ -388,6 +388,25 @@ def attribute(
     entry = METHODS.get(call.method)
     options = complete(method_options(entry), call.params, f"method {call.method}")
     check_targets(targets, classifier.n_classes)
+    if classifier.in_fp32 is not None and entry.facts.needs_gradient:
+        classifier, rows = classifier.in_fp32, rows and [one.float() for one in rows]
+
+    def run(chosen: Classifier, places: list[int]) -> list[FloatArray]:
+        return attribute(
+            chosen,
+            [encodings[place] for place in places],
+            targets[places],
+            [origins[place] for place in places],
+            rows=rows and [rows[place].to(chosen.model.dtype) for place in places],
+            # Copies of a text go where the text goes.
+            leaders=None if leaders is None else np.searchsorted(places, leaders[places]),
+            flags=flags,
+            training=training,
+        )
+
+    apart = classifier.split([encoding.token_ids for encoding in encodings], run)
+    if apart is not None:
+        return apart
     if entry.facts.needs_training and training is None:
         raise InputError(
             f"method {call.method}: works with the texts that the model was trained on; give "

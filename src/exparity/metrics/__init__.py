@@ -475,6 +475,17 @@ def evaluate_keyed(
             inputs = (locked(pad(scores)), locked(pad(masks)))
         else:
             model = _checked_model(classifier, explanations, metric)
+            apart = model.split(
+                [e.token_ids for e in explanations if e.token_ids is not None],
+                lambda chosen, places: evaluate_keyed(
+                    chosen,
+                    [explanations[place] for place in places],
+                    [keys[place] for place in places],
+                    *(metric, seed, params, notes),
+                ),
+            )
+            if apart is not None:
+                return np.array(apart)
             explained, normalised = tuple(map(guarded, explanations)), tuple(map(locked, scores))
             inputs = (MetricBatch(model, explained, normalised, tuple(keys), seed, metric),)
     with entry.running():

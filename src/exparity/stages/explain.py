@@ -140,7 +140,7 @@ def _explaining(
     ahead = [encode_checked(classifier, chunks)]  # of the first chunk
     untried = afresh  # what earlier parts came from has passed
     if chunks and untried and not entry.facts.model_free:
-        check_wrapper(classifier, [e.token_ids for e in ahead[0][:_PROBE]])
+        check_wrapper(classifier.in_fp32 or classifier, [e.token_ids for e in ahead[0][:_PROBE]])
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried

@@ -56,19 +56,6 @@ class TestCorrectness:
         facts = read_artefact(tmp_path / "c.parquet", "correctness")[1]
         assert (facts["stage"], facts["groups"]) == ("correctness", ["male", "female"])
 
-    def test_scores_of_another_model_are_refused(self, cell, made, tmp_path):
-        table, metadata = read_artefact(made[1][0], "scores")
-        rows = table.to_pylist()
-        ids = {**metadata["wildcards"], "seed": 4}
-        for row in rows:
-            del row["dataset"], row["model"], row["seed"], row["method"], row["metric"]
-        write_artefact(tmp_path / "s.parquet", "scores", rows, ids, stage="x", parameters={},
-                       extra={"groups": ["male", "female"], "attribute": "gender"})  # fmt: skip
-        with pytest.raises(InputError, match=r"is of seed '4', but .* is of '3'"):
-            correctness_cell(
-                [tmp_path / "s.parquet"], cell / "predictions.parquet", tmp_path / "c.parquet"
-            )
-
     def test_a_missing_prediction_is_named(self, cell, made, tmp_path):
         short = tmp_path / "p.parquet"
         table, metadata = read_artefact(cell / "predictions.parquet", "predictions")

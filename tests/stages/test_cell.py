@@ -99,13 +99,42 @@ def refused(path, message):
     return pytest.raises(InputError, match=f"^{path}: .*{message}")
 
 
-@pytest.mark.parametrize(("change", "message"), ROWS + VALUES)
-def test_scores_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
-    path, output = altered(made[1], tmp_path / "s.parquet", change), tmp_path / "out.parquet"
-    with refused(path, message):
-        test_cell(path, None, output, statistics={"resamples": 0})
-    with refused(path, message):
-        correctness_cell([path], cell / "predictions.parquet", output)
+READERS = {
+    "scores": [
+        lambda cell, _, path, output: test_cell(path, None, output, statistics={"resamples": 0}),
+        lambda cell, _, path, output: correctness_cell(
+            [path], cell / "predictions.parquet", output
+        ),
+    ],
+    "explanations": [
+        lambda cell, _, path, output: evaluate(cell, path, output),
+        lambda cell, _, path, output: attribution_difference_cell(
+            cell / "data.parquet", [path], output
+        ),
+    ],
+    "predictions": [
+        lambda cell, _, path, output: explain(cell, output, predictions=path),
+        lambda cell, _, path, output: bias_cell(cell / "data.parquet", path, output, resamples=0),
+        lambda cell, scores, path, output: correctness_cell([scores], path, output),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("artefact", "change", "message"),
+    [
+        *((artefact, *row) for artefact in READERS for row in ROWS),
+        *(("scores", *row) for row in VALUES),
+    ],
+)
+def test_what_is_not_what_was_written(cell, made, tmp_path, artefact, change, message):
+    explanations, scores = made
+    source = {"scores": scores, "explanations": explanations}.get(artefact)
+    source = source or cell / "predictions.parquet"
+    path, output = altered(source, tmp_path / "x.parquet", change), tmp_path / "out.parquet"
+    for read in READERS[artefact]:
+        with refused(path, message):
+            read(cell, scores, path, output)
     assert not output.exists()
 
 
@@ -113,29 +142,6 @@ def test_undefined_scores_and_rounding_are_no_error(made, tmp_path):
     for value in (np.nan, 1 + 1e-12, -1e-12):
         path = altered(made[1], tmp_path / "s.parquet", with_score(value))
         test_cell(path, None, tmp_path / "out.parquet", statistics={"resamples": 0})
-
-
-@pytest.mark.parametrize(("change", "message"), ROWS)
-def test_explanations_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
-    path, output = altered(made[0], tmp_path / "x.parquet", change), tmp_path / "out.parquet"
-    with refused(path, message):
-        evaluate(cell, path, output)
-    with refused(path, message):
-        attribution_difference_cell(cell / "data.parquet", [path], output)
-    assert not output.exists()
-
-
-@pytest.mark.parametrize(("change", "message"), ROWS)
-def test_predictions_that_are_not_those_that_were_written(cell, made, tmp_path, change, message):
-    path = altered(cell / "predictions.parquet", tmp_path / "p.parquet", change)
-    output = tmp_path / "out.parquet"
-    with refused(path, message):
-        explain(cell, output, predictions=path)
-    with refused(path, message):
-        bias_cell(cell / "data.parquet", path, output, resamples=0)
-    with refused(path, message):
-        correctness_cell([made[1]], path, output)
-    assert not output.exists()
 
 
 @pytest.mark.parametrize(

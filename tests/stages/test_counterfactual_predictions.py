@@ -203,35 +203,20 @@ class TestBias:
         for rate in ("tpr", "fpr", "selection_rate"):
             assert added[f"{rate}_gap_rms_by_chance", "male", "female", ""]["value"] > 0
 
-    @pytest.mark.parametrize("column", ["group", "label"])
-    def test_predictions_of_other_examples_are_refused(self, made, tmp_path, column):
-        rows = rows_of(made / "counterfactual_predictions.parquet")
-        spoilt = {"group": rows[0]["group_to"], "label": 1 - min(rows[0]["label"], 1)}[column]
-        rows[0] = {**rows[0], column: spoilt}
-        path = tmp_path / "spoilt.parquet"
-        write_artefact(
-            path,
-            "counterfactual_predictions",
-            [{k: v for k, v in row.items() if k not in IDS} for row in rows],
-            IDS,
-            stage="counterfactual_predictions",
-            parameters={},
-        )
-        with pytest.raises(InputError, match=r"spoilt.parquet: example '.*' is not in .*with its"):
-            self.measure(made, tmp_path / "out.parquet", path)
-
-    def test_one_that_is_there_twice_is_refused(self, made, tmp_path):
-        rows = rows_of(made / "counterfactual_predictions.parquet")
-        path = tmp_path / "twice.parquet"
-        write_artefact(
-            path,
-            "counterfactual_predictions",
-            [{k: v for k, v in row.items() if k not in IDS} for row in [*rows, rows[0]]],
-            IDS,
-            stage="counterfactual_predictions",
-            parameters={},
-        )
-        with pytest.raises(InputError, match=r"twice.parquet: example '.*' is there 2 times"):
+    @pytest.mark.parametrize(
+        ("spoil", "message"),
+        [
+            (lambda row: [{**row, "group": row["group_to"]}], "is not in .*with its"),
+            (lambda row: [{**row, "label": 1 - min(row["label"], 1)}], "is not in .*with its"),
+            (lambda row: [row, row], "is there 2 times"),
+        ],
+    )
+    def test_predictions_of_other_examples_are_refused(self, made, tmp_path, spoil, message):
+        first, *others = rows_of(made / "counterfactual_predictions.parquet")
+        rows = [{k: v for k, v in row.items() if k not in IDS} for row in (*spoil(first), *others)]
+        path, artefact = tmp_path / "spoilt.parquet", "counterfactual_predictions"
+        write_artefact(path, artefact, rows, IDS, stage=artefact, parameters={})
+        with pytest.raises(InputError, match=rf"spoilt.parquet: example '.*' {message}"):
             self.measure(made, tmp_path / "out.parquet", path)
 
     def test_two_files_are_refused(self, made, tmp_path):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,10 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 from sklearn.metrics import roc_auc_score
 from stages.cells import evaluate, explain, facts_of, rows_of, with_column
-from support import CPU
 
 import exparity
-from exparity import ExparityError, InputError
+from exparity import InputError
 from exparity.artefacts.files import read_artefact
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
@@ -40,20 +38,6 @@ def test_true_labels_are_explained_by_default(cell, tmp_path):
     rows = explained(cell, tmp_path / "x.parquet")
     assert len(rows) == len(predicted) == 24
     assert all(row["target"] == predicted[row["example_id"]]["label"] for row in rows)
-
-
-def test_results_do_not_depend_on_the_token_budget(cell, tmp_path):
-    """From the explanation to the score, as a job has it."""
-    scores = []
-    for budget in (None, 64):
-        machine, path = replace(CPU, token_budget=budget), tmp_path / f"{budget}.parquet"
-        few = {"params": {"n_steps": 3}}
-        explain(cell, path, "integrated_gradients_x_input", machine=machine, **few)
-        rows = evaluated(
-            cell, path, tmp_path / f"s{budget}.parquet", "comprehensiveness", machine=machine
-        )
-        scores.append({row["example_id"]: row["score"] for row in rows})
-    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
 
 
 def test_the_predicted_class_may_be_explained(cell, tmp_path):
@@ -106,19 +90,6 @@ def test_scores_equal_the_python_function(cell, tmp_path, use):
     ]
     expected = exparity.evaluate(classifier, explanations, use)
     np.testing.assert_allclose([row["score"] for row in scores], expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("chunk", [1, 7])
-def test_chunks_do_not_matter(cell, tmp_path, monkeypatch, chunk):
-    whole = explained(cell, tmp_path / "a.parquet")
-    scored = evaluated(cell, tmp_path / "a.parquet", tmp_path / "sa.parquet", "sufficiency")
-    monkeypatch.setattr("exparity.jobs.parts.chunk_size", lambda passes: chunk)
-    parts = explained(cell, tmp_path / "b.parquet")
-    for one, other in zip(whole, parts, strict=True):
-        np.testing.assert_allclose(one["scores"], other["scores"], rtol=1e-4)
-    again = evaluated(cell, tmp_path / "a.parquet", tmp_path / "sb.parquet", "sufficiency")
-    for one, other in zip(scored, again, strict=True):
-        assert one["score"] == pytest.approx(other["score"], abs=1e-5)
 
 
 def test_samples_are_whole_pairs_and_scored_as_such(cell, tmp_path):
@@ -254,19 +225,6 @@ def test_no_correct_example_is_an_error(cell, tmp_path):
     with_column(path, path, "predicted", lambda i, _: 1 - labels[i])
     with pytest.raises(InputError, match="no test example is classified correctly"):
         explain(other, tmp_path / "x.parquet", examples="correct")
-
-
-def test_an_untrained_constant_model_is_found_in_the_preflight(cell, tmp_path):
-    from exparity.models.checkpoints import load_model
-
-    other = tmp_path / "other"
-    shutil.copytree(cell, other)
-    model = load_model(str(other / "mine" / "3"))
-    model.classifier.weight.data.zero_()
-    model.save_pretrained(other / "mine" / "3")
-    (other / "mine" / "3" / "exparity.json").unlink()
-    with pytest.raises(ExparityError, match="zero attributions for all 8 probe texts"):
-        explain(other, tmp_path / "x.parquet")
 
 
 def test_a_metric_that_runs_the_model_needs_it(cell, tmp_path):

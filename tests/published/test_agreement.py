@@ -14,7 +14,6 @@ from exparity.published.agreement import (
     QUESTIONS,
     agreements,
     correlations,
-    spearman,
 )
 from exparity.published.comparison import compare_results
 from exparity.published.matching import MatchedCell
@@ -187,33 +186,7 @@ class TestRates:
         assert (turned.ours, turned.theirs) == (answer.theirs, answer.ours)
 
 
-def naive_spearman(pairs):
-    """Pearson's correlation of mean ranks, by loops."""
-
-    def ranks(values):
-        return [sum(v < x for v in values) + (sum(v == x for v in values) + 1) / 2 for x in values]
-
-    a, b = (ranks(side) for side in zip(*pairs, strict=True))
-    mean = (len(pairs) + 1) / 2
-    top = sum((x - mean) * (y - mean) for x, y in zip(a, b, strict=True))
-    bottom = sum((x - mean) ** 2 for x in a) * sum((y - mean) ** 2 for y in b)
-    return top / bottom**0.5
-
-
 class TestCorrelation:
-    @given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=0, max_size=20))
-    def test_naive(self, pairs):
-        pairs = [(a / 2, float(b)) for a, b in pairs]
-        constant = not pairs or any(len(set(side)) == 1 for side in zip(*pairs, strict=True))
-        if len(pairs) < 3 or constant:
-            assert spearman(pairs) is None
-        else:
-            assert spearman(pairs) == pytest.approx(naive_spearman(pairs), abs=1e-12)
-
-    def test_an_infinite_effect_has_a_rank(self):
-        pairs = [(float("inf"), 3.0), (1.0, 2.0), (0.5, 1.0)]
-        assert spearman(pairs) == pytest.approx(1)
-
     def test_only_cells_with_a_significant_seed_of_ours_count(self, tmp_path, study):
         cell = next(c for c in study.cells.values() if c.mean)
         rows = [row(cell.key[:4], seed, 0.5, 0.1) for seed in range(3)]

@@ -5,10 +5,12 @@ Cells share models and examples, so that they are not independent: the intervals
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from exparity.published.matching import IDS, MatchedCell
+from exparity.stats.rank_correlation import rank_correlation
 from exparity.stats.shares import Share
 
 Decisions = tuple[int, int]
@@ -100,7 +102,9 @@ def correlations(matches: Sequence[MatchedCell]) -> list[Correlation]:
             if m.ours.significant and m.ours.mean_d is not None and m.theirs.mean is not None
         ]
         if effects or by == "all":
-            rhos.append(Correlation(by, group, len(effects), spearman(effects)))
+            ours, theirs = zip(*effects, strict=True) if effects else ((), ())
+            rho = rank_correlation(ours, theirs).correlation
+            rhos.append(Correlation(by, group, len(effects), None if math.isnan(rho) else rho))
     return rhos
 
 
@@ -122,13 +126,3 @@ def _agreement(question: str, by: str, group: str, decisions: Sequence[Decisions
     kappa = None if expected == 1 else (agree / n - expected) / (1 - expected)
     rates = agree / n, low, high, expected, kappa, ours / n, theirs / n
     return Agreement(question, by, group, n, agree, *rates)
-
-
-def spearman(pairs: Sequence[tuple[float, float]]) -> float | None:
-    """Return Spearman's rank correlation; None below three pairs or where one side is constant."""
-    from scipy.stats import spearmanr
-
-    ours, theirs = zip(*pairs, strict=True) if pairs else ((), ())
-    if len(pairs) < 3 or len(set(ours)) == 1 or len(set(theirs)) == 1:
-        return None
-    return float(spearmanr(ours, theirs).statistic)

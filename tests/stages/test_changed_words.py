@@ -10,8 +10,7 @@ from support import CPU
 from exparity import InputError
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.data.table import read_prepared
-from exparity.stages.evaluate import evaluate_cell
-from exparity.stages.random_explanations import negative_control_cell
+from exparity.stages.evaluate import evaluate_cell, negative_control_cell
 
 METRIC = {"use": "term_attribution", "params": {}, "metric_id": "terms"}
 

@@ -20,8 +20,8 @@ from exparity.core.seeding import derive_seed
 from exparity.data.table import read_prepared, sample
 from exparity.methods import explain_encodings
 from exparity.metrics import evaluate_keyed
+from exparity.stages.evaluate import negative_control_cell
 from exparity.stages.excess import RandomScores
-from exparity.stages.random_explanations import negative_control_cell
 from exparity.stages.tests.groups import test_cell
 from exparity.stages.tests.random import random_tests_cell
 

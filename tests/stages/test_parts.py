@@ -29,7 +29,7 @@ from exparity.core.errors import InputError
 from exparity.jobs.parts import Parts, Shard, chunk_size, chunks_of
 from exparity.methods import METHODS
 from exparity.models.manifest import write_manifest
-from exparity.stages.explain import encode_checked
+from exparity.stages.explain import checked_encoder
 from exparity.stages.shards import gather_shards
 from exparity.types import Example
 
@@ -301,7 +301,7 @@ def test_a_text_without_tokens_is_named_before_any_work():
 
     texts = [Example(f"e{i}", ("\x00",) if i == 9 else ("a",), 0, "g", "test") for i in range(12)]
     with pytest.raises(InputError, match=r"^example 'e9': .* has no token to explain$"):
-        encode_checked(Classifier(), [texts[:4], texts[4:8], texts[8:]])
+        checked_encoder(Classifier(), [texts[:4], texts[4:8], texts[8:]])
 
 
 def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifiers):
@@ -309,10 +309,10 @@ def test_texts_that_the_tokenizer_does_not_know_are_refused_as_a_whole(classifie
         [Example(f"{words[0]}{i}", words, 0, "g", "test") for i in range(4)]
         for words in (("she", "sings", "."), ("вона", "співає"))
     )
-    encode_checked(classifiers["bert"], [known, strange[:1]])
-    encode_checked(classifiers["roberta"], [strange])  # bytes know everything
+    checked_encoder(classifiers["bert"], [known, strange[:1]])
+    checked_encoder(classifiers["roberta"], [strange])  # bytes know everything
     with pytest.raises(InputError, match=r"does not know 8 of \d+ tokens of the texts \(\[UNK\]\)"):
-        encode_checked(classifiers["bert"], [known[:2], strange])
+        checked_encoder(classifiers["bert"], [known[:2], strange])
 
 
 def command(cell, output):

@@ -199,7 +199,7 @@ ANALYSES: Registry[AnalysisFacts] = Registry(
     "exparity.analyses",
     AnalysisFacts,
     lambda entry: config_options(entry),
-    also=("exparity.stages.tests", "exparity.stages.judge", "exparity.stages.random_explanations"),
+    also=("exparity.stages.tests", "exparity.stages.judge", "exparity.stages.evaluate"),
 )
 
 

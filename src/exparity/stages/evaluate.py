@@ -1,42 +1,58 @@
-"""Stage evaluate: explanations to one score per example."""
+"""Stage evaluate: explanations to one score per example.
+
+Random explanations, the negative control, are those of a method. They are drawn where they are
+scored, since they depend on seed and text alone.
+"""
 
 from __future__ import annotations
 
 import logging
 import time
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
+from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import KEY, fields
+from exparity.artefacts.running import analysis
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.device import Inference
+from exparity.core.digest import source_digest
 from exparity.core.errors import InputError
 from exparity.core.options import complete
 from exparity.core.registry import Entry
+from exparity.core.seeding import derive_seed
 from exparity.data.table import PreparedData, read_prepared, sample
 from exparity.explanations import Explanation
 from exparity.jobs.loop import Chunks, Compute, load, run
-from exparity.jobs.parts import Job, Shard
-from exparity.methods import METHODS
+from exparity.jobs.parts import WHOLE, Job, Shard
+from exparity.methods import METHODS, explain_encodings
 from exparity.methods.facts import MethodFacts
 from exparity.metrics import METRICS, SHARED_SOURCES, evaluate_keyed, mean_length, metric_options
 from exparity.metrics.facts import MetricFacts
 from exparity.stages.cell import cell_of, checkpoint_ids, key_of, read_examples, require_same_cell
 from exparity.stages.counterfactuals import ChangedWords, n_unchanged, read_changed_words
+from exparity.stages.explain import checked_encoder, choose, classes_of, read_predicted
 from exparity.stages.shards import gather_shards
-from exparity.types import BoolArray, Example, Origin
+from exparity.types import Example, Origin
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
-    from exparity.methods.facts import MethodFacts
 
 log = logging.getLogger(__name__)
+
+_RANDOM = "uniform_random"
+
+MetricParams = Annotated[Mapping[str, Any], flags.Flag(name="metric-param")]
 
 
 def evaluate_cell(
@@ -80,42 +96,189 @@ def evaluate_cell(
         gather_shards(gather, output)
         return
     start, share = time.monotonic(), Shard.parse(shard)
-    metric_id = metric_id or use
-    entry = METRICS.get(use)
-    options = complete(metric_options(entry), params, f"metric {metric_id}")
     prepared, table, metadata = _read(data, explanations, checkpoint)
-    chosen = _chosen(prepared, table, max_examples, explanations, data)
-    changed = read_changed_words(counterfactuals or (), chosen, data, prepared.dataset)
-    check_needs(entry, metric_id, chosen, data, checkpoint, changed)
-    explainer = _explainer(metadata, explanations) if entry.facts.needs == "explainer" else None
-    loader = partial(load, checkpoint, machine)
+    needs = METRICS.get(use).facts.needs
+    explained = _Explained(
+        path=data,
+        data=prepared,
+        examples=_chosen(prepared, table, max_examples, explanations, data),
+        ids=metadata["wildcards"],
+        sampled={"max_examples": max_examples},
+        checkpoint=checkpoint,
+        files=[explanations],
+        methods=[_explainer(metadata, explanations)] if needs == "explainer" else [],
+        begin=partial(_reading, table, metadata),
+        flags=metadata.get("flags", []),
+        may_be_cut=bool(metadata.get("n_truncated")),
+    )
+    _score(explained, output, use, params, metric_id, machine, counterfactuals, start, share)
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the options of the metric, and what of the explanations decides on their texts.
+
+    Texts that no method explains are not scored: on more texts than explanations have, random ones
+    would differ more often. A metric that runs the method again is left out: what is drawn does not
+    depend on the model's input, so that there is nothing for it to measure.
+    """
+    draws = experiment.config["controls"]["random"]["draws"]
+    if not draws or experiment.metrics[ids["metric"]].entry.facts.needs == "explainer":
+        return None
+    scoring = experiment.scoring(ids)
+    sizes = [scoring["max_examples"], experiment.most_explained(ids)]
+    return {
+        **scoring,
+        "max_examples": min((size for size in sizes if size is not None), default=None),
+        "digest": f"{scoring['digest']}{source_digest(METHODS.get(_RANDOM).source)}",
+        "draws": draws,
+        "target": experiment.config["target"],
+        "examples": experiment.config["examples"],
+    }
+
+
+@analysis(
+    "negative_control",
+    level="metric",
+    reads=("data", "models", "predictions", "counterfactuals"),
+    only_for={"counterfactuals": "counterfactual"},
+    artefact="random_scores",
+    columns=KEY + fields(("draw", pa.int16()), ("score", pa.float64())),
+    keys=("example_id", "draw"),
+    display="Random explanations",
+    runs_model=True,
+    block="controls.random",
+    memory_mb=8000,
+    minutes=240,
+    settle=_settle,
+)
+def negative_control_cell(
+    data: Path,
+    checkpoint: flags.Checkpoint,
+    predictions: Path,
+    output: flags.Output,
+    counterfactuals: Sequence[Path] | None = None,
+    *,
+    use: flags.Id,
+    params: MetricParams,
+    metric_id: flags.Id | None = None,
+    model_id: flags.Id | None = None,
+    seed: flags.Seed = 0,
+    draws: Annotated[int, flags.Range(at_least=1, at_most=1000)] = 5,
+    target: Literal["label", "predicted"] = "label",
+    examples: Literal["all", "correct"] = "all",
+    max_examples: int | None = None,
+    machine: Inference = Inference(),
+) -> None:
+    """Explain test texts at random, several times, and score that with one metric.
+
+    Random numbers of the metric are those that it draws for explanations by any method.
+
+    Args:
+        data: the data artefact.
+        checkpoint: folder of the classifier.
+        predictions: its predictions artefact.
+        output: the random_scores artefact to write.
+        counterfactuals: the dataset's counterfactuals artefact, for metrics that need one.
+        use: metric, as registered; see ``exparity list``.
+        params: option of the metric.
+        metric_id: name of the metric's instance; as ``use`` if None.
+        model_id: name of the model; by the folder of the checkpoint if None.
+        seed: seed of the training run.
+        draws: random explanations of each text.
+        target: class to explain, the true or the predicted one.
+        examples: examples to explain, all or those classified correctly.
+        max_examples: size of a deterministic sample; all if None.
+        machine: where and how the model is run.
+
+    Raises:
+        InputError: bad options, artefacts that do not belong together, or a metric that runs the
+            method again.
+    """
+    start, entry = time.monotonic(), METRICS.get(use)
+    if entry.facts.needs == "explainer":
+        raise InputError(
+            f"metric {metric_id or use}: explains changed texts again, which random scores do not "
+            "depend on; leave it out of the negative control"
+        )
+    trained = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
+    prepared, predicted, known_flags = read_predicted(data, checkpoint, predictions, trained)
+    sampled = {"target": target, "examples": examples, "max_examples": max_examples}
+    explained = _Explained(
+        path=data,
+        data=prepared,
+        examples=choose(prepared.split("test"), predicted, examples, max_examples, predictions),
+        ids={"dataset": prepared.dataset, **trained},
+        sampled={**sampled, "draws": draws},
+        checkpoint=checkpoint,
+        files=[predictions],
+        methods=[METHODS.get(_RANDOM)],
+        begin=partial(_drawing, seed, draws, predicted if target == "predicted" else {}),
+        flags=known_flags,
+        draws=draws,
+    )
+    _score(explained, output, use, params, metric_id, machine, counterfactuals, start)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Explained:
+    """Explanations to score, and what their scores depend on beside the metric."""
+
+    path: Path
+    data: PreparedData
+    examples: Sequence[Example]
+    ids: Mapping[str, Any]
+    sampled: Mapping[str, Any]  # parameters of the choice of examples
+    checkpoint: Path | None
+    files: Sequence[Path]
+    methods: Sequence[Entry[MethodFacts]]  # those that are run for the scores
+    begin: Callable[[Any, Chunks], Callable[[Sequence[Example]], list[Explanation]]]
+    flags: Sequence[str]
+    may_be_cut: bool = False  # some texts are longer than the model reads
+    draws: int | None = None  # how often each text is explained, if at random
+
+
+def _score(
+    explained: _Explained,
+    output: Path,
+    use: str,
+    params: Mapping[str, Any],
+    metric_id: str | None,
+    machine: Inference,
+    counterfactuals: Sequence[Path] | None,
+    since: float,
+    share: Shard = WHOLE,
+) -> None:
+    """Score explanations with one metric, and write the artefact."""
+    entry, metric_id, prepared = METRICS.get(use), metric_id or use, explained.data
+    options = complete(metric_options(entry), params, f"metric {metric_id}")
+    paths, is_drawn = counterfactuals or (), explained.draws is not None
+    changed = read_changed_words(paths, explained.examples, explained.path, prepared.dataset)
+    _check_needs(entry, metric_id, explained, changed)
+    runs_model, checkpoint = entry.facts.runs_model or is_drawn, explained.checkpoint
+    passes = prod([entry.facts.passes, *(method.facts.passes for method in explained.methods)])
     job = Job(
         output,
-        "scores",
-        "evaluate",
-        {**metadata["wildcards"], "metric": metric_id},
-        {
-            "use": use,
-            "params": options,
-            "max_examples": max_examples,
-            "precision": machine.precision,
-        },
-        files=[data, explanations, *(counterfactuals or ())],
-        checkpoint=checkpoint if entry.facts.runs_model else None,
-        sources=[entry.source, *SHARED_SOURCES, *([explainer.source] if explainer else [])],
-        passes=entry.facts.passes * (explainer.facts.passes if explainer else 1),
-        load=loader if entry.facts.runs_model else None,
+        "random_scores" if is_drawn else "scores",
+        "negative_control" if is_drawn else "evaluate",
+        {**explained.ids, "metric": metric_id},
+        {"use": use, "params": options, "precision": machine.precision, **explained.sampled},
+        files=[explained.path, *explained.files, *paths],
+        checkpoint=checkpoint if runs_model else None,
+        sources=[entry.source, *SHARED_SOURCES, *(method.source for method in explained.methods)],
+        passes=passes * (explained.draws or 1),
+        load=partial(load, checkpoint, machine) if runs_model else None,
         doing=f"evaluating {metric_id}",
         known={
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
-            "flags": metadata.get("flags", []),
+            "flags": list(explained.flags),
             "bounds": entry.facts.bounds_with(params),
         },
-        since=start,
+        since=since,
     )
     of_data = _of_dataset(options, prepared) if entry.facts.needs == "rationale" else options
-    scored = run(job, chosen, partial(_evaluating, job, of_data, table, metadata, changed), share)
+    begin = partial(_scoring, job, of_data, explained, changed)
+    scored = run(job, explained.examples, begin, share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
@@ -135,15 +298,11 @@ def _read(
     return prepared, table, metadata
 
 
-def check_needs(
-    entry: Entry[MetricFacts],
-    metric_id: str,
-    examples: Sequence[Example],
-    data: Path,
-    checkpoint: Path | None,
-    changed: ChangedWords,
+def _check_needs(
+    entry: Entry[MetricFacts], metric_id: str, explained: _Explained, changed: ChangedWords
 ) -> None:
     """Check that there is what a metric works with."""
+    data, examples = explained.path, explained.examples
     if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
         raise InputError(
             f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
@@ -154,7 +313,7 @@ def check_needs(
             f"{data}: no example has a counterfactual, which metric {metric_id} asks for words "
             "that it changes; name the artefact with --counterfactuals"
         )
-    if entry.facts.runs_model and checkpoint is None:
+    if entry.facts.runs_model and explained.checkpoint is None:
         raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
 
 
@@ -168,44 +327,74 @@ def _of_dataset(options: Mapping[str, Any], prepared: PreparedData) -> dict[str,
     return {**options, **(settled if options.get("top_k") == "mean" else {})}
 
 
-def _evaluating(
+def _scoring(
     job: Job,
     options: Mapping[str, Any],
-    explained: pa.Table,
-    metadata: Mapping[str, Any],
+    explained: _Explained,
     changed: ChangedWords,
     classifier: Classifier | None,
     chunks: Chunks,
     afresh: bool,
 ) -> Compute:
-    """Return what scores the explanations of a part."""
-    positions = {key: at for at, key in enumerate(explained.column("example_id").to_pylist())}
+    """Return what scores the explanations of a part, all draws of them in one call."""
     use, seed = job.parameters["use"], int(job.ids["seed"])
+    explanations_of, draws = explained.begin(classifier, chunks), explained.draws
+    drawn = [{}] if draws is None else [{"draw": draw} for draw in range(draws)]
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        keys = [example.example_id for example in part]
-        stored = explained.take([positions[key] for key in keys]).to_pylist()
+        places = [(example, draw) for draw in drawn for example in part]
         explanations = [
-            _explanation(
-                example, row, _origin(metadata, example.example_id), changed.get(example.example_id)
+            replace(
+                explanation,
+                rationale=example.rationale,
+                changed_words=changed.get(example.example_id),
             )
-            for example, row in zip(part, stored, strict=True)
+            for (example, _), explanation in zip(places, explanations_of(part), strict=True)
         ]
-        notes: Counter[str] = (
-            Counter(unchanged=n_unchanged(changed, part)) if changed else Counter()
-        )
+        keys, notes = [example.example_id for example, _ in places], Counter[str]()
+        if changed:
+            notes["unchanged"] = n_unchanged(changed, part)
         values = evaluate_keyed(classifier, explanations, keys, use, seed, dict(options), notes)
         scores = [
-            {**key_of(example), "score": float(value)}
-            for example, value in zip(part, values, strict=True)
+            {**key_of(example), **draw, "score": float(value)}
+            for (example, draw), value in zip(places, values, strict=True)
         ]
-        cut = _n_cut(part, explanations) if metadata.get("n_truncated") else 0
+        cut = _n_cut(part, explanations) if explained.may_be_cut else 0
         if not cut:
             return scores, {"notes": dict(notes)}
-        flags = sorted({*metadata.get("flags", ()), CUT_TEXTS})
+        flags = sorted({*explained.flags, CUT_TEXTS})
         return scores, {"notes": {**notes, CUT_TEXTS: cut}, "flags": flags}
 
     return compute
+
+
+def _reading(
+    table: pa.Table, metadata: Mapping[str, Any], classifier: Classifier | None, chunks: Chunks
+) -> Callable[[Sequence[Example]], list[Explanation]]:
+    """Return what takes the explanations of a part from an artefact."""
+    positions = {key: at for at, key in enumerate(table.column("example_id").to_pylist())}
+
+    def read(part: Sequence[Example]) -> list[Explanation]:
+        rows = table.take([positions[example.example_id] for example in part]).to_pylist()
+        pairs = zip(part, rows, strict=True)
+        return [_explanation(e, row, _origin(metadata, e.example_id)) for e, row in pairs]
+
+    return read
+
+
+def _drawing(
+    seed: int, draws: int, targets: Mapping[str, int], classifier: Classifier, chunks: Chunks
+) -> Callable[[Sequence[Example]], list[Explanation]]:
+    """Return what explains a part at random, draw after draw, the same for every metric."""
+    encodings_of = checked_encoder(classifier, chunks)
+    seeds = [derive_seed(seed, "negative_control", draw) for draw in range(draws)]
+
+    def draw(part: Sequence[Example]) -> list[Explanation]:
+        texts = encodings_of(part), classes_of(part, targets), [e.example_id for e in part]
+        each = (explain_encodings(classifier, *texts, _RANDOM, drawn, {}) for drawn in seeds)
+        return list(chain.from_iterable(each))
+
+    return draw
 
 
 def _n_cut(examples: Sequence[Example], explanations: Sequence[Explanation]) -> int:
@@ -253,9 +442,7 @@ def _origin(metadata: Mapping[str, Any], key: str) -> Origin | None:
     return Origin(call["use"], call["params"], int(metadata["wildcards"]["seed"]), key)
 
 
-def _explanation(
-    example: Example, row: Mapping[str, Any], origin: Origin | None, changed: BoolArray | None
-) -> Explanation:
+def _explanation(example: Example, row: Mapping[str, Any], origin: Origin | None) -> Explanation:
     word_ids = np.array(row["word_ids"], dtype=np.int64)
     return Explanation(
         text=example.text,
@@ -266,7 +453,5 @@ def _explanation(
         special_mask=word_ids < 0,
         word_ids=word_ids,
         origin=origin,
-        rationale=example.rationale,
-        changed_words=changed,
         pair=example.pair,
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -24,7 +24,7 @@ from exparity.methods import METHODS, Training
 from exparity.models.checkpoints import check_known
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
 from exparity.stages.shards import gather_shards
-from exparity.types import Encoding, Example, FloatArray
+from exparity.types import Encoding, Example, FloatArray, IntArray
 
 if TYPE_CHECKING:
     from exparity.engine.classifier import Classifier
@@ -137,16 +137,16 @@ def _explaining(
     targets = predicted if job.parameters["target"] == "predicted" else {}
     options, seed = dict(job.parameters["params"]), int(job.ids["seed"])
     training = _training(job.files[0], method) if entry.facts.needs_training else None
-    ahead = [encode_checked(classifier, chunks)]  # of the first chunk
+    encodings_of = checked_encoder(classifier, chunks)
     untried = afresh  # what earlier parts came from has passed
     if chunks and untried and not entry.facts.model_free:
-        check_wrapper(classifier.in_fp32 or classifier, [e.token_ids for e in ahead[0][:_PROBE]])
+        probe = [e.token_ids for e in encodings_of(chunks[0])[:_PROBE]]
+        check_wrapper(classifier.in_fp32 or classifier, probe)
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
         nonlocal untried
-        encodings = ahead.pop() if ahead else encode(classifier, part)
+        encodings, classes = encodings_of(part), classes_of(part, targets)
         keys = [e.example_id for e in part]
-        classes = np.array([targets.get(e.example_id, e.label) for e in part])
         found: set[str] = set()
         explanations = explain_encodings(
             classifier, encodings, classes, keys, entry.id, seed, options, found, training=training
@@ -163,14 +163,21 @@ def _explaining(
     return compute
 
 
-def encode_checked(classifier: Classifier, chunks: Sequence[Sequence[Example]]) -> list[Encoding]:
-    """Encode every text once, which takes little, so that a bad one is found before any work."""
+def classes_of(part: Sequence[Example], targets: Mapping[str, int]) -> IntArray:
+    """Return the (n,) class to explain of each example: its label where no other is told."""
+    return np.array([targets.get(example.example_id, example.label) for example in part])
+
+
+def checked_encoder(
+    classifier: Classifier, chunks: Chunks
+) -> Callable[[Sequence[Example]], list[Encoding]]:
+    """Return what encodes a chunk, after a look at every text, so that a bad one is found first."""
     from exparity.engine.preflight import unknown_tokens
 
     first: list[Encoding] = []
     cut = unknown = total = 0
     for position, chunk in enumerate(chunks):
-        encodings = encode(classifier, chunk)
+        encodings = _encode(classifier, chunk)
         first = first if position else encodings
         cut += sum(encoding.truncated for encoding in encodings)
         counts = unknown_tokens(classifier, encodings)
@@ -179,14 +186,14 @@ def encode_checked(classifier: Classifier, chunks: Sequence[Sequence[Example]]) 
     if cut:
         texts, limit = sum(map(len, chunks)), classifier.max_length
         log.warning("%d of %d texts are longer than %d tokens and were cut", cut, texts, limit)
-    return first
+    return lambda part: first if part is chunks[0] else _encode(classifier, part)
 
 
-def encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding]:
+def _encode(classifier: Classifier, examples: Sequence[Example]) -> list[Encoding]:
     """Encode the texts of one chunk."""
     encoder = logging.getLogger("exparity.engine.encoding")
     level = encoder.level
-    encoder.setLevel(logging.ERROR)  # encode_checked counts the texts of all chunks that are cut
+    encoder.setLevel(logging.ERROR)  # checked_encoder counts the texts of all chunks that are cut
     try:
         return classifier.encode([example.parts for example in examples])
     except InputError as error:

@@ -20,7 +20,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.jobs.loop import Chunks, Compute, load, run
 from exparity.jobs.parts import Job
 from exparity.stages.cell import cell_of, checkpoint_ids, read_examples, require_same_cell
-from exparity.stages.explain import choose, encode, encode_checked
+from exparity.stages.explain import checked_encoder, choose
 from exparity.types import Example
 
 if TYPE_CHECKING:
@@ -164,10 +164,10 @@ def _predicting(
     afresh: bool,
 ) -> Compute:
     """Return what predicts the counterfactuals of a part."""
-    ahead = [encode_checked(classifier, chunks)]  # of the first chunk
+    encodings_of = checked_encoder(classifier, chunks)
 
     def compute(part: Sequence[Example]) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-        encodings = ahead.pop() if ahead else encode(classifier, part)
+        encodings = encodings_of(part)
         before = [originals[example.example_id] for example in part]
         changed = [i for i, x in enumerate(part) if x.words != before[i].example.words]
         probabilities = classifier.probabilities([encodings[i].token_ids for i in changed])

@@ -17,7 +17,7 @@ def test_a_training_that_goes_on_knows_its_earlier_epochs(cell, tmp_path, monkey
         given = read_artefact(cell / "mine" / "3" / "history.parquet", "history")[1]["parameters"]
         finetune_cell(
             cell / "data.parquet", output, tmp_path / "p.parquet", model=given["model"],
-            training=given["training"], model_id="mine", seed=5, device="auto",
+            training=given["training"], model_id="mine", seed=5,
         )  # fmt: skip
 
     save = StateFolder.save

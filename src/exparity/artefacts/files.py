@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 _METADATA_PREFIX = "exparity."
 log = logging.getLogger(__name__)
 _job: ContextVar[tuple[float, set[Path]] | None] = ContextVar("job", default=None)
+_stage: ContextVar[tuple[str, float] | None] = ContextVar("stage", default=None)
 
 
 @contextmanager
@@ -55,6 +56,16 @@ def job() -> Iterator[Collection[Path]]:
         yield left
     finally:
         _job.reset(token)
+
+
+@contextmanager
+def running(stage: str) -> Iterator[None]:
+    """Have what is written in the block name a stage, and the time since the block began."""
+    token = _stage.set((stage, time.monotonic()))
+    try:
+        yield
+    finally:
+        _stage.reset(token)
 
 
 @contextmanager
@@ -125,18 +136,22 @@ def write_artefact(
     rows: Sequence[Mapping[str, Any]] | pa.Table,
     ids: Mapping[str, str | int],
     *,
-    stage: str,
     parameters: Mapping[str, Any],
+    stage: str | None = None,
     device: str = "cpu",
-    seconds: float = 0.0,
+    seconds: float | None = None,
     extra: Mapping[str, Any] | None = None,
 ) -> None:
     """Write rows as an artefact: checked, sorted by key, with provenance, atomically.
+
+    Stage and seconds are those of the stage that is :func:`running`, if they are None.
 
     Jobs of a killed run live on, and may end after those of the next run, whose parameters can be
     others and whose results may be in use: what a job that started later wrote is left as it is.
     A start that lies in the future is that of a wrong clock, and protects nothing.
     """
+    name, began = _stage.get() or ("", time.monotonic())
+    seconds = time.monotonic() - began if seconds is None else seconds
     now = time.time()
     started, left = _job.get() or (now - seconds, set())
     if started < _start_of(path) <= now:
@@ -147,7 +162,7 @@ def write_artefact(
     provenance = {
         "artefact": artefact,
         **facts_of_code(),
-        "stage": stage,
+        "stage": name if stage is None else stage,
         "wildcards": dict(ids),
         "parameters": dict(parameters),
         "device": device,

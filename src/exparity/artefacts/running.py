@@ -1,31 +1,52 @@
-"""How an analysis runs: what it returns, and how that is written."""
+"""How stages and analyses run: what they return, and how that is written."""
 
 from __future__ import annotations
 
 import inspect
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
 
 from exparity.artefacts.analyses import ANALYSES, inputs_of, options_of_job
-from exparity.artefacts.files import write_artefact
+from exparity.artefacts.files import running, write_artefact
 from exparity.core.errors import InputError
 from exparity.core.flags import Output
 
 
 class Made(NamedTuple):
-    """What an analysis found.
+    """What a stage or an analysis made.
 
     Attributes:
         rows: of its artefact, one mapping each, with the ids that the path of the file lacks.
         ids: those of the file, such as ``dataset``.
         facts: what else readers of the file need, such as the order of the ``groups``.
+        parameters: what the rows depend on; the options of the function if None.
     """
 
     rows: Sequence[Mapping[str, Any]]
     ids: Mapping[str, Any]
     facts: Mapping[str, Any] = {}
+    parameters: Mapping[str, Any] | None = None
+
+
+def stage(name: str, artefact: str = "") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Have artefacts that a function writes name its stage, and the time that it took.
+
+    If the function returns what it has :class:`Made`, ``artefact`` is what that is written as: the
+    path of it becomes an argument, ``output``.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        writing = _written(function, artefact) if artefact else function
+
+        @wraps(writing)
+        def run(*arguments: Any, **options: Any) -> Any:
+            with running(name):
+                return writing(*arguments, **options)
+
+        return run
+
+    return decorate
 
 
 def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -38,8 +59,8 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
     register = ANALYSES.register(id, **facts)
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
-        if "output" not in inspect.signature(function).parameters:
-            function = _written(function, id, str(facts.get("artefact")))
+        writes = "output" in inspect.signature(function).parameters
+        function = stage(id, "" if writes else str(facts.get("artefact")))(function)
         inputs = inputs_of(function)
         if len(inputs) != len(facts.get("reads", ())):
             raise InputError(
@@ -51,8 +72,8 @@ def analysis(id: str, **facts: Any) -> Callable[[Callable[..., Any]], Callable[.
     return decorate
 
 
-def _written(function: Callable[..., Any], id: str, artefact: str) -> Callable[..., Any]:
-    """Return an analysis with one argument more, ``output``, the artefact that it writes."""
+def _written(function: Callable[..., Any], artefact: str) -> Callable[..., Any]:
+    """Return a function with one argument more, ``output``, the artefact that it writes."""
     kind = inspect.Parameter.POSITIONAL_OR_KEYWORD
     own = inspect.signature(function)
     taken = list(own.parameters.values())
@@ -63,21 +84,14 @@ def _written(function: Callable[..., Any], id: str, artefact: str) -> Callable[.
 
     @wraps(function)
     def run(*arguments: Any, **options: Any) -> None:
-        start = time.monotonic()
         given = signature.bind(*arguments, **options)
         given.apply_defaults()
         path = given.arguments.pop("output")
         made: Made = function(**given.arguments)
-        write_artefact(
-            path,
-            artefact,
-            made.rows,
-            made.ids,
-            stage=id,
-            parameters=options_of_job(function, given.arguments),
-            seconds=time.monotonic() - start,
-            extra=made.facts,
-        )
+        parameters = made.parameters
+        if parameters is None:
+            parameters = options_of_job(function, given.arguments)
+        write_artefact(path, artefact, made.rows, made.ids, parameters=parameters, extra=made.facts)
 
     run.__signature__ = signature  # type: ignore[attr-defined]
     run.__annotations__ = {**function.__annotations__, "output": Output, "return": None}

@@ -49,6 +49,7 @@ def run(
     job: Job, examples: Sequence[Example], begin: Begin, shard: Shard = WHOLE
 ) -> pa.Table | None:
     """Compute the rows of a job, write its artefact and return the table; None if another did."""
+    start = time.monotonic()
     with open_parts(job, examples, shard) as parts:
         if parts.finished:
             return None
@@ -68,18 +69,16 @@ def run(
                 progress.advance(len(part))
                 if model:
                     give_back_memory()
-        seconds, device = time.monotonic() - job.since, str(model.device if model else "cpu")
-        log.info("%d examples in %.1f s on %s", progress.done, seconds, device)
+        device = str(model.device if model else "cpu")
+        log.info("%d examples in %.1f s on %s", progress.done, time.monotonic() - start, device)
         table = parts.table()
         write_artefact(
             job.output,
             job.artefact,
             table,
             job.ids,
-            stage=job.stage,
             parameters=job.parameters,
             device=device,
-            seconds=seconds,
             extra={
                 **job.known,
                 **merged(parts.done.values()),

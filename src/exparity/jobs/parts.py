@@ -69,7 +69,6 @@ class Job:
     Attributes:
         output: the artefact to write.
         artefact: its kind.
-        stage: the stage that makes it.
         ids: ids of the cell.
         parameters: all parameters, as the artefact's metadata has them.
         files: input files.
@@ -80,12 +79,10 @@ class Job:
             before saving pays.
         doing: what the progress says.
         known: what the artefact says of itself, unless the parts say otherwise.
-        since: when the job began.
     """
 
     output: Path
     artefact: str
-    stage: str
     ids: Mapping[str, str | int]
     parameters: Mapping[str, Any]
     files: Sequence[Path]
@@ -95,7 +92,6 @@ class Job:
     load: Callable[[], Any] | None
     doing: str
     known: Mapping[str, Any]
-    since: float
 
     def fingerprint(self) -> str:
         """Digest everything but the examples; reads all inputs."""
@@ -103,7 +99,7 @@ class Job:
         if self.checkpoint is not None:
             inputs += [f"{name} {digest}" for name, digest in digests_of(self.checkpoint).items()]
         digest = source_digest(*(path for path in self.sources if path.is_file()))
-        cell = self.stage, self.ids, self.parameters
+        cell = self.artefact, self.ids, self.parameters
         return _digest(version("exparity"), *cell, inputs, digest)
 
 

@@ -7,7 +7,6 @@ scored, since they depend on seed and text alone.
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,14 +14,14 @@ from functools import partial
 from itertools import chain
 from math import prod
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 
 from exparity.artefacts.analyses import ExperimentView
 from exparity.artefacts.columns import KEY, fields
-from exparity.artefacts.running import analysis
+from exparity.artefacts.running import analysis, stage
 from exparity.artefacts.schemas import CUT_TEXTS
 from exparity.core import flags
 from exparity.core.device import Inference
@@ -55,6 +54,7 @@ _RANDOM = "uniform_random"
 MetricParams = Annotated[Mapping[str, Any], flags.Flag(name="metric-param")]
 
 
+@stage("evaluate")
 def evaluate_cell(
     data: Path,
     explanations: Path,
@@ -95,9 +95,9 @@ def evaluate_cell(
     if gather:
         gather_shards(gather, output)
         return
-    start, share = time.monotonic(), Shard.parse(shard)
+    share, metric = Shard.parse(shard), _Metric.of(use, params, metric_id)
     prepared, table, metadata = _read(data, explanations, checkpoint)
-    needs = METRICS.get(use).facts.needs
+    needs = metric.entry.facts.needs
     explained = _Explained(
         path=data,
         data=prepared,
@@ -111,7 +111,7 @@ def evaluate_cell(
         flags=metadata.get("flags", []),
         may_be_cut=bool(metadata.get("n_truncated")),
     )
-    _score(explained, output, use, params, metric_id, machine, counterfactuals, start, share)
+    _score(metric, explained, output, machine, counterfactuals, share)
 
 
 def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -194,10 +194,10 @@ def negative_control_cell(
         InputError: bad options, artefacts that do not belong together, or a metric that runs the
             method again.
     """
-    start, entry = time.monotonic(), METRICS.get(use)
-    if entry.facts.needs == "explainer":
+    metric = _Metric.of(use, params, metric_id)
+    if metric.entry.facts.needs == "explainer":
         raise InputError(
-            f"metric {metric_id or use}: explains changed texts again, which random scores do not "
+            f"metric {metric.id}: explains changed texts again, which random scores do not "
             "depend on; leave it out of the negative control"
         )
     trained = {"model": model_id or checkpoint.resolve().parent.name, "seed": seed}
@@ -216,7 +216,21 @@ def negative_control_cell(
         flags=known_flags,
         draws=draws,
     )
-    _score(explained, output, use, params, metric_id, machine, counterfactuals, start)
+    _score(metric, explained, output, machine, counterfactuals)
+
+
+class _Metric(NamedTuple):
+    """What explanations are scored with."""
+
+    entry: Entry[MetricFacts]
+    id: str
+    options: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, use: str, params: Mapping[str, Any], id: str | None) -> _Metric:
+        """Return a metric with all its options, once they are checked."""
+        entry, id = METRICS.get(use), id or use
+        return cls(entry, id, complete(metric_options(entry), params, f"metric {id}"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,51 +252,52 @@ class _Explained:
 
 
 def _score(
+    metric: _Metric,
     explained: _Explained,
     output: Path,
-    use: str,
-    params: Mapping[str, Any],
-    metric_id: str | None,
     machine: Inference,
     counterfactuals: Sequence[Path] | None,
-    since: float,
     share: Shard = WHOLE,
 ) -> None:
     """Score explanations with one metric, and write the artefact."""
-    entry, metric_id, prepared = METRICS.get(use), metric_id or use, explained.data
-    options = complete(metric_options(entry), params, f"metric {metric_id}")
-    paths, is_drawn = counterfactuals or (), explained.draws is not None
+    prepared, checkpoint, draws = explained.data, explained.checkpoint, explained.draws
+    facts, paths = metric.entry.facts, counterfactuals or ()
     changed = read_changed_words(paths, explained.examples, explained.path, prepared.dataset)
-    _check_needs(entry, metric_id, explained, changed)
-    runs_model, checkpoint = entry.facts.runs_model or is_drawn, explained.checkpoint
-    passes = prod([entry.facts.passes, *(method.facts.passes for method in explained.methods)])
+    _check_needs(metric, explained, changed)
+    runs_model = facts.runs_model or draws is not None
+    explainers = explained.methods
     job = Job(
         output,
-        "random_scores" if is_drawn else "scores",
-        "negative_control" if is_drawn else "evaluate",
-        {**explained.ids, "metric": metric_id},
-        {"use": use, "params": options, "precision": machine.precision, **explained.sampled},
+        "scores" if draws is None else "random_scores",
+        {**explained.ids, "metric": metric.id},
+        {
+            "use": metric.entry.id,
+            "params": metric.options,
+            "precision": machine.precision,
+            **explained.sampled,
+        },
         files=[explained.path, *explained.files, *paths],
         checkpoint=checkpoint if runs_model else None,
-        sources=[entry.source, *SHARED_SOURCES, *(method.source for method in explained.methods)],
-        passes=passes * (explained.draws or 1),
+        sources=[metric.entry.source, *SHARED_SOURCES, *(one.source for one in explainers)],
+        passes=prod([facts.passes, *(one.facts.passes for one in explainers), draws or 1]),
         load=partial(load, checkpoint, machine) if runs_model else None,
-        doing=f"evaluating {metric_id}",
+        doing=f"evaluating {metric.id}",
         known={
             "groups": list(prepared.groups),
             "attribute": prepared.attribute,
             "flags": list(explained.flags),
-            "bounds": entry.facts.bounds_with(params),
+            "bounds": facts.bounds_with(metric.options),
         },
-        since=since,
     )
-    of_data = _of_dataset(options, prepared) if entry.facts.needs == "rationale" else options
-    begin = partial(_scoring, job, of_data, explained, changed)
+    options = metric.options
+    if facts.needs == "rationale":
+        options = _of_dataset(options, prepared)
+    begin = partial(_scoring, job, options, explained, changed)
     scored = run(job, explained.examples, begin, share)
     scores = scored.column("score").to_numpy() if scored else np.zeros(0)
     if np.isnan(scores).any():
         undefined = int(np.isnan(scores).sum())
-        log.warning("%s is undefined for %d of %d examples", metric_id, undefined, len(scores))
+        log.warning("%s is undefined for %d of %d examples", metric.id, undefined, len(scores))
 
 
 def _read(
@@ -298,23 +313,21 @@ def _read(
     return prepared, table, metadata
 
 
-def _check_needs(
-    entry: Entry[MetricFacts], metric_id: str, explained: _Explained, changed: ChangedWords
-) -> None:
+def _check_needs(metric: _Metric, explained: _Explained, changed: ChangedWords) -> None:
     """Check that there is what a metric works with."""
-    data, examples = explained.path, explained.examples
-    if entry.facts.needs == "rationale" and all(e.rationale is None for e in examples):
+    facts, data, examples = metric.entry.facts, explained.path, explained.examples
+    if facts.needs == "rationale" and all(e.rationale is None for e in examples):
         raise InputError(
-            f"{data}: no example has a rationale, which metric {metric_id} compares explanations "
+            f"{data}: no example has a rationale, which metric {metric.id} compares explanations "
             "with; leave the metric out for this data"
         )
-    if entry.facts.needs == "counterfactual" and examples and not changed:
+    if facts.needs == "counterfactual" and examples and not changed:
         raise InputError(
-            f"{data}: no example has a counterfactual, which metric {metric_id} asks for words "
+            f"{data}: no example has a counterfactual, which metric {metric.id} asks for words "
             "that it changes; name the artefact with --counterfactuals"
         )
-    if entry.facts.runs_model and explained.checkpoint is None:
-        raise InputError(f"metric {metric_id}: runs the model; name its --checkpoint")
+    if facts.runs_model and explained.checkpoint is None:
+        raise InputError(f"metric {metric.id}: runs the model; name its --checkpoint")
 
 
 def _of_dataset(options: Mapping[str, Any], prepared: PreparedData) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from exparity.artefacts.lineage import sha256_of
+from exparity.artefacts.running import stage
 from exparity.core import flags
 from exparity.core.device import Inference
 from exparity.core.errors import InputError
@@ -34,6 +34,7 @@ log = logging.getLogger(__name__)
 _PROBE = 8
 
 
+@stage("explain")
 def explain_cell(
     data: Path,
     checkpoint: flags.ToldCheckpoint,
@@ -81,7 +82,7 @@ def explain_cell(
     if gather:
         gather_shards(gather, output)
         return
-    start, share = time.monotonic(), Shard.parse(shard)
+    share = Shard.parse(shard)
     model_id = model_id or checkpoint.resolve().parent.name
     method_id = method_id or use
     entry = METHODS.get(use)
@@ -95,7 +96,6 @@ def explain_cell(
     job = Job(
         output,
         "explanations",
-        "explain",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed, "method": method_id},
         {"use": use, "params": options, **sampled, "precision": machine.precision},
         files=[data, predictions, *own_files],
@@ -105,7 +105,6 @@ def explain_cell(
         load=partial(load, checkpoint, machine),
         doing=f"explaining with {method_id}",
         known={"n_truncated": 0, "flags": known_flags, **({"files": digests} if digests else {})},
-        since=start,
     )
     run(job, chosen, partial(_explaining, job, predicted), share)
 

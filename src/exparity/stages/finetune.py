@@ -9,7 +9,6 @@ import os
 import shutil
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from functools import partial
@@ -23,6 +22,7 @@ import numpy as np
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.layout import PATHS
 from exparity.artefacts.lineage import MANIFEST, current_lineage, sha256_of
+from exparity.artefacts.running import stage
 from exparity.core.device import Machine, make_repeatable, resolve_device
 from exparity.core.digest import source_digest
 from exparity.core.errors import ExparityError, InputError
@@ -56,6 +56,7 @@ Write = Callable[..., None]
 """:func:`~exparity.artefacts.files.write_artefact` of a cell."""
 
 
+@stage("finetune")
 def finetune_cell(
     data: Path,
     output: Output,
@@ -97,7 +98,6 @@ def finetune_cell(
     """
     from exparity.models.training import finetune
 
-    start = time.monotonic()
     model_id = model_id or output.parent.name
     specs = (
         build_spec(ModelSpec, model, f"model {model_id}"),
@@ -140,9 +140,9 @@ def finetune_cell(
         trained = train()
         temporary = output.with_name(f".{output.name}.tmp")
         _save(trained, temporary, output, specs)
-        write = partial(write_artefact, ids=ids, stage="finetune", parameters=parameters)
-        used = {"device": str(resolve_device(machine.device)), "seconds": time.monotonic() - start}
-        _write_history(trained, temporary, snapshots.earlier_seconds, partial(write, **used))
+        write = partial(write_artefact, ids=ids, parameters=parameters)
+        on_device = partial(write, device=str(resolve_device(machine.device)))
+        _write_history(trained, temporary, snapshots.earlier_seconds, on_device)
         write(temporary / _name("training_set"), "training_set", training_set.rows())
         predicted = predict(temporary, prepared, predictions, write, machine)
         names: Any = {"model_id": model_id, "seed": seed, "debias": interventions.get("debias", ())}
@@ -295,6 +295,7 @@ def _check_replaceable(output: Path) -> None:
         )
 
 
+@stage("finetune")
 def predict(
     checkpoint: Path,
     data: PreparedData,
@@ -305,7 +306,6 @@ def predict(
     """Predict the test split with a saved checkpoint, and return the rows of the artefact."""
     from exparity.engine.classifier import load_classifier
 
-    start = time.monotonic()
     examples = data.split("test")
     classifier = load_classifier(str(checkpoint), machine.device, token_budget=machine.token_budget)
     _calibrate(classifier, data)
@@ -336,10 +336,9 @@ def predict(
         }
         for e, probability, label, of_classes in outcomes
     ]
-    used: dict[str, Any] = {"device": str(classifier.device), "seconds": time.monotonic() - start}
     extra: dict[str, Any] = {} if mass is None else {"label_mass": float(mass.mean())}
     extra |= {"flags": [LABEL_MASS_LOW]} if low else {}
     if classifier.head.prompt:
         extra["n_straddling"] = sum(e.straddling for e in encodings)
-    write(output, "predictions", rows, **used, extra=extra)
+    write(output, "predictions", rows, device=str(classifier.device), extra=extra)
     return rows

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from pathlib import Path
 
-from exparity.artefacts.files import write_artefact
-from exparity.core.flags import DataDir, Download, Id, Output, Params
+from exparity.artefacts.running import Made, stage
+from exparity.core.flags import DataDir, Download, Id, Params
 from exparity.data import load_with_facts
 from exparity.data.files import DataSource
 from exparity.stages.cell import key_of
@@ -16,19 +15,18 @@ from exparity.stages.cell import key_of
 log = logging.getLogger(__name__)
 
 
+@stage("prepare", artefact="data")
 def prepare(
-    output: Output,
     *,
     use: Id,
     params: Params,
     dataset_id: Id | None = None,
     data_dir: DataDir = Path("data"),
     download: Download = True,
-) -> None:
+) -> Made:
     """Make the data artefact of a dataset.
 
     Args:
-        output: the data artefact to write.
         use: dataset, as registered; see ``exparity list``.
         params: option of the dataset.
         dataset_id: name of the instance; as ``use`` if None.
@@ -38,7 +36,6 @@ def prepare(
     Raises:
         InputError: unknown dataset or option, or bad data.
     """
-    start = time.monotonic()
     dataset_id = dataset_id or use
     source = DataSource(data_dir, download)
     examples, facts = load_with_facts(use, source, params, name=dataset_id)
@@ -58,18 +55,10 @@ def prepare(
     for (split, group), count in sorted(Counter((e.split, e.group) for e in examples).items()):
         of_group = f" of group {group}" if group else ""
         log.info("%s: %d %s examples%s", dataset_id, count, split, of_group)
-    write_artefact(
-        output,
-        "data",
-        rows,
-        {"dataset": dataset_id},
-        stage="prepare",
-        parameters={"use": use, **params},
-        seconds=time.monotonic() - start,
-        extra={
-            "attribute": facts.attribute,
-            "groups": list(facts.groups),
-            "labels": list(facts.labels),
-            "display": facts.display or dataset_id,
-        },
-    )
+    declared = {
+        "attribute": facts.attribute,
+        "groups": list(facts.groups),
+        "labels": list(facts.labels),
+        "display": facts.display or dataset_id,
+    }
+    return Made(rows, {"dataset": dataset_id}, declared, {"use": use, **params})

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Annotated, Any
 
 from exparity.artefacts.files import atomic_path, write_artefact
+from exparity.artefacts.running import stage
 from exparity.core.errors import InputError
 from exparity.core.flags import Folder, Items, Output
 from exparity.core.schema import Open, json_schema, violation
@@ -93,8 +93,8 @@ def report(results: Folder | None, page: Output, options: Mapping[str, Any]) -> 
             lock.unlink(missing_ok=True)
 
 
+@stage("report")
 def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
-    start = time.monotonic()
     study = gather(results, options)
     published = _published(results, study, options)
     context = build_context(study, page.parent, published)
@@ -103,9 +103,7 @@ def _write(results: Path, page: Path, options: Mapping[str, Any]) -> None:
         "disparity",
         [*study.rows, *study.excess],
         {},
-        stage="report",
         parameters={k: v for k, v in options.items() if k != "digest"},
-        seconds=time.monotonic() - start,
     )
     if cells := published.get("cells"):
         write_comparison(cells, page.with_name("published"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import time
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import nullcontext
@@ -14,6 +13,7 @@ from exparity.artefacts import layout
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.grid import read_grid
 from exparity.artefacts.lineage import made_from
+from exparity.artefacts.running import stage
 from exparity.artefacts.schemas import IDS
 from exparity.core.errors import InputError
 from exparity.core.escaping import say
@@ -28,6 +28,7 @@ _NAMED = 10
 _MEASURED = ("examples", "seconds", "work_seconds", "cpu_seconds", "max_rss_mb", "device", "bytes")
 
 
+@stage("cost")
 def cost(
     results: Annotated[Folder, Flag(bare=True)] | None = None,
     output: Output | None = None,
@@ -49,7 +50,6 @@ def cost(
     Raises:
         InputError: there is no such folder, or no finished job in it.
     """
-    start = time.monotonic()
     if results is None:
         says_config = configfile or config
         results = output.parent if output and not says_config else results_of(configfile, config)
@@ -69,9 +69,7 @@ def cost(
             "cost",
             [_row(job) for job in finished.jobs],
             {},
-            stage="cost",
             parameters={},
-            seconds=time.monotonic() - start,
         )
     say(cost_summary(finished.jobs))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -80,7 +79,6 @@ def counterfactual_predictions_cell(
     Raises:
         InputError: artefacts that do not belong together.
     """
-    start = time.monotonic()
     table, metadata = read_artefact(counterfactuals, "counterfactuals")
     outcomes, predicted = read_examples(predictions, "predictions")
     prepared, ids = read_prepared(data, "test"), cell_of(predicted)
@@ -97,7 +95,6 @@ def counterfactual_predictions_cell(
     job = Job(
         output,
         "counterfactual_predictions",
-        "counterfactual_predictions",
         ids,
         {},
         files=[data, counterfactuals, predictions],
@@ -111,7 +108,6 @@ def counterfactual_predictions_cell(
             "attribute": prepared.attribute,
             "notes": {"unchanged": sum(not n for n in changes.values())},
         },
-        since=start,
     )
     made = [
         replace(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from itertools import accumulate
@@ -128,7 +127,6 @@ def mlm_score_cell(
         InputError: the original has no such head, the data no rationales or pairs of texts, or the
             checkpoint is of another dataset, model or seed.
     """
-    start = time.monotonic()
     make_repeatable(machine.threads)
     model_id = model_id or checkpoint.resolve().parent.name
     prepared = read_prepared(data, "test")
@@ -147,7 +145,6 @@ def mlm_score_cell(
     job = Job(
         output,
         "mlm_scores",
-        "mlm_score",
         {"dataset": prepared.dataset, "model": model_id, "seed": seed},
         {"original": original, "revision": revision, "max_examples": max_examples},
         files=[data],
@@ -159,7 +156,6 @@ def mlm_score_cell(
         ),
         doing="asking for masked words",
         known={"groups": list(prepared.groups), "attribute": prepared.attribute},
-        since=start,
     )
     run(job, chosen, lambda model, chunks, afresh: lambda part: (_rows(model, part), {}))
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
@@ -10,9 +9,9 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.artefacts.files import write_artefact
+from exparity.artefacts.running import Made, stage
 from exparity.core.errors import InputError
-from exparity.core.flags import Output, Params
+from exparity.core.flags import Params
 from exparity.core.options import complete, options_of
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics
@@ -23,9 +22,8 @@ from exparity.stats.permutation import NOT_PERMUTED
 from exparity.types import FloatArray
 
 
-def test_cell(
-    scores: Path, random_scores: Path | None, output: Output, *, statistics: Params
-) -> None:
+@stage("test", artefact="tests")
+def test_cell(scores: Path, random_scores: Path | None, *, statistics: Params) -> Made:
     """Compare the groups of one scores artefact.
 
     There is one row per pair of groups for the ``score``, and one for the ``excess`` over random
@@ -35,7 +33,6 @@ def test_cell(
         scores: the scores artefact.
         random_scores: the scores of random explanations by the same metric, for the excess over
             them.
-        output: the tests artefact to write.
         statistics: entry of the config's statistics block: ``alpha``, ``threshold``, ``ddof``,
             ``confidence``, ``resamples`` or ``label_permutations``.
 
@@ -43,7 +40,6 @@ def test_cell(
         InputError: a file does not hold the scores that were written, they do not belong together,
             or an option is unknown.
     """
-    start = time.monotonic()
     options = options_of(Statistics)
     statistics = complete(options, statistics, "statistics")
     table, metadata = read_scores(scores)
@@ -77,16 +73,7 @@ def test_cell(
                 "flags": list(dict.fromkeys([*pair.flags, *constant, *flags])),
             }
             rows.append({"quantity": "excess", **of_excess, **NOT_PERMUTED})
-    write_artefact(
-        output,
-        "tests",
-        rows,
-        ids,
-        stage="test",
-        parameters=statistics,
-        seconds=time.monotonic() - start,
-        extra=compared_in(metadata),
-    )
+    return Made(rows, ids, compared_in(metadata), statistics)
 
 
 def _excess(

@@ -10,8 +10,8 @@ from made_up import GROUPS, Results
 from scipy import stats
 
 from exparity import InputError
-from exparity.analyses.reliance import reliance_cell
 from exparity.artefacts.files import read_artefact
+from exparity.stages.reliance import reliance_cell
 from exparity.stats.rank_correlation import rank_correlation
 
 pytestmark = pytest.mark.contract

@@ -12,7 +12,6 @@ import pytest
 from support import REAL, need
 
 from exparity import InputError
-from exparity.analyses.counterfactuals import make_counterfactuals
 from exparity.analyses.term_weight_probe import term_weight_probe
 from exparity.analyses.term_weight_probe._bag_of_words import group_words
 from exparity.analyses.term_weight_probe._gaps import TestSplit, gap_rows
@@ -20,6 +19,7 @@ from exparity.analyses.term_weight_probe.section import findings
 from exparity.artefacts.files import read_artefact
 from exparity.data.compas import FILE
 from exparity.report.templating import html_environment
+from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.prepare import prepare
 
 ANCHOR = Path(__file__).with_name("bow_anchor.csv")

@@ -16,9 +16,6 @@ import pytest
 from scipy.stats import ttest_1samp
 from support import CPU
 
-from exparity.analyses.bias import bias_cell
-from exparity.analyses.counterfactual_predictions import counterfactual_predictions_cell
-from exparity.analyses.counterfactuals import make_counterfactuals
 from exparity.analyses.term_weight_probe._bag_of_words import BagOfWords
 from exparity.artefacts.files import read_artefact
 from exparity.counterfactuals import counterfactuals_of
@@ -26,6 +23,9 @@ from exparity.data.table import read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.debiasing import apply
 from exparity.debiasing.recipes import calls_of
+from exparity.stages.bias import bias_cell
+from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
+from exparity.stages.counterfactuals import make_counterfactuals
 from exparity.stages.finetune import finetune_cell
 from exparity.stages.prepare import prepare
 from exparity.stats.causal_bias import CounterfactualPrediction, causal_bias

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from exparity import read_results
-from exparity.analyses.bias import bias_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
+from exparity.stages.bias import bias_cell
 from exparity.stats.model_bias import fpr_gaps, model_bias
 from exparity.stats.predictions import predictions_of
 from exparity.stats.rms import Draws, rms_of_groups
@@ -134,7 +134,7 @@ class TestCommand:
         assert gap["group"].tolist() == ["x"]
 
     def test_stage_and_report_load_nothing_heavy(self, files):
-        modules = "import sys; import exparity.analyses.bias, exparity.report.bias"
+        modules = "import sys; import exparity.stages.bias, exparity.report.bias"
         heavy = "{'torch', 'transformers', 'pandas', 'scipy.stats'} & set(sys.modules)"
         run = subprocess.run(
             [sys.executable, "-c", f"{modules}; sys.exit(str({heavy}) if {heavy} else 0)"],

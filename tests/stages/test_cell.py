@@ -13,11 +13,11 @@ from stages.cells import evaluate, explain
 
 from exparity import InputError
 from exparity.analyses.attribution_difference import attribution_difference_cell
-from exparity.analyses.bias import bias_cell
 from exparity.analyses.correctness import correctness_cell
 from exparity.analyses.mlm_score import mlm_score_cell
 from exparity.artefacts.files import read_artefact
 from exparity.models.manifest import read_manifest, write_manifest
+from exparity.stages.bias import bias_cell
 from exparity.stages.shards import gather_shards
 from exparity.stages.tests.groups import test_cell
 

@@ -10,11 +10,11 @@ from stages.cells import inputs_of, train
 from support import CPU
 
 from exparity import cli
-from exparity.analyses.bias import bias_cell
-from exparity.analyses.counterfactual_predictions import counterfactual_predictions_cell
 from exparity.artefacts.files import read_artefact, write_artefact
 from exparity.core.errors import InputError
 from exparity.engine.classifier import load_classifier
+from exparity.stages.bias import bias_cell
+from exparity.stages.counterfactual_predictions import counterfactual_predictions_cell
 from exparity.stages.prepare import prepare
 
 IDS = {"dataset": "people", "model": "mine", "seed": 3}

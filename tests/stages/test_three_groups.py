@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 from support import CPU
 
-from exparity.analyses.bias import bias_cell
 from exparity.artefacts.files import read_artefact
 from exparity.artefacts.lineage import sha256_of
+from exparity.stages.bias import bias_cell
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
 from exparity.stages.finetune import finetune_cell

@@ -1,7 +1,7 @@
 """What an analysis declares, and the registry of analyses: folders of :mod:`exparity.analyses`.
 
-The tests and verdicts of every study, which are stages, declare themselves in the same way. The
-registry is here, so that the table of artefacts knows what is made; the implementations are
+Stages that are made unasked, such as the verdicts of every study, declare themselves in the same
+way. The registry is here, so that the table of artefacts knows what is made; implementations are
 imported on first use.
 """
 
@@ -194,12 +194,22 @@ class AnalysisFacts:
         return "/".join([self.artefact, *(f"{{{id}}}" for id in self.levels)]) + ".parquet"
 
 
+_STAGES = (
+    "bias",
+    "counterfactual_predictions",
+    "counterfactuals",
+    "evaluate",
+    "judge",
+    "reliance",
+    "tests",
+)
+"""What is made unasked, beside the stages that have rules of their own."""
 ANALYSES: Registry[AnalysisFacts] = Registry(
     "analysis",
     "exparity.analyses",
     AnalysisFacts,
     lambda entry: config_options(entry),
-    also=("exparity.stages.tests", "exparity.stages.judge", "exparity.stages.evaluate"),
+    also=[f"exparity.stages.{name}" for name in _STAGES],
 )
 
 

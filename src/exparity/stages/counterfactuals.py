@@ -1,18 +1,106 @@
-"""Which words of each example its counterfactuals change: from the artefact to metrics."""
+"""Stage counterfactuals: every example as it would be in other groups, and what that changes."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Annotated, Any
 
+import pyarrow as pa
+
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import Made, analysis
+from exparity.core import flags
 from exparity.core.errors import InputError
-from exparity.counterfactuals import changed_words
+from exparity.counterfactuals import changed_words, counterfactuals_of
+from exparity.data.table import read_prepared
 from exparity.stages.cell import require_same_cell
 from exparity.types import BoolArray, Example
 
+log = logging.getLogger(__name__)
+
 ChangedWords = dict[str, BoolArray]
 """(w,) by example: True where a counterfactual, of any other group, has another word."""
+
+GeneratorParams = Annotated[Mapping[str, Any], flags.Flag(name="generator-param")]
+
+
+def _settle(experiment: ExperimentView, ids: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Take the generator that the config names for a dataset; there may be none."""
+    generator = experiment.generators.get(ids["dataset"])
+    if generator is None:
+        return None
+    call = generator.call_with_files(f"counterfactuals.{ids['dataset']}")
+    files = "".join(call.pop("files", {}).values())
+    return {**call, "digest": call["digest"] + files}
+
+
+@analysis(
+    "counterfactuals",
+    level="dataset",
+    reads=("data",),
+    artefact="counterfactuals",
+    columns=fields(
+        ("example_id", pa.string()),
+        ("split", pa.string()),
+        ("group", pa.string()),
+        ("group_to", pa.string()),
+        ("words", pa.list_(pa.string())),
+        ("n_changed", pa.int16()),
+    ),
+    keys=("split", "example_id", "group_to"),
+    display="Counterfactuals",
+    block="counterfactuals",
+    memory_mb=4000,
+    settle=_settle,
+)
+def make_counterfactuals(
+    data: Path,
+    *,
+    use: flags.Id,
+    params: GeneratorParams,
+) -> Made:
+    """Make the counterfactuals of a dataset: one per example and other group.
+
+    Args:
+        data: the data artefact.
+        use: id of the generator.
+        params: its options.
+
+    Raises:
+        InputError: an unknown generator or option, or one that does not fit the data.
+    """
+    prepared = read_prepared(data)
+    make = counterfactuals_of(prepared, use, params)
+    rows = [
+        {
+            "example_id": example.example_id,
+            "split": example.split,
+            "group": example.group,
+            "group_to": made.group,
+            "words": list(made.words),
+            "n_changed": int(changed_words(example.words, made.words).sum()),
+        }
+        for example in prepared.examples
+        for made in make(example)
+    ]
+    unchanged = sum(row["n_changed"] == 0 for row in rows)
+    missing = len(prepared.examples) * (len(prepared.groups) - 1) - len(rows)
+    log.info("%d counterfactuals, %d of them without a change", len(rows), unchanged)
+    if missing:
+        log.warning("%s: %d counterfactuals do not exist; left out", prepared.dataset, missing)
+    return Made(
+        rows,
+        {"dataset": prepared.dataset},
+        {
+            "groups": list(prepared.groups),
+            "attribute": prepared.attribute,
+            "notes": {"unchanged": unchanged, "missing": missing},
+        },
+    )
 
 
 def read_changed_words(

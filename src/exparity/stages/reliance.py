@@ -1,4 +1,4 @@
-"""Analysis reliance: do explanations name the words that the prediction depends on?
+"""Stage reliance: do explanations name the words that the prediction depends on?
 
 Where a text's prediction changes when only the group changes, the classifier relies on the words
 that differ, and a faithful explanation gives them attribution.
@@ -14,9 +14,11 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Export, Findings, Made, analysis, fields
-from exparity.artefacts.columns import record_columns
+from exparity.artefacts.analyses import ExperimentView, Findings
+from exparity.artefacts.columns import fields, record_columns
+from exparity.artefacts.exports import Export
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import Made, analysis
 from exparity.core.errors import InputError
 from exparity.core.settings import Statistics
 from exparity.stages.cell import cell_of, compared_in, read_examples, require_same_cell
@@ -66,6 +68,7 @@ def _findings(
     block="statistics",
     settle=_settle,
     section=_findings,
+    template="reliance.html.j2",
 )
 def reliance_cell(
     scores: Sequence[Path],

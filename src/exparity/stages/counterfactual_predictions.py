@@ -1,4 +1,4 @@
-"""Analysis counterfactual_predictions: what a classifier predicts where only the group differs."""
+"""Stage counterfactual_predictions: what a classifier predicts where only the group differs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, analysis, fields
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import analysis
 from exparity.core import flags
 from exparity.core.device import Machine
 from exparity.core.errors import InputError

@@ -1,4 +1,4 @@
-"""Analysis bias: predictions to how they differ between groups."""
+"""Stage bias: predictions to how they differ between groups."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from exparity.analyses import ExperimentView, Made, analysis, fields
-from exparity.artefacts.columns import record_columns
+from exparity.artefacts.analyses import ExperimentView
+from exparity.artefacts.columns import fields, record_columns
 from exparity.artefacts.files import read_artefact
+from exparity.artefacts.running import Made, analysis
 from exparity.core.errors import InputError
 from exparity.core.seeding import derive_seed
 from exparity.core.settings import Statistics

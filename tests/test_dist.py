@@ -15,7 +15,9 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
+import yaml
 from packaging.requirements import Requirement
+from support import TINY
 
 PACKAGE = Path("src", "exparity")
 
@@ -152,5 +154,8 @@ def test_it_runs_where_there_is_no_checkout(wheel, installed, tmp_path):
     place, version = shown.split()
     assert Path(place).is_relative_to(installed.parents[1])
     assert version in wheel.name
-    list_all = [str(installed.parent / "exparity"), "list"]
-    subprocess.run(list_all, cwd=tmp_path, env={"PATH": ""}, check=True, stdout=subprocess.DEVNULL)
+    # The workflow is within it: Snakemake plans every job of an experiment.
+    (tmp_path / "tiny.yaml").write_text(yaml.safe_dump(TINY))
+    command = [str(installed.parent / "exparity"), "plan", "tiny.yaml"]
+    planned = subprocess.check_output(command, cwd=tmp_path, env={"PATH": ""}, text=True)
+    assert "tiny.yaml: " in planned

@@ -278,7 +278,3 @@ def test_plots():
         exparity.plot_explanation(Explanation("a", 0, tokens=["a"], scores=[1.0]), ax=3)
     with pytest.raises(InputError, match="explanations must be"):
         exparity.plot_explanation(Path("x"))
-
-
-def test_a_message_is_one_line():
-    assert str(InputError("a\nb\x1b[2J \udc80")) == r"a\nb\x1b[2J \udc80"

@@ -7,7 +7,6 @@ import os
 import shutil
 import subprocess
 import sys
-import zipfile
 from pathlib import Path
 
 import held
@@ -279,27 +278,6 @@ def test_m17_a_run_that_fails_shows_how_its_log_ends(repository, checkpoints, tm
     assert run.stderr.endswith(
         "exparity: the run failed; see above and results/audit_reviews_bert/logs/snakemake.log\n"
     )
-
-
-@pytest.mark.workflow
-@pytest.mark.exhaustive
-def test_the_wheel_holds_the_workflow(repository, checkpoints, tmp_path):
-    copy = tmp_path / "copy"
-    for name in ("src", "workflow", "profiles", "config"):
-        ignored = shutil.ignore_patterns("*.egg-info", "__pycache__")
-        shutil.copytree(repository / name, copy / name, symlinks=True, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(repository / name, copy / name)
-    pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--wheel-dir", str(tmp_path), str(copy)], check=True)
-    (wheel,) = tmp_path.glob("exparity-*.whl")
-    installed = tmp_path / "installed"
-    zipfile.ZipFile(wheel).extractall(installed)
-    for name in ("Snakefile", "rules/common.smk", "profiles/default/config.yaml"):
-        assert (installed / "exparity" / "workflow" / name).is_file()
-    assert (installed / "exparity" / "config" / "config.yaml").is_file()
-    write_table(tmp_path / "reviews.csv")
-    check_run(tmp_path, run_audit(tmp_path, installed, checkpoints["bert"]))
 
 
 class TestPrompts:

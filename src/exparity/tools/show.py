@@ -55,7 +55,9 @@ def show(
     results = results or results_of(configfile, config)
     if not results.is_dir():
         raise InputError(f"{results}: no such folder; name the results folder of a run")
-    verdicts = _verdicts(results)
+    grid = read_grid(results) or {}
+    # Where nothing is explained, verdicts are those of an earlier run.
+    verdicts = _verdicts(results) if grid.get("metrics", True) else []
     compared = {row["dataset"] for row in verdicts}
     means = [line for line in _means(results) if line.dataset not in compared]
     if not verdicts and not means:
@@ -66,7 +68,6 @@ def show(
             _check_known(kind, ids, known | {getattr(line, kind) for line in means})
             verdicts = [row for row in verdicts if row[kind] in ids or _is_of_any(row, kind)]
             means = [line for line in means if getattr(line, kind) in ids]
-    grid = read_grid(results) or {}
     uses = {**{row["metric"]: row["metric"] for row in verdicts}, **dict(grid.get("metrics", ()))}
     directions = {
         metric: METRICS.get(use).facts.direction

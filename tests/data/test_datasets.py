@@ -73,15 +73,16 @@ class TestEachOne:
     @pytest.mark.parametrize("id", REGISTERED)
     def test_it_has_what_its_facts_tell(self, id):
         facts = DATASETS.get(id).facts
-        for file in facts.files:
-            need((REAL / file.path).is_file(), f"{file.path} below {REAL} (or EXPARITY_DATA)")
+        if not all((REAL / file.path).is_file() for file in facts.files):
+            pytest.skip(f"raw files of {id} below {REAL} (or EXPARITY_DATA) are missing")
         found = load_dataset(id, DataSource(REAL, download=False))
         keys = [(e.split, e.example_id) for e in found]
         assert keys == sorted(set(keys))
         assert {e.group for e in found} == set(facts.groups or ("",))
         assert {e.label for e in found} == set(range(len(facts.labels)))
         assert all((e.match_id is not None) == facts.matched for e in found)
-        assert any(e.rationale is not None for e in found) == facts.rationales
+        marked = {e.rationale is not None for e in found}  # of raw texts, some may have none
+        assert marked == {facts.rationales} or (facts.files and max(marked) == facts.rationales)
         sizes = Counter(e.split for e in found)
         assert sizes.keys() == {"train", "test"}
         assert facts.sizes in (None, (sizes["train"], sizes["test"]))

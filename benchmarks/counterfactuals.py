@@ -164,7 +164,11 @@ def main() -> None:
     for name, folder in FOLDERS.items():
         place = arguments.data_dir / "geco" / folder
         for group, found in compare(place, arguments.split, arguments.use).items():
-            row = {"data": name, "made": group, "as_published": share(found.right, found.differing)}
+            row: dict[str, object] = {
+                "data": name,
+                "made": group,
+                "as_published": share(found.right, found.differing),
+            }
             row["her"] = share(found.her_right, found.her)
             row["changed_beside"] = share(found.changed, found.same) if name == "GECO-ALL" else ""
             rows.append(row)

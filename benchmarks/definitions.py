@@ -188,7 +188,8 @@ def line(name: str, tests: Sequence[tuple[GroupComparison, GroupComparison]]) ->
 
 def mean_rationale(cells: Sequence[Cell]) -> int:
     """Return the mean length of the rationales in words, to the next whole number; 0 if none."""
-    marks = [e.rationale for cell in cells for e in cell.explanations if e.rationale is not None]
+    given = [e.rationale for cell in cells for e in cell.explanations if e.rationale is not None]
+    marks = [np.asarray(one) for one in given]
     return round(float(np.mean([m.sum() for m in marks if m.any()]))) if marks else 0
 
 

@@ -115,7 +115,7 @@ def _brief(error: Exception) -> str:
     return " ".join(str(error).split()).partition("; ")[0] or type(error).__name__
 
 
-def _parts(family: str, head: str, kind: str) -> tuple[Any, Any]:
+def _parts(family: str, head: str, kind: Any) -> tuple[Any, Any]:
     """Return a random model and a tokenizer, larger weights than usual so that texts differ."""
     spec = ModelSpec(
         init="scratch",
@@ -171,10 +171,11 @@ def has_equal_bits(classifier: exparity.Classifier) -> None:
 
 
 def is_complete(classifier: exparity.Classifier) -> None:
-    options = {"n_steps": 100, "explains": "log_odds"}
+    options: dict[str, Any] = {"n_steps": 100, "explains": "log_odds"}
     for one in exparity.explain(classifier, TEXTS, 1, "integrated_gradients_x_input", **options):
-        absent = np.where(one.special_mask, one.token_ids, classifier.pad_id)
-        odds = [np.log(p[1] / p[0]) for p in classifier.probabilities([one.token_ids, absent])]
+        ids = np.asarray(one.token_ids)
+        absent = np.where(np.asarray(one.special_mask), ids, classifier.pad_id)
+        odds = [np.log(p[1] / p[0]) for p in classifier.probabilities([ids, absent])]
         fall = odds[0] - odds[1]
         gap = abs(one.scores.sum() - fall)
         assert gap <= 0.02 * max(1.0, abs(fall)), f"misses the change of log odds by {gap:.2g}"

@@ -111,7 +111,7 @@ def run_ferret(checkpoint: str, task: Mapping[str, Any]) -> dict[str, Any]:
             timed(method, lambda run=run: run(row["text"], row["target"]))
             for method, run in zip(METHODS, bench.explainers, strict=True)
         ]
-        return lp_normalize(raw)  # as its Benchmark.explain does
+        return list(lp_normalize(raw))  # as its Benchmark.explain does
 
     scored(explained(task["rows"][0]), task["rows"][0])  # what is slow but once
     seconds = dict.fromkeys(seconds, 0.0)
@@ -245,6 +245,7 @@ def scored_as_tokens(
 ) -> dict[tuple[str, str], np.ndarray]:
     """Return exparity's values where each token is a word, as for ferret."""
     import exparity
+    from exparity.metrics import evaluate_many
 
     explanations = {
         method: [
@@ -262,13 +263,13 @@ def scored_as_tokens(
         for method, of_method in scores.items()
     }
     positive = {"attribution": "positive"}
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "rationale_auprc": {**positive, "interpolation": "linear"},
         "rationale_token_f1": {**positive, "top_k": k},
         "rationale_iou": {**positive, "top_k": k},
     }
     metrics = {metric: options.get(metric, {}) for metric in METRICS}
-    return exparity.evaluate(classifier, explanations, metrics)
+    return evaluate_many(classifier, explanations, metrics)
 
 
 def comes_back(classifier: Any, encoding: Any, scores: np.ndarray) -> dict[str, bool]:

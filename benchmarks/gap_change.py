@@ -36,7 +36,7 @@ def together(rng: np.random.Generator, n: int, models: float, sets: float) -> Fl
     mixed = np.array([[1.0, 0.0], [models, math.sqrt(1 - models**2)]])
     own, shared = rng.normal(size=(2, n, 2)), rng.normal(size=(2, n, 1))
     scores = math.sqrt(1 - sets) * own + math.sqrt(sets) * shared
-    return np.einsum("ij,jnk->ink", mixed, scores).reshape(2, 1, 2 * n)
+    return np.asarray(np.einsum("ij,jnk->ink", mixed, scores).reshape(2, 1, 2 * n))
 
 
 def coverage(times: int) -> Iterator[str]:
@@ -63,7 +63,7 @@ def level(times: int) -> Iterator[str]:
             texts = math.sqrt(share) * rng.normal(size=(2, 1, 2 * n))
             scores = texts + math.sqrt(1 - share) * rng.normal(size=(2, seeds, 2 * n))
             scores[..., ::2] += (d + sd * rng.normal(size=(2, seeds)))[..., None]
-            hits += compared(scores, True).over_seeds.p <= 0.05
+            hits += compared(scores, True).over_seeds.p_mean <= 0.05
         yield f"| {seeds} | {d} | {sd} | {share} | {100 * hits / times:.1f} |"
 
 

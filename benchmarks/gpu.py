@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import product
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import torch
@@ -202,7 +203,7 @@ def outcome(part: Part, device: torch.device) -> list[Row]:
     on_card = device.type == "cuda" and part.part not in ELSEWHERE
     try:
         if on_card:
-            torch.cuda.init()  # without which there is no peak to reset
+            torch.cuda.init()  # type: ignore[no-untyped-call]  # without which there is no peak to reset
             torch.cuda.reset_peak_memory_stats(device)
         rows = part.measure()
         peak = {"peak_GB": torch.cuda.max_memory_allocated(device) / 1e9} if on_card else {}
@@ -225,7 +226,7 @@ def whole_cell(rows: Sequence[Row], precision: str, texts: int) -> Iterator[Row]
 
     What jobs do in fp32 alone is taken from there.
     """
-    rate = {
+    rate: dict[tuple[str, str], Any] = {
         (row["part"], row["work"]): row.get("seconds" if row["part"] == "start" else PER_TEXT)
         for arithmetic in ("fp32", precision)
         for row in rows

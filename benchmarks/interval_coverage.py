@@ -19,6 +19,7 @@ import itertools
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -37,7 +38,7 @@ def populations(results: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Yield name and (m, 2) scores of the first two groups in the complete sets of an artefact."""
     for path in sorted(p for p in results.rglob("*.parquet") if "scores" in p.parts):
         table, metadata = read_artefact(path, "scores")
-        order, sets = metadata["groups"][:2], defaultdict(dict)
+        order, sets = metadata["groups"][:2], defaultdict[str, dict[str, float]](dict)
         for row in table.select(["match_id", "group", "score"]).to_pylist():
             if row["match_id"] is not None and row["score"] == row["score"]:
                 sets[row["match_id"]][row["group"]] = row["score"]
@@ -141,15 +142,15 @@ def bootstrapped(a: np.ndarray, b: np.ndarray, paired: bool) -> dict[str, Ends]:
 
 def standard_error(a: np.ndarray, b: np.ndarray, paired: bool) -> np.ndarray:
     n, (u, v) = a.shape[-1], influences(a, b)
-    return np.sqrt(sum(x.var(-1, ddof=1) / n for x in ([u + v] if paired else [u, v])))
+    return np.asarray(np.sqrt(sum(x.var(-1, ddof=1) / n for x in ([u + v] if paired else [u, v]))))
 
 
-def corrected_levels(resampled: np.ndarray, a: np.ndarray, b: np.ndarray, paired: bool) -> list:
+def corrected_levels(resampled: np.ndarray, a: np.ndarray, b: np.ndarray, paired: bool) -> Any:
     """Return the quantiles at which BCa ends (Efron 1987)."""
     from scipy.special import ndtr, ndtri
 
-    d, parts = moments(a, b)[0], influences(a, b)
-    parts = [parts[0] + parts[1]] if paired else parts
+    d, both = moments(a, b)[0], influences(a, b)
+    parts = [both[0] + both[1]] if paired else both
     acceleration = sum((x**3).sum() for x in parts) / sum((x**2).sum() for x in parts) ** 1.5 / 6
     below = (resampled < d).mean() + (resampled == d).mean() / 2
     bias = ndtri(np.clip(below, 1 / RESAMPLES, 1 - 1 / RESAMPLES))
@@ -161,7 +162,9 @@ CLOSED = {"jackknife": jackknife, "delta": delta, "Bonett": bonett,
           "permutation": permuted}  # fmt: skip
 
 
-def measured(scores: np.ndarray, n: int, paired: bool, options: argparse.Namespace) -> dict:
+def measured(
+    scores: np.ndarray, n: int, paired: bool, options: argparse.Namespace
+) -> dict[str, Any]:
     """Return, by candidate, whether each sample's interval holds d; and which samples show one."""
     rng = np.random.default_rng([n, paired])
     first = rng.integers(0, len(scores), (options.simulations, n))
@@ -193,7 +196,7 @@ def main() -> None:
     parser.add_argument("--every", type=int, default=1, help="take every K-th population")
     parser.add_argument("--sizes", type=int, nargs="+", default=[6, 12, 30, 96, 300])
     options = parser.parse_args()
-    cells: dict[tuple, list] = defaultdict(list)
+    cells: dict[tuple[Any, ...], list[Any]] = defaultdict(list)
     chosen = itertools.islice(populations(options.results), 0, None, options.every)
     for count, (name, scores) in enumerate(chosen, 1):
         for shift, paired, n in itertools.product(SHIFTS, (True, False), options.sizes):

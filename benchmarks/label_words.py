@@ -112,7 +112,7 @@ def share_on_frame(
     for text, label, own in zip(texts, labels, classifier.encode(texts), strict=True):
         as_text = [head.prompt.around(text).split(" ")]
         (found,) = exparity.explain(whole, as_text, label, "attnlrp", explains=explains)
-        assert (found.token_ids == own.token_ids).all()
+        assert np.array_equal(np.asarray(found.token_ids), own.token_ids)
         scores = np.abs(found.scores)
         shares.append(scores[own.frame_mask].sum() / scores.sum())
     return float(np.mean(shares))
@@ -124,7 +124,8 @@ def gaps(classifier: Classifier, examples: Sequence[Example]) -> dict[tuple[str,
     first, second = sorted(set(groups))
     result = {}
     for method, options in OF_PROMPT.items():
-        found = exparity.explain(classifier, texts, method=method, **options)
+        settings: dict[str, Any] = dict(options)
+        found = exparity.explain(classifier, texts, method=method, **settings)
         for metric in METRICS:
             values = exparity.evaluate(classifier, found, metric)
             result[method, metric] = float(
@@ -176,7 +177,7 @@ def main() -> None:
                 load_classifier(pair, "cpu", prompt=prompt.template, words=prompt.words)
                 for prompt in prompts
             ]
-            by_prompt = [
+            by_prompt: list[dict[str, Any]] = [
                 {"template": repr(prompt.template), **answers(one, examples)}
                 for prompt, one in zip(prompts, asking, strict=True)
             ]

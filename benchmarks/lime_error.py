@@ -21,7 +21,7 @@ import exparity
 from exparity import Classifier, load_classifier
 from exparity.data.table import read_prepared
 from exparity.engine.masking import MaskedTexts
-from exparity.methods._lime import draw_masks, fit_lime, fit_with_surrogate
+from exparity.methods._lime import Sampling, draw_masks, fit_lime, fit_with_surrogate
 from exparity.types import BoolArray, FloatArray, IntArray
 
 REFERENCE = 50
@@ -29,7 +29,7 @@ SHARES = (1 / 8, 1 / 4, 1 / 3, 0.4, 1 / 2, 1)
 EVALUATIONS = (100, 200, 300, 400, 500)
 ALL = 100_000
 """Evaluations that split every branch of a sentence."""
-SCHEMES = (
+SCHEMES: tuple[tuple[Sampling, bool], ...] = (
     ("independent", False),
     ("stratified", False),
     ("paired", False),

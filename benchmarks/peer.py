@@ -2,13 +2,14 @@
 
 Usage: python benchmarks/peer.py --peer-python PATH --checkpoint FOLDER
        (--sentences FILE | --data-dir DIR) [--examples N] [--threads T] [--repeats R]
-       [--workflow]
+       [--workflow [--equal-error]]
        [--output results/bench/peer.parquet]
 
 PATH is the Python of an environment that has ferret-xai; exparity runs in this one. Sentences are
 JSON lines with ``text`` and ``target``, or GECO's test sentences from DIR, evenly spaced. With
 --workflow, two more variants are runs of the workflow on T cores, whose total is the wall time of
-all of ``snakemake``.
+all of ``snakemake``; with --equal-error, two more (``=``) in which LIME takes as many samples as
+its error of t² samples needs.
 
 The variants take turns, so that a machine whose speed drifts slows all of them, and each time is
 the shortest of R repeats. Ratios count; absolute times are those of this machine at this moment.
@@ -37,6 +38,8 @@ VARIANTS = (
     ("exparity", "bf16+"),
     ("workflow", "fp32"),
     ("workflow", "bf16"),
+    ("workflow", "fp32="),
+    ("workflow", "bf16="),
 )
 # Their scores cannot be compared number by number.
 INCOMPARABLE = {"lime": "own draws", "integrated_gradients": "noise"}
@@ -81,6 +84,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--methods", nargs="+", help="only these methods")
     parser.add_argument("--no-bf16", action="store_true", help="leave out the bf16 variant")
     parser.add_argument("--workflow", action="store_true", help="time the workflow as well")
+    parser.add_argument("--equal-error", action="store_true", help="and with LIME's own budget")
     parser.add_argument("--output", type=Path, default=Path("results/bench/peer.parquet"))
     arguments = parser.parse_args()
     arguments.variants = [
@@ -88,6 +92,7 @@ def parse_arguments() -> argparse.Namespace:
         for library, precision in VARIANTS
         if not (arguments.no_bf16 and precision.startswith("bf16"))
         and (arguments.workflow or library != "workflow")
+        and (arguments.equal_error or not precision.endswith("="))
     ]
     if arguments.examples < 1 or arguments.repeats < 1:
         parser.error("--examples and --repeats must be at least 1")
@@ -213,9 +218,9 @@ def markdown(runs: list[dict[str, Any]], differences: dict[tuple[str, str, str],
             continue
         label = {"explain": method, "evaluate": f"{metric} of all", "total": "**total**"}[stage]
         gap = f"{differences[key]:.0e}" if key in differences else INCOMPARABLE.get(method, "")
-        times = [f"{peer[key]:.2f}", *(f"{times[key]:.2f}" for times in own.values())]
+        taken = [f"{times[key]:.2f}" for times in (peer, *own.values())]
         ratios = [f"{peer[key] / times[key]:.1f}" for times in own.values()]
-        lines.append(f"| {' | '.join([label, *times, *ratios, gap])} |")
+        lines.append(f"| {' | '.join([label, *taken, *ratios, gap])} |")
     run = runs[0]
     lines += [
         "",

@@ -184,7 +184,7 @@ def load_exparity(checkpoint: str, device: str, precision: str) -> tuple[Explain
         fast = exparity.load_classifier(checkpoint, device, precision="bf16", shortcuts=sharing)
     memos: dict[int, dict[Any, Any]] = {}
     # What ferret does, said once more in case a default changes.
-    options = {
+    options: dict[str, dict[str, Any]] = {
         "integrated_gradients": {"n_steps": 50},
         "integrated_gradients_x_input": {"n_steps": 50},
         "lime": {"max_samples": 5000},

@@ -15,7 +15,7 @@ from typing import Any
 
 HERE = Path(__file__).resolve().parents[1]
 # As peer_worker.py sets them for the library.
-METHODS: Mapping[str, Mapping[str, int]] = {
+METHODS: Mapping[str, Mapping[str, Any]] = {
     "gradient": {},
     "gradient_x_input": {},
     "integrated_gradients": {"n_steps": 50},
@@ -36,7 +36,7 @@ def run_workflow(
     Args:
         checkpoint: folder of the classifier, which is not trained further.
         sentences: JSON lines with ``text`` and ``target``.
-        precision: ``fp32`` or ``bf16``.
+        precision: ``fp32`` or ``bf16``, with ``=`` behind it for LIME's budget of equal error.
         threads: cores of the run; its jobs have one thread each.
         methods: only these; all if None.
 
@@ -87,14 +87,17 @@ def configuration(
     checkpoint: str, table: Path, precision: str, methods: Sequence[str] | None
 ) -> dict[str, Any]:
     """Return the config of the run."""
+    chosen = {id: METHODS[id] for id in methods or METHODS}
+    if precision.endswith("=") and "lime" in chosen:
+        chosen["lime"] = {"budget": "equal_error"}
     return {
         "title": "Beside ferret",
         "seeds": [0],
         "datasets": {"sentences": {"use": "table", "path": str(table), "split": "split"}},
         "models": {"peer": {"checkpoint": str(Path(checkpoint).resolve())}},
-        "precision": precision,
+        "precision": precision.rstrip("="),
         "training": {"epochs": 0},
-        "methods": {id: METHODS[id] for id in methods or METHODS},
+        "methods": chosen,
         "metrics": {id: {} for id in METRICS},
         "engine": {"shortcuts": True},
     }

@@ -46,6 +46,7 @@ def main() -> None:
     labels = np.array([e.label for e in chosen])
     groups = [e.group for e in chosen]
     keys = [e.example_id for e in chosen]
+    first, second = prepared.groups
     models = {p: load_classifier(str(arguments.checkpoint), precision=p) for p in ("fp32", other)}
     encodings = models["fp32"].encode([e.words for e in chosen])
     rows = []
@@ -64,7 +65,7 @@ def main() -> None:
                 p: evaluate(models[p], found[p], metric, normalise_over="sequence") for p in models
             }
             tests = {
-                p: compare_groups(v, groups, order=prepared.groups).p for p, v in values.items()
+                p: compare_groups(v, groups, order=(first, second)).p for p, v in values.items()
             }
             rows.append(
                 {

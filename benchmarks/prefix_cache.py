@@ -41,7 +41,8 @@ def measured(width: int, layers: int, frame: tuple[int, int, int]) -> dict[str, 
 
     def cached(rows: torch.Tensor) -> torch.Tensor:
         own = DynamicCache(config=config)
-        for place, layer in enumerate(known.layers):
+        layers: list[Any] = known.layers
+        for place, layer in enumerate(layers):
             keys, values = (one.expand(len(rows), -1, -1, -1) for one in (layer.keys, layer.values))
             own.update(keys, values, place)
         return last(model(inputs_embeds=rows, past_key_values=own, use_cache=True))

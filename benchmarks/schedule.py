@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import heapq
 import random
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from statistics import mean
 
@@ -107,7 +107,9 @@ def shuffled(count: int, seed: int) -> list[float]:
     return [draw.random() for _ in range(count)]
 
 
-def makespan(seconds: list[float], needs: list[list[int]], order: list[float], cores: int) -> float:
+def makespan(
+    seconds: list[float], needs: list[list[int]], order: Sequence[float], cores: int
+) -> float:
     """Return when the last job ends, where a free core takes the lowest of those that are ready."""
     waits = [len(jobs) for jobs in needs]
     after: list[list[int]] = [[] for _ in needs]

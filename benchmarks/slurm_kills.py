@@ -123,7 +123,7 @@ def disturb(what: str, run: Run, process: subprocess.Popen[bytes], chance: rando
     else:
         signal_ = ["--full", "--signal=KILL"] if what == "killed at once" else []
         cluster.command("scancel", *signal_, job.id)
-    return job.comment
+    return str(job.comment)
 
 
 def wait_for_submission(run: Run, process: subprocess.Popen[bytes]) -> float:

@@ -23,6 +23,7 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -98,7 +99,7 @@ def main() -> None:
         print(f"slurmctld {other.controller / one.controller:.1f}x less CPU time in groups")
 
 
-def _checkout(folder: Path, config: dict) -> tuple[Path, str]:
+def _checkout(folder: Path, config: dict[str, Any]) -> tuple[Path, str]:
     """A copy of the project in which the files of every job are there, and empty."""
     sys.path.insert(0, str(ROOT / "src"))
     from exparity.config.experiment import Experiment

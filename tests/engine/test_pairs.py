@@ -16,7 +16,7 @@ from exparity.engine.preflight import check_wrapper
 from exparity.types import SPECIAL_WORD
 
 WORDS = ["the", "waiter", "sings", "her", "don't", "harbour", ".", "Ärger", "thanked", "x-1"]
-SIDES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=8)
+SIDES = st.lists(st.sampled_from(WORDS), min_size=1, max_size=4)  # within the model's 64 tokens
 ONCE = settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 

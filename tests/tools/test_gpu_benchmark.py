@@ -253,6 +253,7 @@ def test_ferret_beside(gpu, tmp_path, monkeypatch):
 
     def run(arguments, sentences, library, precision, scores):
         assert arguments.peer_python == "there"
+        assert library in ("ferret", "exparity")  # whose worker knows no workflow
         assert len(sentences.read_text().splitlines()) == 2
         takes = 6.0 if library == "ferret" else 2.0
         return {"seconds": {"explain": {"lime": takes}, "evaluate": {}}, "total": takes}

@@ -63,7 +63,8 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     if getattr(value, "ndim", None) == 0 and hasattr(value, "item"):
         value = value.item()
     choices = _choices(annotation)
-    if not any(_fits(value, choice) for choice in choices):
+    unbounded = isinstance(value, int | float) and not (abs(value) < 2**63 and math.isfinite(value))
+    if unbounded or not is_of(value, annotation):
         names = [_NAMES.get(choice, repr(choice)) for choice in choices]
         raise InputError(f"{name} must be {' or '.join(names)}, not {shown(value)}")
     if name == "seed" and value < 0:
@@ -71,6 +72,34 @@ def checked_value(value: Any, annotation: Any, name: str) -> Any:
     if Path in choices:
         _check_path(value, name)
     return value
+
+
+def is_of(value: Any, hint: Any) -> bool:
+    """Return whether a value is of a type; lists count as tuples, whole numbers as numbers."""
+    origin, inner = typing.get_origin(hint), typing.get_args(hint)
+    if hint is Any:
+        return True
+    if origin is typing.Literal:
+        return isinstance(value, str) and value in inner
+    if origin in (typing.Union, types.UnionType):
+        return any(is_of(value, one) for one in inner)
+    if origin in (tuple, Sequence):
+        if not isinstance(value, tuple | list):
+            return False
+        if origin is tuple and inner[-1] is not Ellipsis and len(value) != len(inner):
+            return False
+        each = inner if origin is tuple and inner[-1] is not Ellipsis else [inner[0]] * len(value)
+        return all(map(is_of, value, each))
+    if origin is Mapping:
+        return isinstance(value, Mapping) and all(
+            is_of(k, inner[0]) and is_of(v, inner[1]) for k, v in value.items()
+        )
+    if origin is Callable:
+        return callable(value)
+    if hint in (int, float):
+        number = isinstance(value, int) or (hint is float and isinstance(value, float))
+        return number and not isinstance(value, bool)
+    return isinstance(value, os.PathLike if hint is Path else hint)
 
 
 def listed(value: Any, name: str, what: str) -> list[Any]:
@@ -158,16 +187,3 @@ def _choices(annotation: Any) -> tuple[Any, ...]:
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is Literal:
         return typing.get_args(annotation)
     return (annotation,)
-
-
-def _fits(value: Any, choice: Any) -> bool:
-    if choice is Path:
-        return isinstance(value, os.PathLike)
-    if choice is int:
-        return isinstance(value, int) and not isinstance(value, bool) and abs(value) < 2**63
-    if choice is float:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        return number and abs(value) < 2**63 and math.isfinite(value)
-    if isinstance(choice, type):
-        return isinstance(value, choice)
-    return isinstance(value, str) and value == choice

@@ -15,7 +15,6 @@ import pkgutil
 import re
 import sys
 import traceback
-import types
 import typing
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +24,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any, Generic, NoReturn, TypeVar
 
-from exparity.core.calls import shown
+from exparity.core.calls import is_of, shown
 from exparity.core.errors import ExparityError, InputError, did_you_mean
 from exparity.core.options import Option, options_of
 
@@ -150,7 +149,7 @@ class Registry(Generic[Facts]):
                 raise InputError(f"{where}: an id is lower-case letters, digits and underscores")
             hints = self._hints
             for name in facts.keys() & hints.keys():
-                if not _is_of(facts[name], hints[name]):
+                if not is_of(facts[name], hints[name]):
                     kinds = _kinds(hints[name])
                     raise InputError(f"{where}: {name} must be {kinds}, not {shown(facts[name])}")
             try:
@@ -231,34 +230,6 @@ def entry_points() -> metadata.SelectableGroups:
 def is_on_hub(path: str | Path) -> bool:
     """Return whether a path is an address of the Hugging Face Hub."""
     return str(path).startswith("hf:")
-
-
-def _is_of(value: Any, hint: Any) -> bool:
-    """Return whether a value is of a type; lists count as tuples, whole numbers as numbers."""
-    origin, inner = typing.get_origin(hint), typing.get_args(hint)
-    if hint is Any:
-        return True
-    if origin is typing.Literal:
-        return isinstance(value, str) and value in inner
-    if origin in (typing.Union, types.UnionType):
-        return any(_is_of(value, one) for one in inner)
-    if origin in (tuple, Sequence):
-        if not isinstance(value, tuple | list):
-            return False
-        if origin is tuple and inner[-1] is not Ellipsis and len(value) != len(inner):
-            return False
-        each = inner if origin is tuple and inner[-1] is not Ellipsis else [inner[0]] * len(value)
-        return all(map(_is_of, value, each))
-    if origin is Mapping:
-        return isinstance(value, Mapping) and all(
-            _is_of(k, inner[0]) and _is_of(v, inner[1]) for k, v in value.items()
-        )
-    if origin is Callable:
-        return callable(value)
-    if hint in (int, float):
-        number = isinstance(value, int) or (hint is float and isinstance(value, float))
-        return number and not isinstance(value, bool)
-    return isinstance(value, hint)
 
 
 def _kinds(hint: Any) -> str:

@@ -8,15 +8,17 @@ import select
 import signal
 import socket
 import sys
-from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
-from types import FrameType
-from typing import Any
 
 from exparity.warm import messages
 from exparity.warm.folder import address_in, opened
 from exparity.warm.process import FORWARDED, process_identity, settings
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from types import FrameType
+    from typing import Any
 
 # Seconds until a server is given up: it does not answer while it imports torch, which takes longer
 # than this only where jobs that import it themselves are as slow.
@@ -31,26 +33,25 @@ def hand_over(address: str) -> None:
     """
     request = {"identity": process_identity(), "settings": settings()}
     with _signals_kept() as forward_to:
-        status = _served(Path(address), request, forward_to)
+        status = _served(address, request, forward_to)
     if status is not None:
         _end_as(status)
 
 
-def _served(
-    address: Path, request: dict[str, Any], forward_to: Callable[[int], None]
-) -> int | None:
+def _served(address: str, request: dict[str, Any], forward_to: Callable[[int], None]) -> int | None:
     """Return the wait status of the job's worker, or None if there is none any more."""
     workers: list[int] = []
     try:
-        with opened(address.parent) as folder, socket.socket(socket.AF_UNIX) as connection:
+        place, name = os.path.split(address)
+        with opened(place) as folder, socket.socket(socket.AF_UNIX) as connection:
             connection.settimeout(_PATIENCE)
-            connection.connect(address_in(folder, address.name))
+            connection.connect(address_in(folder, name))
             if not messages.is_of_this_user(connection):
                 return None
             try:
                 return _status(connection, request, workers, forward_to)
             except TimeoutError:
-                os.unlink(address.name, dir_fd=folder)  # no other job has to wait as long
+                os.unlink(name, dir_fd=folder)  # no other job has to wait as long
                 print(
                     f"exparity: the server of warm workers has not answered for {_PATIENCE:g} s; "
                     "this job and later ones of the run do without it",

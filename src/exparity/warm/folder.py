@@ -5,16 +5,18 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from pathlib import Path
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 SOCKET = "warm"
 """Name of the socket in its folder."""
 
 
 @contextmanager
-def opened(folder: Path) -> Iterator[int]:
+def opened(folder: str | os.PathLike[str]) -> Iterator[int]:
     """Open a folder that this user owns and nobody else may enter; return its descriptor.
 
     What lies in it is reached by this one alone: another user may put another folder at the path.
@@ -41,9 +43,9 @@ def holds_a_socket_alone(descriptor: int) -> bool:
     return stat.S_ISSOCK(os.stat(SOCKET, dir_fd=descriptor, follow_symlinks=False).st_mode)
 
 
-def remove(folder: Path) -> None:
+def remove(folder: str | os.PathLike[str]) -> None:
     """Remove the folder of a socket, unless it holds anything else or is another user's."""
     with suppress(OSError), opened(folder) as descriptor:
         if holds_a_socket_alone(descriptor):
             os.unlink(SOCKET, dir_fd=descriptor)
-        folder.rmdir()  # of an empty one
+        os.rmdir(folder)  # an empty one

@@ -6,8 +6,11 @@ import json
 import os
 import socket
 import struct
-from collections.abc import Sequence
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 _LENGTH = struct.Struct("!I")
 _LONGEST = 2**26  # bytes; an environment is written twice, and has 6 MB at most

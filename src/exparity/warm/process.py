@@ -7,10 +7,12 @@ import resource
 import signal
 import sys
 from io import BufferedReader, BufferedWriter, FileIO, TextIOWrapper
-from pathlib import Path
-from typing import Any
 
 import exparity
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
 
 # Libraries look at these when they are used, if ever; all others may be read by an import.
 READ_LATE = frozenset(
@@ -31,11 +33,13 @@ FORWARDED = (
 
 def process_identity() -> dict[str, Any]:
     """Return what the server and the process of a job must have in common."""
+    with open("/proc/self/cgroup", encoding="utf-8") as groups:
+        cgroup = groups.read()
     return {
         "Python": [sys.executable, list(sys.flags), sys._xoptions, sys.warnoptions],
         "import path": [exparity.__file__, sys.path[1:]],
         "user": [*os.getresuid(), *os.getresgid(), *sorted(os.getgroups())],
-        "cgroup": Path("/proc/self/cgroup").read_text(encoding="utf-8"),
+        "cgroup": cgroup,
         "namespace": [os.readlink(f"/proc/self/ns/{name}") for name in _NAMESPACES],
         "environment": {k: v for k, v in os.environ.items() if k not in READ_LATE},
     }

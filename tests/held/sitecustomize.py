@@ -8,7 +8,6 @@ A Snakemake that a command of exparity starts has its server forked (``tests/wor
 """
 
 import os
-import runpy
 import sys
 import time
 
@@ -35,5 +34,7 @@ def _hold(event, arguments):
 if "HELD_AT" in os.environ:
     sys.addaudithook(_hold)
 if "TESTS_ZYGOTE" in os.environ and sys.orig_argv[1:3] == ["-m", "snakemake"] and not IN_SLURM:
+    import runpy
+
     zygote = runpy.run_path(os.path.join(os.path.dirname(__file__), "../workflow/zygote.py"))
     zygote["fork_servers"](os.environ)

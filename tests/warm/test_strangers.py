@@ -13,7 +13,7 @@ import subprocess
 import sys
 import tempfile
 import traceback
-from contextlib import contextmanager, suppress
+from contextlib import chdir, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -31,8 +31,8 @@ def put_socket(folder, mode=0o700):
     """Put the socket of a run that was killed into a new folder."""
     folder.mkdir()
     folder.chmod(mode)
-    with socket.socket(socket.AF_UNIX) as listener:
-        listener.bind(str(folder / "warm"))
+    with socket.socket(socket.AF_UNIX) as listener, chdir(folder):
+        listener.bind("warm")  # the address of a socket has 107 bytes at most
 
 
 def whole(folder):
@@ -66,7 +66,8 @@ def put_names(folder):
         busy.mkdir()
         busy.chmod(mode)
         listener = socket.socket(socket.AF_UNIX)
-        listener.bind(str(busy / "warm"))
+        with chdir(busy):
+            listener.bind("warm")
         listener.listen(0)
         opened.append(listener)
         with suppress(BlockingIOError):

@@ -11,22 +11,20 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from methods.training import LABELS, METHOD_IDS, explained, quick, training_for
-from methods.training import TEXTS as LEARNT
+from methods.training import (
+    LABELS,
+    LEARNT,
+    METHOD_IDS,
+    TARGETS,
+    TEXTS,
+    explained,
+    quick,
+    training_for,
+)
 
 import exparity
 from exparity import ExparityError, InputError
 from exparity.methods import METHODS, Training, attribute, explain_many
-
-TEXTS = [
-    "She sings .",
-    "he",
-    "The girl sings .",
-    "His mother thanked the waiter .",
-    "The boy sings .",  # as long as another
-    "She sings .",  # the same again, for another class
-]
-TARGETS = [0, 1, 0, 1, 1, 1]
 
 
 def bits(found):

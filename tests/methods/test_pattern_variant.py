@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from methods.training import LABELS, TEXTS, training_for
+from methods.training import LABELS, LEARNT, training_for
 
 import exparity
 from exparity import InputError
@@ -66,7 +66,7 @@ def test_equals_dense_loops(rows):
 
 @pytest.mark.reference
 def test_words_of_a_text_have_the_covariances_of_the_training_split(classifier):
-    expected = naive_covariances([text.split() for text in TEXTS], LABELS)
+    expected = naive_covariances([text.split() for text in LEARNT], LABELS)
     training = training_for("pattern_variant")
     for target in (0, 1):
         found = exparity.explain(classifier, QUERY, [target] * 2, "pattern_variant", **training)
@@ -99,7 +99,7 @@ def test_nothing_is_made_dense(monkeypatch):
         monkeypatch.setattr(scipy.sparse.csr_matrix, name, refuse)
         monkeypatch.setattr(scipy.sparse.csc_matrix, name, refuse)
         monkeypatch.setattr(scipy.sparse.csr_array, name, refuse)
-    covariances(Training.of(TEXTS, LABELS))
+    covariances(Training.of(LEARNT, LABELS))
 
 
 def test_computed_once_for_all_batches(classifiers, monkeypatch):
@@ -109,7 +109,7 @@ def test_computed_once_for_all_batches(classifiers, monkeypatch):
     calls = []
     inner = module.covariances
     monkeypatch.setattr(module, "covariances", lambda t: (calls.append(1), inner(t))[1])
-    classifier, training = classifiers["bert"], Training.of(TEXTS, LABELS)
+    classifier, training = classifiers["bert"], Training.of(LEARNT, LABELS)
     for text in QUERY:
         encodings = classifier.encode([text])
         explain_encodings(
@@ -132,7 +132,7 @@ def test_the_model_is_not_asked(classifiers, monkeypatch):
 def test_a_class_that_was_never_learnt_scores_zero(classifiers):
     """The model knows class 1, and no text of the training split has it."""
     found = exparity.explain(
-        classifiers["bert"], QUERY, [1, 1], "pattern_variant", training=(TEXTS, [0] * len(TEXTS))
+        classifiers["bert"], QUERY, [1, 1], "pattern_variant", training=(LEARNT, [0] * len(LEARNT))
     )
     assert not any(one.scores.any() for one in found)
 
@@ -141,8 +141,8 @@ def test_a_class_that_was_never_learnt_scores_zero(classifiers):
     ("training", "message"),
     [
         (None, "works with the texts that the model was trained on; give `training`"),
-        ((TEXTS, LABELS[:-1]), r"6 texts but labels of shape \(5,\)"),
-        ((TEXTS[:1], LABELS[:1]), "1 texts are too few"),
+        ((LEARNT, LABELS[:-1]), r"6 texts but labels of shape \(5,\)"),
+        ((LEARNT[:1], LABELS[:1]), "1 texts are too few"),
     ],
 )
 def test_bad_training_is_named(classifiers, training, message):

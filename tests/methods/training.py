@@ -9,7 +9,7 @@ METHOD_IDS = [id for id in METHODS.ids() if not METHODS.get(id).facts.path_optio
 """All but those that read files, of which a sweep has none."""
 QUICK = {"n_steps": 3, "num_samples": 12, "max_evals": 12, "n_samples": 6}
 """Smaller values of options that set the cost, for methods that have them."""
-TEXTS = [
+LEARNT = [
     "She sings .",
     "The girl sings near the harbour .",
     "Her mother thanked the waitress .",
@@ -18,6 +18,15 @@ TEXTS = [
     "His father thanked the waiter near the harbour .",
 ]
 LABELS = [0, 0, 0, 1, 1, 1]
+TEXTS = [
+    "She sings .",
+    "he",
+    "The girl sings .",
+    "His mother thanked the waiter .",
+    "The boy sings .",  # as long as another
+    "She sings .",  # the same again, for another class
+]
+TARGETS = [0, 1, 0, 1, 1, 1]
 
 
 def known(options, entry):
@@ -32,7 +41,7 @@ def quick(method):
 def training_for(method):
     """Keyword arguments of exparity.explain: a training split, if the method needs one."""
     needs = METHODS.get(method).facts.needs_training
-    return {"training": (TEXTS, LABELS)} if needs else {}
+    return {"training": (LEARNT, LABELS)} if needs else {}
 
 
 def explained(classifier, texts, targets, method, seed=0, **options):

@@ -10,7 +10,7 @@ import pytest
 import torch
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from methods.training import METHOD_IDS
+from methods.training import METHOD_IDS, TARGETS, TEXTS
 from methods.training import explained as explained_quickly
 from metrics.sweep import drawn, evaluated, scored, with_marks
 from support import marked
@@ -25,15 +25,6 @@ from exparity.metrics._arrays import l1_normalised
 INF = float("inf")
 BY_SIZE = ("soft_comprehensiveness", "soft_sufficiency", "flip_sensitivity")
 """Metrics that rank tokens by absolute attribution: turning the sign does not invert them."""
-TEXTS = [
-    "She sings .",
-    "he",
-    "The girl sings .",
-    "His mother thanked the waiter .",
-    "The boy sings .",  # as long as another
-    "She sings .",  # the same again, for another class
-]
-TARGETS = [0, 1, 0, 1, 1, 1]
 
 
 @pytest.fixture(params=METRICS.ids())

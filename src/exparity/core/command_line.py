@@ -68,6 +68,10 @@ class Parser(argparse.ArgumentParser):
         return super().parse_args(args, namespace)
 
 
+Block = tuple[str, type]
+"""An argument whose fields are flags: its name, and its dataclass."""
+
+
 class Argument:
     """An argument of a function, as the command line has it.
 
@@ -75,7 +79,7 @@ class Argument:
         parameter: the argument in the signature.
         annotation: its type, with what is noted on it.
         help: its line of the docstring.
-        part_of: the argument that it is a field of; empty if it is one of its own.
+        part_of: the argument that it is a field of, and its dataclass; None for one of its own.
 
     Attributes:
         kind: its type, that of one value where it takes several; without None.
@@ -89,7 +93,7 @@ class Argument:
     empty = inspect.Parameter.empty
 
     def __init__(
-        self, parameter: inspect.Parameter, annotation: Any, help: str, part_of: str = ""
+        self, parameter: inspect.Parameter, annotation: Any, help: str, part_of: Block | None = None
     ) -> None:
         self.name, self.default, self.help = parameter.name, parameter.default, help
         self.part_of = part_of
@@ -239,7 +243,7 @@ def _json_or_word(text: str) -> Any:
         return text
 
 
-def arguments_of(function: Callable[..., Any], part_of: str = "") -> dict[str, Argument]:
+def arguments_of(function: Callable[..., Any], part_of: Block | None = None) -> dict[str, Argument]:
     """Return what a function takes, by name, from its signature and docstring.
 
     Of an argument that is a dataclass, its fields are arguments.
@@ -249,7 +253,7 @@ def arguments_of(function: Callable[..., Any], part_of: str = "") -> dict[str, A
     arguments: dict[str, Argument] = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if isinstance(kind := hints[name], type) and is_dataclass(kind):
-            arguments |= arguments_of(kind, part_of=name)
+            arguments |= arguments_of(kind, part_of=(name, kind))
         else:
             line = _plain(lines.get(name, "")).replace("if None", "if unset")
             arguments[name] = Argument(parameter, kind, line, part_of)
@@ -402,10 +406,10 @@ class Call:
         """Call the function."""
         keywords, arguments = self._keywords(), self.command.arguments
         positional = [keywords.pop(one.name) for one in arguments.values() if one.positional]
-        hints = typing.get_type_hints(self.command.function)
         for block in dict.fromkeys(one.part_of for one in arguments.values() if one.part_of):
             given = [name for name in keywords if arguments[name].part_of == block]
-            keywords[block] = hints[block](**{name: keywords.pop(name) for name in given})
+            name, kind = block
+            keywords[name] = kind(**{one: keywords.pop(one) for one in given})
         self.command.function(*positional, **keywords)
 
     def files(self) -> Iterator[Path]:

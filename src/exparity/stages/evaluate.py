@@ -335,9 +335,10 @@ def _of_dataset(options: Mapping[str, Any], prepared: PreparedData) -> dict[str,
 
     It is that of the whole test split: a part of it, or a sample, has another.
     """
+    if options.get("top_k") != "mean":
+        return dict(options)
     rationales = [example.rationale or () for example in prepared.split("test")]
-    settled = {"top_k": mean_length([sum(marks) for marks in rationales])}
-    return {**options, **(settled if options.get("top_k") == "mean" else {})}
+    return {**options, "top_k": mean_length([sum(marks) for marks in rationales])}
 
 
 def _scoring(

@@ -163,7 +163,7 @@ def _explaining(
 
 
 def classes_of(part: Sequence[Example], targets: Mapping[str, int]) -> IntArray:
-    """Return the (n,) class to explain of each example: its label where no other is told."""
+    """Return the (n,) class to explain of each example: its label where no other is given."""
     return np.array([targets.get(example.example_id, example.label) for example in part])
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from exparity.core.device import Inference
 from exparity.engine.classifier import Classifier
+from exparity.engine.passes import SharedPasses, remove_passes
 from exparity.methods import _gradients
 from exparity.stages.evaluate import evaluate_cell
 from exparity.stages.explain import explain_cell
@@ -112,3 +113,26 @@ def test_sums_are_flagged_alike(cell, tmp_path, asked):
         assert np.isfinite(np.concatenate(table["scores"].to_numpy())).all()
     assert flags[0] == flags[1]
     assert b"rounding_noise" in flags[0]
+
+
+def test_only_what_jobs_left_is_removed(tmp_path):
+    """With `results: .` the folder may be somebody's own."""
+    folder = tmp_path / ".passes"
+    passes = SharedPasses(folder, tmp_path, {})
+    passes.leave(folder / f"{'a' * 64}.npy", np.zeros(2))
+    (folder / f".{'b' * 64}.npy.x1_y.tmp").touch()
+    (folder / "thesis.npy").touch()
+    remove_passes(folder)
+    assert [path.name for path in folder.iterdir()] == ["thesis.npy"]
+    (folder / "thesis.npy").unlink()
+    remove_passes(folder)
+    assert not folder.exists()
+    remove_passes(folder)  # that of a run without any
+
+
+def test_a_folder_that_cannot_be_written_stops_no_job(tmp_path):
+    (tmp_path / "passes").write_text("a file")
+    passes = SharedPasses(tmp_path / "passes", tmp_path, {})
+    place = tmp_path / "passes" / f"{'a' * 64}.npy"
+    passes.leave(place, np.zeros(2))
+    assert passes.take(place) is None

@@ -1,7 +1,6 @@
 import gc
 import os
 import re
-import shutil
 import sys
 from functools import cache
 from itertools import filterfalse
@@ -12,6 +11,7 @@ try:
     from exparity.artefacts.analyses import command_of
     from exparity.artefacts.layout import PASSES, pattern_of, stem_of
     from exparity.config.cautions import omissions
+    from exparity.engine.passes import remove_passes
     from exparity.jobs.at_start import (
         at_start,
         before_plan,
@@ -173,7 +173,7 @@ onstart:
 
 
 onsuccess:
-    shutil.rmtree(Path(RESULTS, PASSES), ignore_errors=True)
+    remove_passes(Path(RESULTS, PASSES))
     name_report(workflow, get_path("page"), EXPERIMENT.trainings)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
+import re
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from importlib.metadata import version
@@ -14,8 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from exparity.artefacts.files import atomic_path
 from exparity.models.manifest import digests_of
 from exparity.types import FloatArray
+
+# A file of passes, or the temporary one that a killed job was writing.
+_LEFT = re.compile(r"[0-9a-f]{64}\.npy|\.[0-9a-f]{64}\.npy\.\w+\.tmp")
 
 
 @dataclass(frozen=True)
@@ -54,9 +59,15 @@ class SharedPasses:
         return found
 
     def leave(self, place: Path, array: FloatArray) -> None:
-        """Put an array there as a whole."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        temporary = place.with_suffix(f".{os.getpid()}.tmp")
-        with temporary.open("wb") as file:
+        """Put an array there as a whole; where that cannot be, the other job computes it too."""
+        with suppress(OSError), atomic_path(place) as temporary, temporary.open("wb") as file:
             np.save(file, array)
-        temporary.replace(place)
+
+
+def remove_passes(folder: Path) -> None:
+    """Remove what jobs have left in a folder, and the folder if nothing else is in it."""
+    with suppress(OSError):
+        for path in folder.iterdir():
+            if _LEFT.fullmatch(path.name):
+                path.unlink(missing_ok=True)
+        folder.rmdir()

@@ -12,10 +12,7 @@ from types import SimpleNamespace
 import pytest
 import yaml
 from made_up import config, make_study, options_of
-from support import TINY
 
-import exparity
-from exparity.config.experiment import Experiment
 from exparity.report.gather import gather
 from exparity.report.sections.findings import dependence_sentences
 from exparity.report.tables import disparity_tables
@@ -23,6 +20,9 @@ from exparity.stats.dependence import cramers_v
 
 pytestmark = pytest.mark.contract
 ELSEWHERE = {
+    "m1, m2 a config is not answered with what to write": (
+        "config/test_config.py::test_by_name_and_with_a_remedy"
+    ),
     "a run overwrites another's report": (
         "config/test_config.py::test_the_report_of_another_experiment_is_not_overwritten"
     ),
@@ -134,22 +134,6 @@ def test_label_and_group_that_go_together_are_said_first(labels, warning):
     sentences = dependence_sentences(study)
     assert len(sentences) == (warning is not None)
     assert all(f"label and group {warning}" in sentence for sentence in sentences)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"training": {"learning_rate": "5e-4"}}, "found '5e-4'; write 5.0e-4"),
-        ({"methods": {"LIME": {}}}, "did you mean 'lime'"),
-        ({"methods": {"integrated-gradients": {}}}, "did you mean 'integrated_gradients'"),
-        ({"metrics": ["gini", "sparsity"]}, "write {gini: {}, sparsity: {}}"),
-        ({"seeds": 3}, r"write \[3\]"),
-        ({"engine": {"device": "gpu"}}, "use auto, cpu, cuda or cuda:N"),
-    ],
-)
-def test_m1_m2_a_config_is_answered_with_what_to_write(changes, message):
-    with pytest.raises(exparity.InputError, match=message):
-        Experiment.from_mapping({**TINY, **changes})
 
 
 def test_m6_the_tests_of_a_cell_are_in_the_order_of_their_seeds(tmp_path):

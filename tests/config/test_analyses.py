@@ -151,14 +151,6 @@ def test_a_test_reads_random_scores_that_are_scored_alike():
     assert scored["params"]["normalise_over"] == "content"
 
 
-def test_random_scores_depend_on_the_code_of_their_metric():
-    def digest(metric):
-        cell = {"dataset": "pairs_all", "model": "bert_tiny", "seed": 0, "metric": metric}
-        return json.loads(experiment().analyses.options("negative_control", cell))["digest"]
-
-    assert digest("gini") != digest("mass_accuracy")
-
-
 def test_data_without_rationales_is_left_out():
     found = experiment(
         {"attribution_difference": {}, "dataset_bias": {}},
@@ -224,33 +216,6 @@ def test_the_masked_language_model_is_that_of_the_checkpoint(checkpoints):
         "revision": "abc",
         "max_examples": 8,
     }
-
-
-REFUSED = [
-    ({"correctnes": {}}, {}, "unknown key 'analyses.correctnes'; did you mean 'correctness'"),
-    ({"correctness": {"n": 1}}, {}, "unknown key 'analyses.correctness.n'"),
-    ({"correctness": {}}, {"metrics": {"gini": {}}}, "analyses.correctness: no metric compares"),
-    ({"attribution_difference": {"min_sets": 0}}, {}, "analyses.attribution_difference.min_sets"),
-    ({"attribution_difference": {}},
-     {"datasets": {"compas": {}}, "metrics": {"gini": {}}},
-     "analyses.attribution_difference: no dataset marks the words"),
-    ({"dataset_bias": {"terms": {"pairs": {"male": ["he"]}}}}, {},
-     "terms.pairs: no such dataset here; did you mean 'pairs_all'"),
-    ({"dataset_bias": {"terms": {"pairs_all": {"mail": ["he"]}}}}, {},
-     "terms.pairs_all: no group 'mail'; did you mean 'male'"),
-    ({"dataset_bias": {"terms": {"pairs_all": {"male": [[]]}}}}, {}, "analyses.dataset_bias.terms"),
-    ({"mlm_score": {}}, {}, "analyses.mlm_score: no model starts from a pretrained checkpoint"),
-    ({"mlm_score": {"models": ["bert_tiny"]}}, {}, "'bert_tiny' starts from scratch"),
-    ({"mlm_score": {"models": ["bert_tine"]}}, {}, "no 'bert_tine' here; did you mean"),
-]  # fmt: skip
-
-
-@pytest.mark.parametrize(("analyses", "changes", "message"), REFUSED)
-def test_what_cannot_be_done_is_refused_before_any_job(analyses, changes, message):
-    with pytest.raises(InputError) as refused:
-        experiment(analyses, **changes)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
 
 
 def test_an_encoder_without_the_head_is_refused(checkpoints):

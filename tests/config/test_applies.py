@@ -97,14 +97,6 @@ class TestWhatADatasetLacks:
             "datasets.people: no metric applies to it, so that it is not explained"
         )
 
-    def test_where_no_dataset_has_it_the_first_is_named(self):
-        lacks = r"metrics\.mine: .* 'people' has none; run it in a config without mine, ration"
-        with pytest.raises(InputError, match=lacks):
-            experiment({"people": {"use": "compas"}}, {**MASS, "rationale_iou": {}})
-        lacks = r"metrics\.term_attribution: .* 'pairs_all' has no generator; name one, counterfac"
-        with pytest.raises(InputError, match=lacks):
-            experiment({"pairs_all": {}, "bios": {}}, {"term_attribution": {}, "gini": {}})
-
     def test_the_grid_of_a_config_that_leaves_nothing_out_is_what_it_was(self, repository):
         for path in sorted({*(repository / "config").glob("*.yaml")} - {repository / FERRET}):
             made = Experiment.from_mapping(yaml.safe_load(path.read_text()))
@@ -151,39 +143,6 @@ class TestDatasetsOfMethodsAndMetrics:
                 assert after.analyses.options(name, ids) == before.analyses.options(name, ids)
                 if ids["dataset"] == "bios":
                     assert after.analyses.inputs(name, ids) == before.analyses.inputs(name, ids)
-
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"metrics": {"gini": {"datasets": ["bois"]}}}, r"metrics\.gini\.datasets: no 'bois'"),
-            ({"methods": {"gradient": {"datasets": ["bois"]}}}, r"gradient\.datasets: no 'bois'"),
-            ({"metrics": {"gini": {"datasets": []}}}, "metrics.gini.datasets"),
-            ({"datasets": {"bios": {"datasets": ["bios"]}}}, "set it on a method or metric"),
-            (
-                {"overrides": [{"match": {"seed": 0}, "metric": {"datasets": ["bios"]}}]},
-                r"overrides\[0\]\.metric\.datasets",
-            ),
-            (
-                {
-                    "methods": {"gradient": {"datasets": ["bios"]}},
-                    "metrics": {"gini": {"datasets": ["pairs_all"]}},
-                },
-                r"methods\.gradient: on its datasets \(bios\) no metric is used and no model",
-            ),
-            (
-                {"metrics": {"mass_accuracy": {"datasets": ["people"]}, "gini": {}}},
-                r"metrics\.mass_accuracy: compares explanations .* and dataset 'people' has none",
-            ),
-        ],
-    )
-    def test_what_cannot_be(self, changes, message):
-        settings = {
-            "datasets": {**WITH_BIOS, "people": {"use": "compas"}},
-            "metrics": {"gini": {}},
-            **changes,
-        }
-        with pytest.raises(InputError, match=message):
-            experiment(settings.pop("datasets"), settings.pop("metrics"), **settings)
 
 
 class TestDataWithoutGroups:
@@ -243,10 +202,6 @@ class TestDataWithoutGroups:
         with pytest.raises(InputError) as error:
             experiment({"own": {**own, "groups": []}}, {"gini": {}}, **changes)
         assert message in str(error.value)
-
-    def test_a_column_of_groups_is_asked_for_unless_there_are_none(self, own):
-        with pytest.raises(InputError, match=r"datasets\.own: .*own\.csv: no column 'group'"):
-            experiment({"own": own}, {"gini": {}})
 
 
 def test_a_table_may_bring_them(table):

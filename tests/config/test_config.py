@@ -24,23 +24,14 @@ from exparity.config.experiment import Experiment, load_or_exit
 from exparity.config.instances import canonical
 from exparity.config.schema import config_schema
 from exparity.core.errors import InputError
-from exparity.core.options import options_of
 from exparity.core.schema import violation
 from exparity.core.settings import Statistics
-from exparity.models.spec import TrainingSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA = config_schema()
 CONFIGS = ROOT / "tests" / "workflow" / "configs"
 
 PROMPT = {"templates": ["{text}\nIt is", "{text} is"], "words": {"female": " f", "male": " m"}}
-
-
-def asked(prompts, **changes):
-    """A config of one prompted model."""
-    model = {"checkpoint": "someone/lm", "head": "label_words", **changes.pop("model", {})}
-    datasets = {"pairs_all": {}}
-    return {"datasets": datasets, "models": {"lm": model}, "prompts": prompts, **changes}
 
 
 SMALL = {
@@ -219,13 +210,6 @@ class TestSchema:
             assert len(part.get("description", "")) > 4, key
             assert part["description"].endswith("."), key
 
-    def test_every_default_is_an_allowed_value(self):
-        from jsonschema import Draft202012Validator
-
-        for schema in parts(SCHEMA):
-            if "default" in schema and not isinstance(schema["default"], dict):
-                Draft202012Validator(schema).validate(schema["default"])
-
     def test_whatever_tests_has_the_defaults_of_the_config(self):
         settings, checked = vars(Statistics()), set()
         packages = (exparity.stats, exparity.analyses)
@@ -239,118 +223,24 @@ class TestSchema:
         of_pair = settings.keys() - {"label_permutations"}
         assert {("compare_groups", key) for key in of_pair} < checked
 
-    def test_defaults_are_filled_in(self):
-        controls = {"random": {"draws": 3}}
-        found = experiment(statistics={"alpha": 0.01}, controls=controls).config
-        assert found["controls"] == {**controls, "weights": {"draws": 0}}
-        assert found["statistics"] == {
-            "alpha": 0.01,
-            "threshold": 0.2,
-            "ddof": 1,
-            "confidence": 0.95,
-            "resamples": 2000,
-            "label_permutations": 100,
-            "family": ["dataset"],
-        }
-        assert found["training"]["epochs"] == TrainingSpec().epochs
-        assert (found["engine"]["device"], found["engine"]["token_budget"]) == ("auto", None)
-        assert (found["results"], found["target"], found["overrides"]) == ("results", "label", [])
-        assert found["study"] == "default"
-
 
 # Beyond what the tests above draw from the schema.
-REFUSED = [
-    *(({"models": {"m": {"init": "scratch", "architecture": "bert", "size": {"hidden_size": n}}}},
-       f"models.m.*size.hidden_size: {n} is") for n in (0, -8, 10**12, float("nan"))),
-    ({"metrics": {"sufficiency": {"thresholds": [1, 2]}}}, r"thresholds\[1\]: 2 is out"),
-    ({"results": "a\n"}, r"config: results: 'a\\n' holds the character '\\n'; remove it"),
-    ({"title": "half \ud800"}, r"config: title: .* holds the character '\\ud800'"),
-    ({"title": "t" * 300}, "config: title: 't*... is refused: use at most 200 characters"),
-    ({"methods": {"gradient\n": {"use": "gradient"}}}, r"config: methods: 'gradient\\n' holds"),
-    ({"methods": {"g" * 300: {"use": "gradient"}}}, "config: methods: 'g*...' is not an id: .* 64"),
-    ({"plugins": ["a:b.py"]}, r"config: plugins\[0\]: 'a:b.py' is refused: a path cannot hold ':'"),
-    ({"title": datetime.date(2024, 1, 1)}, "config: title: .* is no value of a config"),
-    (
-        {"overrides": [{"match": {"seed": 0}, "method": {"max_examples": "many"}}]},
-        r"config: overrides\[0\].method.max_examples: a whole number, found 'many'",
-    ),
-    (
-        {"overrides": [{"match": {"seed": 0}, "method": {"use": "gradient"}}]},
-        r"config: overrides\[0\].method.use",
-    ),
-    ({"training": {"patience": 2}}, "models.one.training: training.patience needs"),
-    ({"methods": {"integrated-gradients": {}}}, "is not an id: .*did you mean 'integrated_grad"),
-    ({"models": {"TinyBERT": {}}}, "models: 'TinyBERT' is not an id: .*; did you mean 'tinybert'"),
-    ({"metrics": ["gini", "sparsity"]},
-     r"metrics: a mapping, found \['gini', 'sparsity'\]; write \{gini: \{\}, sparsity: \{\}\}$"),
-    *(({"models": {"m": {"checkpoint": "./gone", **more}}}, "m: checkpoint gone: no such folder")
-      for more in ({}, {"init": "scratch"})),
-    ({"plugins": "a.py"}, r"config: plugins: a list, each text, found 'a.py'; write \[a.py\]$"),
-    ({"models": {"m": {"checkpoint": "a/b", "debias": ["os", 5]}}},
-     r"config: models.m.debias\[1\]: text or a mapping, found 5"),
-    ({"models": {"m": "bert"}}, "config: models.m: a mapping, found 'bert'"),
-    ({"models": {"m": None}}, "models.m: a pretrained model needs 'checkpoint'"),
-    ({"models": {"tinybret": {}}}, "models.tinybret: .* known model .did you mean 'tinybert'"),
-    ({"models": {"m": {"use": "robertalarge"}}},
-     "models.m.use: unknown model 'robertalarge'; did you mean 'roberta_large'"),
-    ({"overrides": [{"match": {"seed": 0}, "statistics": {"family": ["seed"]}}]},
-     r"overrides\[0\].statistics.family: there is one"),
-    ({"datasets": {"table": {}}}, "datasets.table.path: name the file"),
-    ({"datasets": {"mine": {"use": "table", "path": "gone.csv"}}},
-     "datasets.mine.path: no file .*gone.csv"),
-    ({"study": "code", "metrics": {"sensitivity": {"radius": 1.0}}},
-     "metrics.sensitivity: unknown option 'radius'.* instance of flip_sensitivity"),
-    ({"models": {"m": {"init": "scratch"}}}, "models.m: a model from scratch needs 'architecture'"),
-    ({"models": {"m": {"checkpoint": "a/b", "scheme": "embeddings"}}}, r"models\.m\.scheme"),
-    *(({"models": {"m": {"init": "scratch", "architecture": "bert", **more}}}, message)
-      for more, message in (  # which no job could build, or a job would overwrite
-        ({"architecture": "t5"}, "models.m: architecture 't5' is an encoder-decoder"),
-        ({"size": {"hidden_size": 30, "num_attention_heads": 4}},
-         "models.m: cannot build a 'bert' classifier: hidden_size 30 is not a multiple of"),
-        ({"size": {"problem_type": "r"}}, "models.m: size: 'problem_type' has no effect"))),
-    ({"models": {"m": {"init": "scratch", "architecture": "bert", "datasets": ["pairs"]}}},
-     "models.m.datasets: no 'pairs' here; did you mean 'pairs_all'"),
-    ({"datasets": {"pair_all": {}}}, "datasets.pair_all: unknown dataset 'pair_all'; did you mean"),
-    ({"metrics": {"m": {"use": "ginni"}}}, "metrics.m: unknown metric 'ginni'; .*'gini'"),
-    ({"metrics": {}}, "metrics: none, but there are methods; name both, or leave both empty"),
-    ({"methods": {}}, "methods: none, but there are metrics; name both, or leave both empty"),
-    ({"datasets": {"pairs_all": {"max_examples": 4}}}, "datasets.pairs_all.max_examples: set"),
-    ({"datasets": {"pairs_all": {"shards": 2}}}, "datasets.pairs_all.shards: set it on a method"),
-    ({"metrics": {"sparsity": {"tau": "low"}}}, "metrics.sparsity.tau: a number, found 'low'"),
-    ({"plugins": ["gone.py"]}, "plugins: no file .*gone.py"),
-    ({"overrides": [{"match": {"dataset": "pairs"}}]}, r"overrides\[0\].match.dataset: no 'pairs'"),
-    ({"overrides": [{"match": {"seed": [0, 7]}}]}, r"overrides\[0\].match.seed: no '7' here"),
-    ({"overrides": [{"match": {"metric": "gini"}, "method": {"max_examples": 4}}]},
-     r"overrides\[0\]: 'method' cannot differ by metric; remove 'metric'"),
-    ({"overrides": [{"match": {"method": "gradient"}, "training": {"epochs": 1}}]},
-     r"overrides\[0\]: 'training' cannot differ by method"),
-    ({"overrides": [{"match": {"metric": "gini"}, "training": {"epochs": 1}}]},
-     r"overrides\[0\]: 'training' cannot differ by metric"),
-    ({"overrides": [{"match": {"metric": "gini"}, "metric": {"thresholds": [1]}}]},
-     "metrics.gini: unknown option 'thresholds'"),
-    ({"overrides": [{"match": {"seed": 0}, "training": {"patience": 1}}]},
-     "models.one.training: training.patience"),
-    (asked({}), "models.lm: is asked by prompts, and dataset 'pairs_all' has none; write prompts"),
-    (asked({"pairs_all": PROMPT}, seeds=[0, 1, 2]),
-     "prompts.pairs_all: seed k takes template k, and there is no 2 among its templates, 0 to 1"),
-    (asked({"pairs_all": PROMPT}, model={"training": {"templates": [7]}}), "there is no 7 among"),
-    (asked({"pairs_all": {**PROMPT, "words": {"female": " f", "man": " m"}}}),
-     "prompts.pairs_all.words: must name female, male, and (has man|lacks male)"),
-    (asked({"pairs_all": {**PROMPT, "templates": ["no place", "{text}"]}}),
-     r"config: prompts.pairs_all.templates\[0\]: 'no place' is refused: "),
-    (asked({"pairs_all": PROMPT, "else": PROMPT}), "prompts.else: no 'else' here"),
-    ({"models": {"m": {"checkpoint": "someone/lm", "chat": True}}}, "models.m.chat: only prompted"),
-    ({"models": {"m": {"checkpoint": "someone/lm", "head": "label_word"}}},
-     "models.m.head: unknown head 'label_word'; did you mean 'label_words'"),
-    ({"models": {"m": {"init": "scratch", "architecture": "bert", "head": "label_words"}},
-      "prompts": {"pairs_all": PROMPT}}, "pairs_subj"),
-]  # fmt: skip
+REFUSED = yaml.safe_load((Path(__file__).parent / "refused.yaml").read_text())["refused"]
+REFUSED.append([{"title": "t" * 300}, "config: title: 'tt... is refused: use at most 200"])
+REFUSED.append(
+    [{"methods": {"g" * 300: {"use": "gradient"}}}, "methods: 'gg...' is not an id: ...64"]
+)
 
 
 def test_a_changed_template_trains_its_seed_alone():
     """Line ends of a template are kept."""
+    lm = {"checkpoint": "someone/lm", "head": "label_words"}
     one, other = (
-        experiment(**asked({"pairs_all": {**PROMPT, "templates": ["{text}\nIt is", last]}}))
+        experiment(
+            datasets={"pairs_all": {}},
+            models={"lm": lm},
+            prompts={"pairs_all": {**PROMPT, "templates": ["{text}\nIt is", last]}},
+        )
         for last in ("{text} is", "{text} was")
     )
     options = [json.loads(one.finetune_options("pairs_all", "lm", seed)) for seed in (0, 1)]
@@ -381,14 +271,11 @@ class TestExplains:
         found = self.params_of(explains="log_odds", methods=methods)
         assert found["gradient"] == {"explains": {"against": "male"}}
 
-    def test_a_class_to_explain_against_is_one_of_the_data(self):
-        with pytest.raises(InputError, match=r"methods.gradient.explains.against, of the classes"):
-            self.params_of(explains={"against": "mail"})
-
 
 class TestRefused:
-    @pytest.mark.parametrize(("changes", "message"), REFUSED, ids=lambda v: str(v)[:60])
-    def test_by_name_and_with_a_remedy(self, changes, message):
+    @pytest.mark.parametrize(("changes", "words"), REFUSED, ids=lambda v: str(v)[:60])
+    def test_by_name_and_with_a_remedy(self, changes, words):
+        message = ".*".join(map(re.escape, words.split("...")))
         with pytest.raises(InputError, match=message) as refused:
             experiment(**changes)
         assert "\n" not in str(refused.value)
@@ -474,15 +361,6 @@ class TestRefused:
 
 
 class TestGrid:
-    def test_a_model_may_be_of_some_datasets_only(self):
-        models = copy.deepcopy(SMALL["models"])
-        models["two"]["datasets"] = ["pairs_subj"]
-        assert experiment(models=models).pairs == [
-            ("pairs_all", "one"),
-            ("pairs_subj", "one"),
-            ("pairs_subj", "two"),
-        ]
-
     def test_a_known_model_may_be_an_empty_entry(self):
         models = {"tinybert": None, "other": {"use": "gpt2"}, **SMALL["models"]}
         found = experiment(models=models)
@@ -515,21 +393,6 @@ class TestGrid:
                 experiment(datasets={"mine": {**own, option: "grp"}})
         # With no groups their column is not asked for, and nothing else is let go.
         experiment(datasets={"mine": {**own, "group": "grp", "groups": []}}, metrics={"gini": {}})
-
-    def test_bias_takes_the_options_of_what_it_runs(self):
-        from exparity.stats.model_bias import model_bias
-
-        cell = {"dataset": "pairs_all", "model": "one", "seed": 0}
-        found = experiment(
-            statistics={"alpha": 0.1},
-            overrides=[
-                {"match": {"model": "one"}, "statistics": {"alpha": 0.2, "confidence": 0.5}},
-                {"match": {"model": "one", "metric": "gini"}, "statistics": {"alpha": 0.3}},
-            ],
-        )
-        bias = json.loads(found.analyses.options("bias", cell))["settings"]
-        assert set(bias) == set(options_of(model_bias)) - {"seed"}
-        assert bias["confidence"] == 0.5
 
     def test_jobs_learn_from_the_environment_how_to_run(self):
         found = experiment().environment
@@ -571,33 +434,6 @@ def training_of(found, dataset, model, seed):
 
 
 class TestOverrides:
-    def test_training_goes_from_general_to_special(self):
-        models = copy.deepcopy(SMALL["models"])
-        models["two"]["training"] = {"epochs": 2, "batch_size": 8}
-        found = experiment(
-            training={"epochs": 1, "learning_rate": 0.5},
-            models=models,
-            overrides=[
-                {"match": {"model": "two", "seed": 1}, "training": {"epochs": 3}},
-                {
-                    "match": {"model": ["one", "two"], "dataset": "pairs_subj", "seed": [1]},
-                    "training": {"epochs": 4},
-                },
-            ],
-        )
-        cells = {
-            ("pairs_all", "one", 0): 1,
-            ("pairs_all", "one", 1): 1,
-            ("pairs_all", "two", 0): 2,
-            ("pairs_all", "two", 1): 3,
-            ("pairs_subj", "two", 1): 4,
-            ("pairs_subj", "one", 1): 4,
-            ("pairs_subj", "two", 0): 2,
-        }
-        assert {cell: training_of(found, *cell)["epochs"] for cell in cells} == cells
-        assert training_of(found, "pairs_all", "two", 1)["batch_size"] == 8
-        assert training_of(found, "pairs_all", "two", 1)["learning_rate"] == 0.5
-
     def test_later_entries_win(self):
         two = [
             {"match": {"seed": 0}, "training": {"epochs": n, "batch_size": 9 - n}} for n in (2, 1)
@@ -839,8 +675,6 @@ def test_an_encoder_reaches_the_schemes_and_no_other_model(tmp_path):
     # Published settings of a known model are closer to it than those of the whole config.
     mine, other = (training_of(found, "pairs_all", id, 0) for id in models)
     assert (mine["epochs"], mine["learning_rate"], other["learning_rate"]) == (2, 0.01, 0.5)
-    with pytest.raises(InputError, match=r"models\.mine: checkpoint .*nowhere: no such folder"):
-        experiment(models=models, encoder=str(tmp_path / "nowhere"))
 
 
 class TestCommandLine:

@@ -7,6 +7,7 @@ import dataclasses
 import json
 from pathlib import Path
 
+import made_up
 import pytest
 import yaml
 from hypothesis import given
@@ -182,14 +183,6 @@ class TestWhatTheySet:
         ddof = [experiment(study=study).config["statistics"]["ddof"] for study in STUDIES]
         assert ddof == [1, 0]
 
-    def test_gecobench_leaves_everything_else(self):
-        one, two = experiment(study="gecobench"), experiment()
-        for dataset, model in one.pairs:
-            assert training_of(one, dataset, model) == training_of(two, dataset, model)
-        for metric in GRID["metrics"]:
-            assert metric_of(one, metric) == metric_of(two, metric)
-        assert one.config["statistics"] == two.config["statistics"]
-
 
 # Sensitivity is another metric in the published code.
 @pytest.mark.parametrize(
@@ -229,11 +222,6 @@ class TestWhatTheConfigSetsWins:
         assert found.config["statistics"]["alpha"] == 0.01
         assert found.config["statistics"]["threshold"] == 0.2
 
-    def test_a_share_for_warm_up_takes_the_steps_back(self):
-        found = experiment(study="text", training={"warmup_share": 0.2})
-        settings = training_of(found, "first", "gpt2")
-        assert (settings["warmup_share"], settings["warmup_steps"]) == (0.2, None)
-
     @given(
         study=st.sampled_from(STUDIES),
         chosen=st.sets(st.sampled_from(["epochs", "batch_size", "learning_rate", "warmup_steps"])),
@@ -264,14 +252,6 @@ class TestWhatComesOut:
         before = copy.deepcopy(config)
         with_preset(config)
         assert config == before
-
-    def test_it_is_a_valid_config_that_says_the_same(self, study):
-        plain = {**with_preset({**copy.deepcopy(GRID), "study": study}), "study": "default"}
-        one, two = experiment(study=study), Experiment.from_mapping(plain)
-        for dataset, model in one.pairs:
-            assert training_of(one, dataset, model) == training_of(two, dataset, model)
-        for metric in GRID["metrics"]:
-            assert metric_of(one, metric) == metric_of(two, metric)
 
     def test_nothing_is_left_to_presets_once_written_out(self, study):
         one = experiment(study=study)
@@ -309,19 +289,10 @@ def test_training_is_merged_from_general_to_special(layers):
 @pytest.mark.parametrize("name", ["paper", "paper-small"])
 def test_configs_of_the_study_use_published_ids(name):
     config = yaml.safe_load((ROOT / "config" / f"{name}.yaml").read_text())
+    models = {"tinybert", "fairberta", "bert", "gpt2", "roberta_large"}
     assert set(config["datasets"]) == PUBLISHED
-    assert set(config["models"]) == {
-        "tinybert", "fairberta", "bert", "gpt2", "roberta_large", "bert_scratch", "gpt2_scratch"
-    }  # fmt: skip
-    assert set(config["methods"]) == {
-        "gradient",
-        "gradient_x_input",
-        "integrated_gradients",
-        "integrated_gradients_x_input",
-        "lime",
-        "shap",
-    }
-    assert set(config["metrics"]) == {
-        "comprehensiveness", "sufficiency", "soft_comprehensiveness", "soft_sufficiency", "gini",
-        "sparsity", "sensitivity",
-    }  # fmt: skip
+    assert set(config["models"]) == models | {"bert_scratch", "gpt2_scratch"}
+    assert (set(config["methods"]), set(config["metrics"])) == (
+        set(made_up.METHODS),
+        set(made_up.METRICS),
+    )

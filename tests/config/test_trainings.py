@@ -85,21 +85,6 @@ def test_a_damaged_file(here, text):
     experiment(seeds=[0])  # which asks for none
 
 
-@pytest.mark.parametrize(
-    ("seeds", "words"),
-    [
-        ({"until": "decided", "looks": [3, 2]}, r"seeds.looks: \[3, 2\] must grow from each look"),
-        ({"until": "decided", "looks": [1, 2]}, r"seeds.looks\[0\]: 1 is out of range"),
-        ({"until": "decided", "looks": []}, r"seeds.looks: \[\] is empty"),
-        ({"until": "tired"}, "seeds.until: decided, found 'tired'"),
-        ({"looks": [3]}, "seeds: 'until' is missing"),
-    ],
-)
-def test_bad_seeds(here, seeds, words):
-    with pytest.raises(InputError, match=words):
-        experiment(seeds=seeds)
-
-
 def test_overrides_know_the_seeds_that_may_come(here):
     override = {"match": {"seed": 4}, "training": {"epochs": 1}}
     experiment(overrides=[override])

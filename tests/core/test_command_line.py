@@ -155,10 +155,6 @@ class TestValues:
     def test_bad_ones(self, more, message, capsys):
         assert message in refused(tool, f"a --source f {more}", capsys)
 
-    def test_what_is_missing(self, capsys):
-        assert refused(tool, "a", capsys).endswith("are required: --source")
-        assert "kind" in refused(tool, "--source f", capsys)
-
 
 class TestHelp:
     def test_says_what_the_docstring_says(self):
@@ -259,9 +255,3 @@ class TestOptions:
         assert keywords == {"level": level, "width": width, "shares": [[0.5], [0, 1]]}
         wrong = refused(analysis, f"{self.FILES} --width wide", capsys, **settings)
         assert wrong.endswith("--width: a whole number or auto, found 'wide'")
-
-    def test_inputs_are_the_files_that_are_read(self):
-        call = Command("it", job, takes_options=True).parse(
-            f"{self.FILES} --model m --gather s".split()
-        )
-        assert list(call.files()) == [Path("d")]

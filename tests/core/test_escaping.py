@@ -15,8 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from exparity.core.errors import ExparityError, InputError
-from exparity.core.escaping import LogFormatter, csv_text, file_name, say, visible
-from exparity.core.progress import Progress
+from exparity.core.escaping import LogFormatter, csv_text, file_name, visible
 
 # What atomic_path, shards and figures put around a name.
 LONGEST_AROUND = len("..parquet.12345678.tmp") + len("_2col")
@@ -45,17 +44,6 @@ class TestFileName:
         name = file_name("distributions", *parts)
         assert re.fullmatch(r"[A-Za-z0-9_+=-]+", name)
         assert len(name) + LONGEST_AROUND < 255
-
-    @pytest.mark.parametrize(
-        ("parts", "name"),
-        [
-            (("pairs_all", "male", "female"), "disparity-pairs_all-male-female"),
-            (("people", "F", "M"), "disparity-people-+F-+M"),
-            (("people", "<25", "≥25"), "disparity-people-=3c25-=e2=89=a525"),
-        ],
-    )
-    def test_ordinary_names_can_be_read(self, parts, name):
-        assert file_name("disparity", *parts) == name
 
 
 class TestVisible:
@@ -105,11 +93,6 @@ class TestCsv:
             else:
                 assert math.isclose(float(cell), value, rel_tol=0)
 
-    @given(st.text(), st.text())
-    def test_two_texts_stay_two(self, one, other):
-        a, b = csv_text(["x"], [[one]]), csv_text(["x"], [[other]])
-        assert (a == b) == (one == other)
-
 
 class TestEdges:
     def test_errors_are_one_line_that_acts_on_nothing(self):
@@ -119,13 +102,6 @@ class TestEdges:
     def test_records_of_the_log(self):
         record = logging.makeLogRecord({"msg": "%s: done\n\tas said", "args": ("\x1b]0;x\x07",)})
         assert LogFormatter("%(message)s").format(record) == "\\x1b]0;x\\x07: done\n\tas said"
-
-    def test_lines_for_people(self, capsys):
-        say("a\x1b[1m\nb")
-        assert capsys.readouterr().out == "a\\x1b[1m\nb\n"
-
-    def test_progress(self):
-        assert Progress(1, "\x1b[2Jm").label == r"\x1b[2Jm"
 
     def test_nothing_else_prints_to_standard_output(self, repository):
         for path in (repository / "src" / "exparity").rglob("*.py"):

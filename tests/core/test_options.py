@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 import pytest
 
@@ -61,12 +61,6 @@ class TestOptionsOf:
             },
         }
 
-    def test_what_is_no_option(self):  # more in test_registry
-        def odd(*, table: dict[str, Any] = {}) -> None: ...  # noqa: B006
-
-        with pytest.raises(TypeError, match="an option cannot be annotated dict"):
-            options_of(odd)
-
 
 class TestComplete:
     def test_fills_in_defaults_sorted_by_name(self):
@@ -96,7 +90,3 @@ class TestComplete:
     def test_unknown_option_with_a_near_name(self):
         with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):
             complete(OPTIONS, {"cuont": 1}, "here")
-
-    def test_unknown_option_where_there_are_none(self):
-        with pytest.raises(InputError, match="unknown option 'a'; known: none"):
-            complete({}, {"a": 1}, "here")

@@ -92,10 +92,6 @@ class TestRegister:
         assert entry.source.name == "test_registry.py"
         assert (entry.display, entry.summary) == ("My metric", "One line that users see")
 
-    def test_a_display_name_wins_over_the_id(self, fresh):
-        fresh.register("a", **FACTS, display="The A")(example_metric)
-        assert fresh.get("a").display == "The A"
-
     @pytest.mark.parametrize("id", ["Gini", "2nd", "a-b", "a b", "", "_a", "ä", "a/b", "a\n"])
     def test_bad_slug(self, fresh, id):
         with pytest.raises(InputError, match=r"test_registry.py: an id is lower-case letters"):
@@ -121,11 +117,6 @@ class TestRegister:
         bare.__doc__ = doc
         with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
             fresh.register("a", **FACTS)(bare)
-
-    def test_a_refused_registration_leaves_nothing(self, fresh):
-        with pytest.raises(InputError):
-            fresh.register("a", direction="higher")(example_metric)
-        assert "a" not in fresh.ids()
 
 
 @pytest.mark.contract

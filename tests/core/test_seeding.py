@@ -41,13 +41,6 @@ def test_numbers_and_their_text_are_one_key():
     assert derive_seed(0, "fold", 3) == derive_seed(0, "fold", "3")
 
 
-def test_generators_of_one_key_draw_the_same():
-    one, two = generator(5, "a", "b"), generator(5, "a", "b")
-    assert one is not two
-    assert np.array_equal(one.random(10), two.random(10))
-    assert not np.array_equal(generator(5, "a", "c").random(10), generator(5, "a", "b").random(10))
-
-
 def test_the_global_state_of_numpy_is_left_alone():
     before = np.random.get_state()[1].copy()  # noqa: NPY002
     generator(5, "a").random(10)

@@ -56,14 +56,6 @@ class TestConfig:
         assert len({json.dumps(one) for one in found}) == 5
         assert found[0]["settings"] == {"use": "gender_words", "params": {"mode": "swap"}}
 
-    @pytest.mark.parametrize(
-        "dataset", ["geco_all", "geco_subj", "pairs_all", "pairs_subj", "stereotypes"]
-    )
-    def test_a_label_that_changes_with_the_group_is_refused(self, dataset):
-        message = f"counterfactuals.mine: another group is another label in 'mine' .*'{dataset}'"
-        with pytest.raises(InputError, match=message):
-            experiment(datasets={"mine": {"use": dataset}}, counterfactuals={"mine": "matched"})
-
     def test_groups_that_options_decide_on_are_not_those_of_the_default(self, tmp_path):
         path = tmp_path / "races.csv"
         path.write_text("Caucasian,Hispanic,Other\nCaucasian,Hispanic,Other\n")

@@ -29,25 +29,6 @@ def config(**options):
     return {**TINY, "datasets": {"mine": dataset}, "metrics": {"gini": {}}, "counterfactuals": {}}
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"revision": None}, "mine: hf://.*t.csv: pin its `revision`: the 40 digits of a "),
-        ({"revision": "main"}, "huggingface.co/datasets/them/theirs/commits/main, found 'main'"),
-        ({"revision": COMMIT[:8]}, "found '01234567', which may change or is cut"),
-        ({"path": "hf://them/theirs/t.csv"}, "write hf://datasets/OWNER/NAME/FILE, and its `revis"),
-        ({"path": "hf://datasets/them/t.csv"}, "write hf://datasets/OWNER/NAME/FILE"),
-        (
-            {"path": f"hf://datasets/them/theirs@{COMMIT}/t.csv"},
-            "write hf://datasets/OWNER/NAME/FI",
-        ),
-    ],
-)
-def test_an_address_is_whole_and_pinned_before_any_job(options, message):
-    with pytest.raises(InputError, match=message):
-        Experiment.from_mapping(config(**options))
-
-
 def test_a_file_of_ones_own_has_no_revision(tmp_path):
     (tmp_path / "t.csv").write_text(TABLE)
     with pytest.raises(InputError, match="`revision` is for tables at hf://"):

@@ -8,7 +8,6 @@ import pytest
 import yaml
 from support import NARROW
 
-from exparity import InputError
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.config.schema import config_schema
@@ -163,35 +162,6 @@ class TestConfig:
         new = after.keys() - before.keys()
         assert new
         assert all("/mended" in path for path in new)
-
-    @pytest.mark.parametrize(
-        ("debias", "message"),
-        [
-            ("us_cdas", "unknown intervention 'us_cdas'; did you mean 'us_cda' or 'os_cda'"),
-            ("resamplin", "unknown intervention 'resamplin'; did you mean 'resampling'"),
-            ({"resampl": "under"}, "unknown option 'resampl'; did you mean 'resample'"),
-            ({"resample": "undr"}, r"debias.resample: one of under, over, found 'undr'"),
-            ({"weights": 1}, "debias.weights: group_class, found 1"),
-            ({"counterfactuals": ["add"]}, r"one of add, substitute, found \['add'\]"),
-            ({"order": "cda", "resample": "under"}, "order: one of .*, found 'cda'"),
-            ({"weights": "group_class", "equal_steps": 1}, "true or false, found 1"),
-            ({"equal_steps": True}, "changes nothing; name 'resample', 'weights' or"),
-            ({}, "models.mended.debias: changes nothing"),
-            (["us", {"resample": "over"}], r"debias\[1\]: 'use' is missing"),
-            ({"use": "resampling", "mod": "over"}, "unknown option 'mod'; did you mean 'mode'"),
-        ],
-    )
-    def test_what_cannot_be_is_named(self, repository, debias, message):
-        with pytest.raises(InputError, match=message) as raised:
-            experiment(repository, debias)
-        assert "models.mended.debias" in str(raised.value)
-        assert "\n" not in str(raised.value)
-
-    @pytest.mark.parametrize("debias", ["cda", "rw_cda_jigsaw", {"counterfactuals": "add"}])
-    def test_counterfactuals_need_a_generator(self, repository, debias):
-        with pytest.raises(InputError, match=r"models.mended.debias: .*counterfactuals\.bios"):
-            experiment(repository, debias, counterfactuals={})
-        experiment(repository, "us", counterfactuals={})
 
 
 def test_the_page_tells_of_every_name_and_key(repository):

@@ -196,25 +196,6 @@ class TestConfig:
         digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
         assert len(digests) == 2  # one for each file
 
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"counterfactuals": {"pair": "pronouns"}}, r"counterfactuals.pair: no 'pair' here"),
-            ({"counterfactuals": {"pairs": "pronuns"}}, "'pronuns'; did you mean 'pronouns'"),
-            (
-                {"counterfactuals": {"pairs": {"use": "pronouns", "more_pairs": "not/there"}}},
-                r"counterfactuals.pairs.more_pairs: no file .*not/there",
-            ),
-            (
-                {"datasets": {"pairs": {"use": "geco_nonbinary_all", "verify": False}}},
-                r"counterfactuals.pairs: 'pronouns' makes the groups male, female, and not 'neut",
-            ),
-        ],
-    )
-    def test_what_cannot_be_is_named(self, repository, changes, message):
-        with pytest.raises(InputError, match=message):
-            experiment(repository, **changes)
-
 
 def test_the_command_trains_on_what_interventions_leave(
     repository, data_path, data, tmp_path, monkeypatch

@@ -16,7 +16,6 @@ from exparity.data._grammar import (
     NEUTRAL,
     PRONOUNS,
     TEMPLATES,
-    VERB_FORMS,
     VERBS,
     Template,
     generate_pairs,
@@ -95,10 +94,6 @@ def test_neutral_entries_hold_no_gendered_word() -> None:
         assert len(set(entries)) == len(entries)
 
 
-def test_every_verb_has_all_forms() -> None:
-    assert all(len(verb.split()) == len(VERB_FORMS) for verbs in VERBS.values() for verb in verbs)
-
-
 def test_templates_are_many_distinct_and_parsed() -> None:
     assert len(TEMPLATES) >= 40
     assert len({template.id for template in TEMPLATES}) == len(TEMPLATES)
@@ -109,25 +104,7 @@ def test_templates_are_many_distinct_and_parsed() -> None:
         assert "P" in template.persons()
 
 
-def test_no_template_says_a_gendered_word_literally() -> None:
-    for template in TEMPLATES:
-        literals = {part.lower() for part in template.parts if isinstance(part, str)}
-        assert not literals & (MALE | FEMALE), template.id
-
-
 # Pairs and rationales
-
-
-def test_pairs_are_aligned_male_first(corpus: list[Example]) -> None:
-    assert len(corpus) == 1600
-    for index, (male, female) in enumerate(_pairs(corpus)):
-        assert (male.group, female.group) == ("male", "female")
-        assert male.match_id == female.match_id == f"{index:04d}"
-        assert (male.attributes["template"], male.split) == (
-            female.attributes["template"],
-            female.split,
-        )
-        assert len(male.words) == len(female.words)
 
 
 def test_rationale_is_where_the_versions_differ(corpus: list[Example]) -> None:
@@ -136,13 +113,6 @@ def test_rationale_is_where_the_versions_differ(corpus: list[Example]) -> None:
         assert male.rationale == female.rationale == differ
         assert 1 in differ
         assert 0 in differ
-
-
-def test_rationale_marks_gendered_words_of_the_label_only(corpus: list[Example]) -> None:
-    for sentence in corpus:
-        label = sentence.group[0]
-        for mark, gender in zip(sentence.rationale, _genders(sentence.words), strict=True):
-            assert not mark or gender == label, sentence
 
 
 def test_all_has_one_gender_and_marks_every_gendered_word() -> None:
@@ -173,19 +143,6 @@ def test_subj_genders_of_further_persons_are_balanced(subj: list[Example]) -> No
             counts.update({gender for mark, gender in marks if not mark and gender != "-"})
     assert sum(counts.values()) >= 400
     assert abs(counts["m"] - counts["f"]) <= 0.1 * sum(counts.values())
-
-
-def test_variants_share_fillings_and_splits(subj: list[Example]) -> None:
-    differing = 0
-    for one, other in zip(generate_pairs("all"), subj, strict=True):
-        assert (one.match_id, one.attributes["template"], one.split) == (
-            other.match_id,
-            other.attributes["template"],
-            other.split,
-        )
-        assert len(one.words) == len(other.words)
-        differing += one.rationale != other.rationale
-    assert differing >= 0.6 * len(subj)
 
 
 @pytest.mark.parametrize(
@@ -255,38 +212,6 @@ def test_smallest_test_split_covers_both_kinds(seed: int) -> None:
     assert Counter(test) == {"subject": 2, "object": 2}
 
 
-def test_slots_of_one_list_get_different_entries() -> None:
-    dealer = _grammar.Dealer(_grammar.stream(0, "test"))
-    for template in TEMPLATES * 40:
-        filling = _grammar.deal_filling(template, dealer)
-        last_words = [
-            ("person" if slot.person else slot.name, filling[slot.key][0].split()[-1])
-            for slot in {slot.key: slot for slot in template.slots()}.values()
-            if slot.name not in {*PRONOUNS, "a"}
-        ]
-        assert len(set(last_words)) == len(last_words), (template.id, filling)
-
-
-def test_mentions_are_balanced_between_names_nouns_and_pronouns() -> None:
-    names = {name.lower() for entry in GENDERED["name"] for name in entry}
-    pronouns = {word for entry in PRONOUNS.values() for word in entry}
-    counts: Counter[str] = Counter()
-    for sentence in generate_pairs("all"):
-        for word, mark in zip(sentence.words, sentence.rationale, strict=True):
-            lowered = word.lower()
-            kind = "name" if lowered in names else "pronoun" if lowered in pronouns else "noun"
-            counts[kind] += mark
-    assert min(counts.values()) >= 0.15 * sum(counts.values()), counts
-
-
-def test_lengths_vary(corpus: list[Example]) -> None:
-    lengths = Counter(len(sentence.words) for sentence in corpus)
-    assert min(lengths) <= 6
-    assert 28 <= max(lengths) <= 34
-    assert len(lengths) >= 20
-    assert max(lengths.values()) <= 0.2 * len(corpus)
-
-
 def test_sentences_are_written_properly(corpus: list[Example]) -> None:
     for sentence in corpus:
         first, last = sentence.words[0], sentence.words[-1]
@@ -296,26 +221,6 @@ def test_sentences_are_written_properly(corpus: list[Example]) -> None:
         assert not any("{" in word or "}" in word for word in sentence.words)
         assert sentence.words.count('"') % 2 == 0
         assert all(a != b for a, b in pairwise(sentence.words) if a not in {"her", "him"}), sentence
-
-
-def test_articles_fit_the_following_sound(corpus: list[Example]) -> None:
-    for sentence in corpus:
-        for article, word in pairwise(sentence.words):
-            if article.lower() not in {"a", "an"}:
-                continue
-            sound = "an" if word[0].lower() in "aeio" or word == "honest" else "a"
-            if word[0].lower() == "u":
-                assert word in {"umbrella", "unusual"}, word
-                sound = "an"
-            assert article.lower() == sound, sentence
-
-
-@pytest.mark.parametrize(
-    ("following", "article"),
-    [("heir", "an"), ("hour", "an"), ("hero", "a"), ("uniform", "a"), ("umbrella", "an")],
-)
-def test_article_by_hand(following: str, article: str) -> None:
-    assert _grammar._article(["{a}", following], 0) == article
 
 
 # Seeds and arguments

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import statistics
 from collections import Counter
 
 import pytest
@@ -94,19 +93,6 @@ class TestPosts:
     def test_the_group_is_the_community_that_most_name(self, targets, group, tmp_path):
         assert (
             load(source_of(tmp_path, test=[post(targets=targets), *NAMED]))["test0"].group == group
-        )
-
-    def test_why_posts_are_of_the_rest_is_logged(self, tmp_path, caplog):
-        others = [
-            post(targets=[NOBODY] * 3),
-            post(targets=[["Women"], ["Men"], NOBODY]),
-            *[post(targets=[["Men"]] * 3)] * 2,
-        ]
-        caplog.set_level("INFO")
-        load(source_of(tmp_path, test=[*NAMED, *others]))
-        assert caplog.messages[-1] == (
-            "hatexplain: of group rest are 4 posts in which annotators see no community, 1 in "
-            "which as many see several, and 2 in which most see another one"
         )
 
     def test_communities_are_groups_in_the_order_of_the_option(self, tmp_path):
@@ -217,17 +203,6 @@ class TestReal:
     @pytest.fixture
     def raw(self, source):
         return [json.loads((REAL / file.path).read_text()) for file in (POSTS, PARTS)]
-
-    @pytest.mark.parametrize(
-        ("kind", "means"), [("union", (9.26, 8.90)), ("majority", (3.42, 3.17))]
-    )
-    def test_mean_words_of_rationales(self, kind, means, source):
-        found = load(source, rationales=kind, train=["val"]).values()
-        for split, mean in zip(("train", "test"), means, strict=True):
-            sizes = [
-                sum(e.rationale) for e in found if e.split == split and e.rationale is not None
-            ]
-            assert round(statistics.mean(sizes), 2) == mean
 
     def test_all_by_a_naive_count(self, source, raw):
         rows, ids = raw

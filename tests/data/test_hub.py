@@ -124,15 +124,6 @@ def test_fetched_on_one_machine_and_read_without_a_network(hub, tmp_path):
     assert "no column 'grp'; did you mean 'group'" in planned.stderr
 
 
-def test_an_audit_fetches_its_table(hub, checkpoints):
-    audit = ["-m", "exparity", "audit", "--checkpoint", checkpoints["bert"], "--dry-run"]
-    unpinned = hub(*audit, "--table", ADDRESS)
-    assert f"exparity: {ADDRESS}: pin its `revision`: the 40 digits" in unpinned.stderr
-    done = hub(*audit, "--table", ADDRESS.replace("t.csv", "sex.csv"), "--table-revision", COMMIT)
-    assert done.returncode == 0, done.stderr
-    assert "results/audit_sex_bert/config.yaml is the config" in done.stdout
-
-
 MISSING = [
     ("them/other/t.csv", COMMIT, "the Hub has no such dataset, or a private one; correct"),
     ("them/theirs/no.csv", COMMIT, f"them/theirs has no file 'no.csv' at {COMMIT}"),
@@ -159,3 +150,12 @@ def test_what_the_hub_does_not_have_is_one_line(hub):
     reason = "could not be reached (HF_HUB_OFFLINE is set); where there is a net"
     assert [reason in line for line in offline] == [True] * len(MISSING)
     assert len(Hub.asked) == len(MISSING)
+
+
+def test_an_audit_fetches_its_table(hub, checkpoints):
+    audit = ["-m", "exparity", "audit", "--checkpoint", checkpoints["bert"], "--dry-run"]
+    unpinned = hub(*audit, "--table", ADDRESS)
+    assert f"exparity: {ADDRESS}: pin its `revision`: the 40 digits" in unpinned.stderr
+    done = hub(*audit, "--table", ADDRESS.replace("t.csv", "sex.csv"), "--table-revision", COMMIT)
+    assert done.returncode == 0, done.stderr
+    assert "results/audit_sex_bert/config.yaml is the config" in done.stdout

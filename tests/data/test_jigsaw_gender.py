@@ -95,11 +95,6 @@ def test_the_selection_by_a_naive_count(tmp_path_factory, half_is_toxic, shares)
     assert {id: (e.group, e.label == 1) for id, e in found.items() if len(id) > 2} == expected
 
 
-def test_comments_that_nobody_was_asked_about_are_left_out(tmp_path):
-    rows = [comment("100"), comment("101", 1.0, 0.0, text="  "), comment("102", 0.5, 0.0)]
-    assert len(load(source_of(tmp_path, train=rows, public=rows[1:]))) == 6
-
-
 def test_other_numbers_than_the_study_has_are_said(tmp_path, caplog):
     load(source_of(tmp_path))
     assert caplog.messages == [
@@ -129,3 +124,8 @@ def test_a_missing_column_is_named(tmp_path):
     path.write_text(path.read_text().replace(",toxicity,", ",poison,", 1))
     with pytest.raises(InputError, match=r"private_expanded.csv: no column 'toxicity'; did you me"):
         load(source)
+
+
+def test_comments_that_nobody_was_asked_about_are_left_out(tmp_path):
+    rows = [comment("100"), comment("101", 1.0, 0.0, text="  "), comment("102", 0.5, 0.0)]
+    assert len(load(source_of(tmp_path, train=rows, public=rows[1:]))) == 6

@@ -147,12 +147,6 @@ class TestCsv:
         path.write_text(path.read_text() + line + "\n")
         assert message in refused(path)
 
-    def test_a_long_document(self, tmp_path):
-        rows = table()
-        rows[3]["text"] = "word " * 50_000
-        found, _ = load(write(tmp_path / "a.csv", rows))
-        assert max(len(e.words) for e in found) == 50_000
-
     @given(st.lists(st.tuples(st.text(), st.text(min_size=1)), min_size=1, max_size=5))
     def test_what_csv_can_hold_comes_back(self, tmp_path_factory, cells):
         path = tmp_path_factory.getbasetemp() / "any.csv"
@@ -165,6 +159,12 @@ class TestCsv:
         expected = [{k: v.encode("utf-8", "replace").decode() for k, v in r.items()} for r in rows]
         assert [row for _, row in read_rows(path, ["a", "b"])] == expected
 
+    def test_a_long_document(self, tmp_path):
+        rows = table()
+        rows[3]["text"] = "word " * 50_000
+        found, _ = load(write(tmp_path / "a.csv", rows))
+        assert max(len(e.words) for e in found) == 50_000
+
 
 class TestValues:
     def test_names_are_text_whole_numbers_or_truth_values(self, tmp_path):
@@ -172,10 +172,6 @@ class TestValues:
         for suffix in ("jsonl", "parquet"):
             _, facts = load(write(tmp_path / f"a.{suffix}", rows))
             assert (facts.labels, facts.groups) == (("0", "5", "10"), ("false", "true"))
-
-    def test_whole_numbers_of_a_float_column_are_whole(self, tmp_path):
-        rows = [{**row, "label": float(i % 2)} for i, row in enumerate(table())]
-        assert load(write(tmp_path / "a.parquet", rows))[1].labels == ("0", "1")
 
     def test_orders_may_be_set_also_with_numbers(self, tmp_path):
         rows = [{**row, "label": i % 2} for i, row in enumerate(table())]
@@ -187,12 +183,6 @@ class TestValues:
     def test_blanks_in_names_are_single_ones(self, tmp_path):
         rows = [{**row, "group": f" {row['group']}\n people "} for row in table()]
         assert load(write(tmp_path / "a.csv", rows))[1].groups == ("old people", "young people")
-
-    def test_the_attribute_is_named_by_its_column_or_by_an_option(self, tmp_path):
-        rows = [{"text": r["text"], "label": r["label"], "age": r["group"]} for r in table()]
-        path = write(tmp_path / "a.csv", rows)
-        assert load(path, group="age")[1].attribute == "age"
-        assert load(path, group="age", attribute="generation")[1].attribute == "generation"
 
     def test_lists_of_words_and_rationales(self, tmp_path):
         rows = [{**row, "text": ["A", " ", "good ", "one"], "why": [0, 1, 1, 0]} for row in table()]
@@ -233,6 +223,16 @@ class TestValues:
         rows = [{**row, "set": "nan" if i < 4 else f"s{i // 2}"} for i, row in enumerate(table(40))]
         found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)
         assert sum(example.match_id is None for example in found) == 4
+
+    def test_whole_numbers_of_a_float_column_are_whole(self, tmp_path):
+        rows = [{**row, "label": float(i % 2)} for i, row in enumerate(table())]
+        assert load(write(tmp_path / "a.parquet", rows))[1].labels == ("0", "1")
+
+    def test_the_attribute_is_named_by_its_column_or_by_an_option(self, tmp_path):
+        rows = [{"text": r["text"], "label": r["label"], "age": r["group"]} for r in table()]
+        path = write(tmp_path / "a.csv", rows)
+        assert load(path, group="age")[1].attribute == "age"
+        assert load(path, group="age", attribute="generation")[1].attribute == "generation"
 
 
 class TestRefusals:
@@ -393,10 +393,6 @@ class TestRefusals:
         assert ascii(other) in message
         assert f"write them alike if they are one {kind}, or rename one" in message
 
-    def test_d9_names_that_look_different(self, tmp_path):
-        rows = [{**row, "group": ("Male", "male")[i // 2 % 2]} for i, row in enumerate(table())]
-        assert load(write(tmp_path / "a.csv", rows))[1].groups == ("Male", "male")
-
     def test_a_number_to_predict_is_no_class(self, tmp_path):
         rows = [{**row, "label": f"{i}.5"} for i, row in enumerate(table(128))]
         assert "128 classes, of at most 127" in refused(write(tmp_path / "a.csv", rows))
@@ -434,13 +430,6 @@ class TestRefusals:
 
 
 class TestInputFiles:
-    def test_the_file_is_what_the_job_depends_on(self, tmp_path, monkeypatch):
-        write(tmp_path / "a.csv", table())
-        monkeypatch.chdir(tmp_path)
-        files = [DATASETS.get(id).input_files({}, id) for id in ("pairs_all", "geco_all")]
-        assert files == [[], []]
-        assert DATASETS.get("table").input_files({"path": "a.csv"}, "x") == [Path("a.csv")]
-
     @pytest.mark.parametrize(
         ("options", "message"),
         [
@@ -472,16 +461,6 @@ class TestStages:
             "mine",
         )
 
-    def test_errors_name_the_instance(self, tmp_path, monkeypatch, capsys):
-        write(tmp_path / "a.csv", [{**row, "group": "old"} for row in table()])
-        monkeypatch.chdir(tmp_path)
-        options = ["--use", "table", "--param", "path=a.csv", "--dataset-id", "mine"]
-        assert main(["prepare", *options, "--output", "d.parquet"]) == 2
-        assert capsys.readouterr().err.splitlines()[-1] == (
-            "exparity: dataset mine: the only group is 'old'; comparing takes two"
-        )
-        assert not (tmp_path / "d.parquet").exists()
-
 
 class TestIntersections:
     """Groups of several columns."""
@@ -497,12 +476,6 @@ class TestIntersections:
         assert facts.groups == ("old & A", "old & B", "young & A", "young & B", "young & C")
         wanted = {f"{i:02d}": f"{r['group']} & {r['race']}" for i, r in enumerate(rows, start=1)}
         assert {example.example_id: example.group for example in found} == wanted
-
-    def test_their_order_and_the_name_of_the_attribute_can_be_told(self, tmp_path):
-        order = [f"{age} & {race}" for race in "CBA" for age in ("young", "old")]
-        path = write(tmp_path / "a.csv", self.rows())
-        _, facts = load(path, group=["group", "race"], groups=order, attribute="who")
-        assert (facts.attribute, facts.groups) == ("who", tuple(order))
 
     def test_what_is_wrong_with_the_columns(self, tmp_path):
         path = write(tmp_path / "a.csv", self.rows())

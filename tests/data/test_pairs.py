@@ -11,12 +11,10 @@ import pytest
 import exparity
 from exparity import InputError
 from exparity.counterfactuals import counterfactuals_of
-from exparity.data import check_examples, load_dataset
-from exparity.data.facts import DatasetFacts
+from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
-from exparity.types import Example
 
 ROWS = [
     {"text": "a cat sleeps", "b": "it is awake", "why": "0 0 1", "why_b": "0 0 1"},
@@ -106,18 +104,6 @@ def test_bad_second_texts_name_the_row(tmp_path, row, message):
     options = write(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
     with pytest.raises(InputError, match=message):
         load_dataset("table", DataSource(tmp_path), options)
-
-
-def test_examples_of_plugins_are_checked():
-    facts = DatasetFacts(
-        attribute="g", groups=("f", "m"), labels=("y", "n"), matched=False, rationales=True,
-        licence="", reference="",
-    )  # fmt: skip
-    made = {"example_id": "1", "words": ("a",), "label": 0, "group": "f", "split": "test"}
-    with pytest.raises(InputError, match="example '1': the second text is empty"):
-        check_examples("x", [Example(**made, words_b=("",))], facts)
-    with pytest.raises(InputError, match="1 rationale marks for 3 words"):
-        check_examples("x", [Example(**made, words_b=("b", "c"), rationale=(1,))], facts)
 
 
 def test_counterfactuals_of_pairs_are_refused(tmp_path):

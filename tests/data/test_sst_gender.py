@@ -37,20 +37,9 @@ def read(folder, *lines):
 
 
 class TestTrees:
-    def test_by_hand(self, tmp_path):
-        (sentence,) = read(tmp_path, "(3 (2 It) (4 (2 's) (4 good)))")
-        assert sentence.words == ("It", "'s", "good")
-        assert sentence.phrases == (
-            Phrase(0, 1, 2), Phrase(1, 2, 2), Phrase(2, 3, 4), Phrase(1, 3, 4), Phrase(0, 3, 3),
-        )  # fmt: skip
-        assert sentence.rating == 3
-
     def test_what_trees_escape_is_written_as_in_english(self, tmp_path):
         (sentence,) = read(tmp_path, r"(2 (2 -LRB-) (2 (2 writer\/director) (2 -RRB-)))")
         assert sentence.words == ("(", "writer/director", ")")
-
-    def test_lines_are_numbered_and_blank_ones_skipped(self, tmp_path):
-        assert [s.number for s in read(tmp_path, HE, "", SHE, "")] == [1, 3]
 
     @given(st.recursive(st.tuples(st.integers(0, 4), st.just("w")),
                         lambda t: st.tuples(st.integers(0, 4), t, t), max_leaves=12))  # fmt: skip

@@ -15,7 +15,7 @@ from sklearn.pipeline import make_pipeline
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
-from exparity.data.files import DataSource, read_jsonl
+from exparity.data.files import DataSource
 from exparity.data.stereotypes import DIGESTS, read_pairs
 from exparity.resources import resource
 
@@ -91,22 +91,6 @@ class TestCounts:
             ("test", "female", 1): 168,
         }
 
-    def test_many_stereotypes_in_many_families(self, pairs):
-        each = Counter(male.attributes["stereotype"] for male, _ in pairs.values())
-        assert len(each) == 472
-        assert set(each.values()) == {3, 4}
-        assert len({male.attributes["family"] for male, _ in pairs.values()}) == 29
-
-    def test_every_stereotype_is_used_and_claimed_once(self, examples):
-        rows = [row for _, row in read_jsonl(FOLDER / "stereotypes.jsonl")]
-        ids = [row["stereotype"] for row in rows]
-        assert len(ids) == len(set(ids))
-        assert set(ids) == {e.attributes["stereotype"] for e in examples}
-        assert len({(row["target"], row["claim"]) for row in rows}) == len(rows)
-        for row in rows:
-            assert row["stereotype"].startswith(f"{row['family']}-")
-            assert row["stereotype"].endswith(f"-{row['target']}")
-
     def test_the_card_says_what_is_there(self, pairs):
         card = (FOLDER / "README.md").read_text(encoding="utf-8")
         for number in ("1,675", "3,350", "472", "29", "838", "837", "1,340", "335"):
@@ -148,41 +132,6 @@ class TestPairs:
                 if not mark:
                     assert not gendered, f"{example.example_id}: {example.text}"
 
-    def test_partners_are_one_to_one_but_for_the_pronouns(self, pairs):
-        partners = {"male": defaultdict(set), "female": defaultdict(set)}
-        for male, female in pairs.values():
-            for a, b, mark in zip(male.words, female.words, male.rationale, strict=True):
-                if mark:
-                    assert a[0].isupper() == b[0].isupper()
-                    partners["male"][a.lower()].add(b.lower())
-                    partners["female"][b.lower()].add(a.lower())
-        several = {
-            side: {word: found for word, found in words.items() if len(found) > 1}
-            for side, words in partners.items()
-        }
-        assert several == {
-            "male": {"his": {"her", "hers"}},
-            "female": {"her": {"him", "his"}},
-        }
-        assert not set(partners["male"]) & set(partners["female"])
-
-    def test_words_are_split_as_in_geco(self, examples):
-        word = re.compile(r"\w+(?:-\w+)*|'s|[.,?!']")
-        for example in examples:
-            assert all(word.fullmatch(w) for w in example.words), example.text
-            assert example.words[-1] in (".", "?", "!")
-            assert example.words[0][0].isupper()
-            assert 7 <= len(example.words) <= 25
-
-    def test_articles_fit_both_words(self, examples):
-        for example in examples:
-            for article, word in zip(example.words, example.words[1:], strict=False):
-                vowel = word.startswith(("a", "e", "i", "o", "u", "hour"))
-                if article.lower() == "an":
-                    assert vowel, example.text
-                if article.lower() == "a":
-                    assert not vowel, example.text
-
 
 class TestBalance:
     def test_targets_overall_by_split_and_by_family(self, pairs):
@@ -197,13 +146,6 @@ class TestBalance:
                 for value, found in counts.items():
                     assert abs(found["male"] - found["female"]) <= 1, (feature, value, split)
 
-    def test_every_family_is_in_both_splits(self, pairs):
-        size, test = Counter(), Counter()
-        for male, _ in pairs.values():
-            size[male.attributes["family"]] += 1
-            test[male.attributes["family"]] += male.split == "test"
-        assert all(0.08 <= test[family] / n <= 0.32 for family, n in size.items())
-
     def test_no_function_word_gives_the_target_away(self, pairs):
         shares = share_female(pairs, lambda e: set(neutral(e)))
         common = sorted(shares, key=lambda word: -shares[word][0])[:150]
@@ -216,35 +158,8 @@ class TestBalance:
         for word in checked:
             assert 0.35 <= shares[word][1] <= 0.65, (word, shares[word])
 
-    def test_no_opening_gives_the_target_away(self, pairs):
-        shares = share_female(pairs, lambda e: [tuple(neutral(e)[:2])])
-        common = {words: found for words, found in shares.items() if found[0] >= 20}
-        assert len(common) >= 5
-        for words, found in common.items():
-            assert 0.35 <= found[1] <= 0.65, (words, found)
-
-    def test_no_gendered_word_gives_the_target_away(self, pairs):
-        """Names and nouns stand for the target as often as for the counterpart."""
-
-        def marked(example):
-            marks = zip(example.words, example.rationale, strict=True)
-            return {word.lower() for word, mark in marks if mark}
-
-        common = {w: found for w, found in share_female(pairs, marked).items() if found[0] >= 5}
-        assert len(common) > 50
-        for word, (seen, share) in common.items():
-            assert 0.3 <= share <= 0.7, (word, seen, share)
-
 
 class TestLeakage:
-    def test_a_theme_is_in_one_split(self, examples):
-        """A theme is a stereotype of women and one of men on the same matter."""
-        splits = defaultdict(set)
-        for example in examples:
-            splits[example.attributes["stereotype"].rpartition("-")[0]].add(example.split)
-        assert len(splits) == 236
-        assert all(len(found) == 1 for found in splits.values())
-
     def test_no_phrase_of_the_test_split_was_seen_in_training(self, examples):
         """Beyond frames: no three content words in a row, whatever stands between them."""
 
@@ -297,13 +212,6 @@ class TestLearnable:
         ]
         assert self.accuracy(rows, 2) == pytest.approx(TARGET_BIGRAMS, abs=0.03)
 
-    def test_target_from_the_frame_is_a_guess(self, pairs):
-        rows = [
-            (male.split, male.attributes["frame"], male.attributes["target"])
-            for male, _ in pairs.values()
-        ]
-        assert self.accuracy(rows, 1) == pytest.approx(0.5, abs=0.05)
-
 
 class TestReader:
     @pytest.fixture
@@ -337,23 +245,6 @@ class TestReader:
             "target": "male",
             "frame": "generic",
         }
-
-    def test_the_files_are_well_formed(self):
-        """What comes with exparity is checked here and pinned by its digest, not at every run."""
-        keys = ("stereotype", "family", "target", "split", "claim")
-        stereotypes = [row for _, row in read_jsonl(FOLDER / "stereotypes.jsonl")]
-        for row in stereotypes:
-            assert all(isinstance(row[key], str) for key in keys), row
-            assert row["target"] in ("male", "female"), row
-            assert row["split"] in ("train", "test"), row
-        known = {row["stereotype"] for row in stereotypes}
-        assert len(known) == len(stereotypes)
-        slot, word = r"\[[^\[\]|\s]+\|[^\[\]|\s]+\]", r"[^\[\]|\s]+"
-        for _, row in read_jsonl(FOLDER / "pairs.jsonl"):
-            assert all(isinstance(row[key], str) for key in ("pair", "frame", "text")), row
-            assert row["stereotype"] in known, row
-            assert re.search(slot, row["text"]), row
-            assert re.fullmatch(f"({slot}|{word})( ({slot}|{word}))*", row["text"]), row
 
     @pytest.mark.parametrize("name", DIGESTS)
     def test_an_altered_or_missing_file_is_refused(self, name, tmp_path, monkeypatch):

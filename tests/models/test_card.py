@@ -55,13 +55,6 @@ def test_a_base_model_of_the_hub_and_interventions_are_named(data, tmp_path):
     assert '[{"params": {"to": "largest"}, "use": "resample"}]' in text
 
 
-def test_data_without_groups_have_one_accuracy(data, tmp_path):
-    alone = replace(data, groups=(), attribute="")
-    _, text = card(tmp_path, alone, predictions=[{**row, "group": ""} for row in PREDICTED])
-    assert "whose groups" not in text
-    assert text.count("0.6667") == text.count("| all |") == 1
-
-
 def test_names_make_no_markup(data, tmp_path):
     hostile = "a|b\n# <b>\x1b"
     _, text = card(

@@ -167,15 +167,6 @@ def test_an_adapter_that_is_not_there_is_found_with_the_config(checkpoints, tmp_
         ModelSpec(init="scratch", architecture="gpt2", adapter=str(tmp_path))
 
 
-@pytest.mark.parametrize(
-    ("lora", "reason"),
-    [({"alpha": 8}, "name the rank"), ({"rank": 4, "dropout": 1}, "unknown key 'dropout'")],
-)
-def test_settings_that_mean_nothing_are_refused(lora, reason):
-    with pytest.raises(InputError, match=reason):
-        TrainingSpec(lora=lora)
-
-
 def test_a_new_head_is_not_left_as_it_is(data, tmp_path):
     spec = ModelSpec(init="scratch", architecture="bert")
     settings = TrainingSpec(epochs=1, lora={"rank": 4})

@@ -13,7 +13,6 @@ import pytest
 from exparity import evaluate, explain, load_classifier
 from exparity.engine.preflight import check_wrapper
 from exparity.models.checkpoints import build_model, load_model, load_tokenizer, quiet_transformers
-from exparity.models.schemes import parts_of
 from exparity.models.spec import ModelSpec
 
 METHODS = (
@@ -89,12 +88,6 @@ def test_it_has_the_published_shape():
     assert model.num_parameters() == 30522 * 64 + 3 * dense + dense + 2 * 64 + 2
 
 
-def test_order_cannot_matter(ola, ids):
-    text = ids[-1]
-    turned = [text[0], *text[:0:-1]]
-    np.testing.assert_allclose(*ola.probabilities([text, turned]), atol=1e-6)
-
-
 class TestCheckpoint:
     def test_it_is_safetensors_without_code(self, folder):
         config = json.loads((folder / "config.json").read_text())
@@ -164,13 +157,3 @@ class TestEngine:
             np.testing.assert_allclose(other.scores, one.scores, atol=1e-4 * size)
         assert not [n for n, m in quick.model.named_modules() if "forward" in vars(m)]
         assert np.isfinite(evaluate(ola, plain, "comprehensiveness")).all()
-
-
-def test_its_parts_are_those_of_its_structure(ola):
-    parts = parts_of(ola.model)
-    assert {name.split(".")[0] for name, part in parts.items() if part != "classification"} == {
-        "ola"
-    }
-    assert [n for n, part in parts.items() if part == "embedding"] == [
-        "ola.embeddings.word_embeddings.weight"
-    ]

@@ -142,21 +142,6 @@ class TestChat:
             self.rendered(tokenizer, template)
 
 
-@pytest.mark.parametrize(
-    ("settings", "reason"),
-    [
-        ({"template": "no place"}, "write {text} once"),
-        ({"template": "{text} {text}"}, "write {text} once"),
-        ({"words": {"a": " a"}}, "two or more classes"),
-        ({"words": {"a": " a", "b": " "}}, r"words\.b: ' ' is empty"),
-        ({"system": "Be brief."}, "only chats"),
-    ],
-)
-def test_what_cannot_be_asked_is_refused(settings, reason):
-    with pytest.raises(InputError, match=reason):
-        PromptSpec(**{"template": "{text}", "words": WORDS, **settings})
-
-
 def test_words_that_do_not_tell_classes_apart_are_refused():
     spec = ModelSpec(init="scratch", architecture="gpt2", vocab_size=400)
     tokenizer = train_tokenizer(spec, [*CORPUS, *TEMPLATES])

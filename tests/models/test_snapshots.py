@@ -33,13 +33,6 @@ def epochs(state):
     return sorted(path.name for path in state.folder.iterdir())
 
 
-def test_the_last_two_are_kept(state):
-    for epoch in (1, 2, 3):
-        save(state, epoch)
-    assert epochs(state) == ["epoch-0002", "epoch-0003"]
-    assert state.load().facts["epoch"] == 3
-
-
 def test_every_flipped_bit_is_found(state, caplog):
     save(state, 1)
     save(state, 2)

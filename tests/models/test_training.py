@@ -18,7 +18,7 @@ from exparity.data.table import PreparedData, read_prepared
 from exparity.data.training_set import TrainingSet
 from exparity.models.checkpoints import load_model, load_tokenizer, quiet_transformers
 from exparity.models.snapshots import StateFolder
-from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
+from exparity.models.spec import ModelSpec, TrainingSpec
 from exparity.models.training import TrainingLoop, finetune, linear_schedule
 from exparity.stages.finetune import finetune_cell, predict
 from exparity.stages.prepare import prepare
@@ -224,19 +224,6 @@ def test_without_epochs_the_head_must_fit(data, tmp_path, checkpoints):
     load_tokenizer(checkpoints["bert"]).save_pretrained(three)
     with pytest.raises(InputError, match="has 3 classes and the data 2"):
         train(data, tmp_path / "x", replace(TRAINING, epochs=0), ModelSpec(checkpoint=str(three)))
-
-
-@pytest.mark.parametrize(
-    ("kind", "values", "message"),
-    [
-        (TrainingSpec, {"epoch": 1}, "unknown option 'epoch'; did you mean 'epochs'"),
-        (ModelSpec, {"size": {"n_embd": 10**12}}, r"here.size\[n_embd\]: 1000000000000 is out of"),
-        (ModelSpec, {"checkpoint": "x/y", "size": {"n_head": 0}}, "here: size.n_head: 0 is out"),
-    ],
-)
-def test_specs_that_contradict_themselves_are_named(kind, values, message):
-    with pytest.raises(InputError, match=message):
-        build_spec(kind, values, "here")
 
 
 class TestDivergence:

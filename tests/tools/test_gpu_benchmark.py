@@ -6,10 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from functools import partial
 
-import numpy as np
 import pytest
 import torch
 
@@ -85,33 +82,6 @@ class TestWholeRun:
             assert tuple(found) == works
             assert all(seconds > 0 for seconds in found.values())
 
-    def test_sensitivity_asks_the_method_again(self, tiny):
-        rows, _ = tiny
-        again = seconds_of(rows, "sensitivity", "fp32")
-        assert tuple(again) == PAPER_METHODS
-        assert again["lime"] > seconds_of(rows, "methods", "fp32")["lime"]
-        for precision in ("bf16", "fp16"):
-            assert tuple(seconds_of(rows, "sensitivity", precision)) == ("lime", "shap")
-
-    @pytest.mark.parametrize("model", ["bert", "gpt2"])
-    def test_rates(self, tiny, model):
-        rows, _ = tiny
-        of_model = [row for row in rows if row["part"] == "rates" and row["model"] == model]
-        engine = {"forward", "perturbation", "gradient", "perturbation with shortcuts"}
-        bare = {"bare forward", "bare gradient", "matrix product"}
-        works_of = {"fp32": bare | engine, "bf16": bare | engine}
-        works_of["fp16"] = bare | engine - {"gradient"}  # which is taken in fp32
-        for precision, works in works_of.items():
-            measured = {
-                row["work"]: row
-                for row in of_model
-                if row["precision"] == precision and row["not_measured"] is None
-            }
-            assert set(measured) == works
-            whole = measured.pop("matrix product")["GFLOP_per_second"]
-            for row in measured.values():
-                assert row["of_matrix_product"] == pytest.approx(row["GFLOP_per_second"] / whole)
-
     def test_what_is_left_out_has_a_reason(self, tiny):
         rows, _ = tiny
         reasons = {
@@ -122,22 +92,6 @@ class TestWholeRun:
         rates = [("rates", model, "tf32") for model in ("bert", "gpt2")]
         assert set(reasons) == {*rates, ("ferret", "bert", "fp32")}
         assert reasons["rates", "bert", "tf32"] == "a CPU has no TF32"
-
-    def test_a_cell_is_what_its_jobs_come_to(self, tiny):
-        rows, _ = tiny
-        found = seconds_of(rows, "cell", "bf16")
-        methods, metrics, again = (
-            {**seconds_of(rows, part, "fp32"), **seconds_of(rows, part, "bf16")}
-            for part in ("methods", "metrics", "sensitivity")
-        )
-        assert found["methods"] == pytest.approx(8 * sum(methods.values()))
-        assert found["gini"] == pytest.approx(8 * 6 * metrics["gini"])
-        assert found["sensitivity"] == pytest.approx(8 * sum(again.values()))
-        total = sum(methods.values()) + 6 * sum(metrics.values()) + sum(again.values())
-        assert found["all work"] == pytest.approx(8 * total)
-        # Six jobs explain and 30 evaluate with the model; gini and sparsity go without.
-        starts = seconds_of(rows, "start", "fp32")
-        assert found["48 starts"] == pytest.approx(36 * starts["explain"] + 12 * starts["evaluate"])
 
     def test_tables(self, tiny):
         rows, printed = tiny
@@ -162,11 +116,6 @@ class TestTime:
             None,
             *["no time left of 10 minutes"] * 2,
         ]
-
-    def test_work_is_stopped(self, gpu, parts):
-        endless = partial(time.sleep, 800)
-        (row,) = gpu.measured(parts(endless), CPU, 0.01)
-        assert "no time left" in row["not_measured"]
 
     def test_a_cell_that_is_not_measured_whole_is_not_guessed(self, gpu):
         each = {"part": "methods", "model": "bert", "precision": "fp32", "seconds_a_text": 1.0}
@@ -206,19 +155,6 @@ class TestTexts:
     def models(self, gpu, tmp_path):
         return gpu.Models(tmp_path, "cpu", shortcuts=True, tiny=False)
 
-    def test_lengths_are_those_of_geco(self, models):
-        """644 sentences of 18.4 words and marks, 24 tokens and two special ones in the mean."""
-        tokens = np.array(models.lengths(models.most))
-        assert len(tokens) == 644
-        assert tokens.mean() == pytest.approx(1.3 * 18.38, rel=0.01)
-        assert (tokens.min(), tokens.max()) == (round(1.3 * 5), round(1.3 * 29))
-
-    @pytest.mark.parametrize("count", [4, 16, 64])
-    def test_a_sample_costs_what_all_do(self, models, count):
-        """LIME takes the square of the tokens in passes, each of as many tokens."""
-        cubes = [np.mean(np.array(models.lengths(n)) ** 3) for n in (count, models.most)]
-        assert cubes[0] == pytest.approx(cubes[1], rel=0.1)
-
     @pytest.mark.parametrize("id", ["bert", "fairberta", "gpt2"])
     def test_a_word_is_a_token(self, gpu, models, tmp_path, id):
         from random_checkpoint import write_checkpoint
@@ -235,14 +171,6 @@ class TestTexts:
             assert len(content) == len(words)
             assert classifier.tokenizer.unk_token_id not in content
         assert models.texts(classifier.tokenizer, 16) == texts
-
-    def test_models_are_those_of_the_grid(self, gpu, models):
-        """One of those of one size: the two from scratch are as large as BERT and GPT-2."""
-        planned = list(gpu.planned(models, None))
-        assert list(dict.fromkeys(part.model for part in planned)) == [
-            "bert", "tinybert", "fairberta", "gpt2", "roberta_large",
-        ]  # fmt: skip
-        assert {part.work for part in planned} > {*PAPER_METHODS, *SCORED}
 
 
 def test_ferret_beside(gpu, tmp_path, monkeypatch):

@@ -91,13 +91,6 @@ def test_conda_has_what_exparity_requires_as_it_is_locked(repository):
     } == set(pins)
 
 
-def test_both_builds_of_torch_are_of_one_version(repository):
-    # Nobody has to have the CPU build, and the version of the other satisfies all that need it.
-    (cpu,) = _read(repository / "requirements-cpu.lock")
-    version = cpu.partition("+cpu ")[0]
-    assert len(_read(repository / "requirements.lock")[f"{version} \\"]) > 10
-
-
 @pytest.mark.parametrize("name", ["README.md", "docs/quickstart.md"])
 def test_d24_the_pages_name_the_pythons_that_are_tested(repository, name):
     *others, newest = _tested(repository)

@@ -45,15 +45,6 @@ def test_every_cell_runs_and_shows_the_same_kind_of_output(code):
     assert {"image/png", "text/html"} <= seen
 
 
-def test_it_was_run_from_top_to_bottom_without_errors(code):
-    assert [cell["execution_count"] for cell in code] == list(range(1, len(code) + 1))
-    kinds = {output["output_type"] for cell in code for output in cell["outputs"]}
-    assert kinds == {"stream", "execute_result"}
-    streams = [o for cell in code for o in cell["outputs"] if o["output_type"] == "stream"]
-    assert all(output["name"] == "stdout" for output in streams)
-    assert re.fullmatch(r"test accuracy: [01]\.\d+\n", "".join(streams[0]["text"]))
-
-
 def test_it_is_small_and_tells_no_paths(repository, notebook):
     source = (repository / PATH).read_text(encoding="utf-8")
     assert len(source) < 300_000

@@ -102,13 +102,6 @@ def test_the_best_is_marked_by_the_metrics_direction(made):
         assert marked == set(table.index[table[metric] == best(table[metric])])
 
 
-def test_a_page_shows_markup_of_texts_as_text(checkpoint):
-    page = exparity.benchmark(
-        checkpoint, "<b>girl", methods="gradient", metrics="gini"
-    )._repr_html_()
-    assert "<b>girl" not in page
-
-
 @pytest.mark.parametrize(
     ("changed", "message"),
     [

@@ -74,13 +74,6 @@ class TestCost:
         assert not found.divided
         assert found.cost.seconds == pytest.approx(70.0)
 
-    def test_short_jobs_do_not_grow(self):
-        found = estimate(
-            [job(Kind(("test",)), examples=10, seconds=7.0, work=None)], Kind(("test",))
-        )
-        assert found.divided
-        assert found.cost.seconds == 7.0
-
     def test_short_jobs_are_like_those_of_about_as_many_examples(self):
         # p-values of a few scores are exact, and take longer
         sizes = {8: 5.0, 100: 1.0, 200: 1.5}
@@ -89,15 +82,6 @@ class TestCost:
         assert estimate(jobs, TEST, 600).cost.seconds == pytest.approx(1.5)
         assert estimate(jobs, TEST, 10).cost.seconds == pytest.approx(5.0)
         assert estimate(jobs, TEST, 9000).cost.seconds == pytest.approx(2.5)
-
-    def test_jobs_that_tell_win_over_those_that_do_not(self):
-        found = estimate([job(work=None, seconds=1000.0), job()])
-        assert found.divided
-        assert found.cost.seconds == pytest.approx(25.0)
-
-    def test_cpu_time_is_divided_as_time_is(self):
-        found = estimate([job(examples=10, seconds=8.0, work=2.0, cpu_seconds=4.0)])
-        assert found.cost.cpu_seconds == pytest.approx(3.0 + 100 * 0.1)
 
     def test_cpu_time_of_those_that_have_it(self):
         jobs = [job(examples=10, cpu_seconds=None), job(examples=10, work=7.0, cpu_seconds=1.0)]
@@ -112,9 +96,6 @@ class TestCost:
     def test_rows_grow_and_the_rest_of_a_file_does_not(self):
         found = estimate([job(examples=10, bytes=5200, data_bytes=200)])
         assert found.cost.bytes == pytest.approx(5000 + 100 * 20)
-
-    def test_a_job_without_a_benchmark_says_nothing(self):
-        assert estimate([job(seconds=None)]).cost is None
 
     @pytest.mark.property
     @given(st.lists(st.tuples(st.integers(1, 900), st.floats(0.1, 9e4), st.floats(0, 1))))
@@ -151,14 +132,6 @@ class TestNearest:
         )
         assert estimate([job(of_lime)], of_lime._replace(made_of="")).level == "the same work"
         assert estimate([job(of_shap)], of_lime).level is None
-
-    def test_gathering_is_like_a_test_until_it_was_seen(self):
-        test = job(TEST, seconds=1.0, work=0.0)
-        assert estimate([test], Kind(("gather",))).level == "the same work"
-        gather = job(Kind(("gather",)), seconds=3.0, work=0.0)
-        found = estimate([test, gather], Kind(("gather",)))
-        assert (found.level, found.cost.seconds) == ("the same kind", 3.0)
-        assert estimate([test, gather]).cost is None
 
     def test_of_jobs_that_run_a_model_those_on_the_device_count(self):
         jobs = [

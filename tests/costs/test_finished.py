@@ -7,8 +7,7 @@ import json
 import pytest
 from made_up import IDS
 
-from exparity.artefacts import layout
-from exparity.costs.finished import as_number, read_benchmark, read_finished
+from exparity.costs.finished import read_benchmark, read_finished
 
 
 def jobs_of(made, stage=None):
@@ -101,13 +100,6 @@ class TestJobs:
         assert bias["options"] == '{"resamples":20}'
         assert only(made, "explain").kind.work == ("explain", "lime")
 
-    def test_a_test_has_the_examples_of_its_scores(self, made):
-        made.explanations()
-        made.scores("gini", n=4)
-        made.scores("sparsity", n=6)
-        made.artefact("tests/pairs/bert/3/lime/gini", "tests", [], {"resamples": 20})
-        assert only(made, "test").examples == 4
-
     @pytest.mark.parametrize("missing", ["predictions/pairs/bert/3", "models/pairs/bert/3/history"])
     def test_half_a_training_is_not_finished(self, made, missing):
         made.training()
@@ -128,13 +120,6 @@ class TestJobs:
         assert job.kind.runs_model == runs_model
         assert job.examples == 4
         assert job.ids["metric"] == metric
-
-    def test_a_metric_that_nobody_knows_counts_as_the_dearest_kind(self, made):
-        made.explanations()
-        made.scores("somebody_s_own")
-        kind = only(made, "evaluate").kind
-        assert kind.work == ("evaluate", "somebody_s_own", "lime")
-        assert kind.runs_model
 
     def test_random_explanations_are_counted_one_by_one(self, made):
         """The same as a plan does; the job has a metric, and no method."""
@@ -191,10 +176,6 @@ class TestJobs:
 
 
 class TestOdd:
-    def test_no_folder(self, tmp_path):
-        found = read_finished(tmp_path / "none")
-        assert (found.jobs, found.odd) == ([], [])
-
     def test_a_job_without_a_benchmark(self, made):
         made.explanations(work_seconds=1.0)
         job = only(made, "explain")
@@ -211,12 +192,6 @@ class TestOdd:
         (line,) = found.odd
         assert line.startswith(f"{path}: ")
         assert "\n" not in line
-
-    def test_what_was_too_short_to_be_sampled(self, made):
-        made.explanations()
-        made.benchmark("explain/pairs/bert/3/lime", "0.40", rss="NA", cpu="-")
-        job = only(made, "explain")
-        assert (job.seconds, job.cpu_seconds, job.max_rss_mb) == (0.4, 0.25, 50.0)
 
     def test_files_that_are_no_artefacts(self, made):
         made.explanations()
@@ -240,26 +215,14 @@ class TestOdd:
         assert found.jobs == []
         assert found.odd == [f"{made.root / 'data' / 'mine.parquet'}: not written by exparity"]
 
-    @pytest.mark.parametrize(
-        ("value", "number"),
-        [("1.5", 1.5), (2, 2.0), ("NA", None), ("-", None), (None, None), ("nan", None),
-         ("inf", None), (-1, None), ([], None)],
-    )  # fmt: skip
-    def test_numbers(self, value, number):
-        assert as_number(value) == number
-
     def test_the_last_of_several_rows_counts(self, made):
         path = made.benchmark("x", "1.00")
         path.write_text(path.read_text() + "2.00\t0:00:02\t5\t1\t1\t1\t0\t0\t50\t3\n")
         assert float(read_benchmark(path)["s"]) == 2.0
         assert float(read_benchmark(path)["cpu_time"]) == 3.0
 
-    def test_files_in_order(self, tmp_path):
-        for name in ("b/x/1", "a/x/1", "a/x/.2", ".c/y/1", "a/x", "a/x/1/lime"):
-            path = tmp_path / "predictions" / f"{name}.parquet"
-            path.parent.mkdir(exist_ok=True, parents=True)
-            path.touch()
-        found = layout.files(tmp_path, "predictions")
-        assert [ids for ids, _ in found] == [("a", "x", "1"), ("b", "x", "1")]
-        assert [path.name for _, path in found] == ["1.parquet"] * 2
-        assert layout.files(tmp_path, "scores") == []
+    def test_what_was_too_short_to_be_sampled(self, made):
+        made.explanations()
+        made.benchmark("explain/pairs/bert/3/lime", "0.40", rss="NA", cpu="-")
+        job = only(made, "explain")
+        assert (job.seconds, job.cpu_seconds, job.max_rss_mb) == (0.4, 0.25, 50.0)

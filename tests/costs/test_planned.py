@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from pathlib import Path
 
@@ -100,9 +99,6 @@ class TestJobs:
 class TestFinished:
     """What is finished, Snakemake says; of whole runs, tests/workflow/test_cost.py."""
 
-    def test_nothing_at_first(self, experiment, jobs_of):
-        assert not any(job.finished for job in jobs_of(experiment()))
-
     def test_what_need_not_be_made_again(self, experiment, jobs_of):
         made = experiment()
         options = ["--options", made.prepare_options("pairs_all"), "--dataset-id", "pairs_all"]
@@ -112,12 +108,6 @@ class TestFinished:
         assert finished == {"prepare": 1}
         other = experiment(datasets={"pairs_all": {"n_pairs": 60}})
         assert not any(job.finished for job in jobs_of(other))
-
-    def test_a_file_that_nothing_is_known_of_is_made_again(self, experiment, jobs_of):
-        path = Path("results", "tests", "pairs_all", "bert_tiny", "0", "gradient", "gini.parquet")
-        path.parent.mkdir(parents=True)
-        path.touch()
-        assert not any(job.finished for job in jobs_of(experiment()))
 
     def test_shards(self, experiment):
         ids, options = ("pairs_all", "bert_tiny", "0", "gradient"), '{"use": "gradient"}'
@@ -157,12 +147,6 @@ class TestExampleCounts:
         self.make("pairs_all", "results/data/pairs_all.parquet", n_pairs=60)
         assert ExampleCounts(experiment()).total("pairs_all") == 80
 
-    def test_damaged_data_are_not(self, experiment):
-        path = Path("results", "data", "pairs_all.parquet")
-        path.parent.mkdir(parents=True)
-        path.write_text("torn")
-        assert ExampleCounts(experiment()).total("pairs_all") == 80
-
     @pytest.mark.parametrize("size", [None, 2, 7, 16, 100])
     def test_samples_are_those_of_the_jobs(self, experiment, size):
         test = load_dataset("pairs_all", DataSource(Path("unused")), PAIRS)
@@ -184,28 +168,6 @@ class TestExampleCounts:
         counts = ExampleCounts(made)
         assert (counts.train(use), counts.test(use)) == sizes
         assert counts.test(use, 100) == 100 // largest * largest
-
-    def test_of_other_options_nothing_is_known(self, experiment):
-        made = experiment(datasets={"compas": {"test_share": 0.5}})
-        with pytest.raises(InputError, match="is missing"):
-            ExampleCounts(made).test("compas")
-
-    def test_a_file_that_is_there_is_read(self, experiment, tmp_path):
-        folder = tmp_path / "data" / "geco" / "binary_gender_all"
-        folder.mkdir(parents=True)
-        for split in ("train", "test"):
-            (folder / f"{split}.jsonl").write_text("")
-        with pytest.raises(InputError, match="geco"):
-            ExampleCounts(experiment(datasets={"geco_all": {}})).test("geco_all")
-
-
-def test_datasets_are_told_apart_by_their_options():
-    one, same, other = (
-        kind_of("prepare", ("mine",), {}, lambda *_, text=text: json.loads(text))
-        for text in ('{"use": "a", "n": 1}', '{"n":1,"use":"a"}', '{"use": "a", "n": 2}')
-    )
-    assert one == same
-    assert one != other
 
 
 def test_trainings_are_told_apart_by_what_they_train_on():

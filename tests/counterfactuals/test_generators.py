@@ -108,13 +108,6 @@ class TestWordPairs:
         with pytest.raises(InputError, match="no such file"):
             made("x", "black", RACES, pairs_file=str(tmp_path / "none.csv"))
 
-    def test_a_file_that_changes_is_read_again(self, tmp_path):
-        path = tmp_path / "names.csv"
-        path.write_text("m,f\nTom,Tess\n")
-        assert made("Tom", "m", ("m", "f"), pairs_file=str(path)) == {"f": "Tess"}
-        path.write_text("m,f\nTom,Thea Ann\n")
-        assert made("Tom", "m", ("m", "f"), pairs_file=str(path)) == {"f": "Thea Ann"}
-
 
 class TestMatched:
     MEMBERS = (

@@ -52,11 +52,6 @@ def test_group_and_class_become_independent(sizes, data):
     assert content_of(apply(plain.take(order), WEIGH)) == content_of(after)
 
 
-def test_after_resampling_every_weight_is_one():
-    plain = training_set_of({(0, "male"): 7, (0, "female"): 2, (1, "male"): 1, (1, "female"): 5})
-    assert set(apply(plain, [{"use": "resampling"}, *WEIGH]).weights) == {1.0}
-
-
 def test_weights_that_there_are_count(caplog):
     plain = training_set_of({(0, "male"): 3, (1, "male"): 2, (1, "female"): 2})
     twice, once = apply(plain, WEIGH * 2), apply(plain, WEIGH)

@@ -11,7 +11,6 @@ from support import NARROW
 from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.config.schema import config_schema
-from exparity.core import digest
 from exparity.core.options import options_of
 from exparity.debiasing.recipes import RECIPES, calls_of, interventions_of
 
@@ -116,23 +115,6 @@ class TestConfig:
                 assert beside.finetune_options("bios", model, 0) == without.finetune_options(
                     "bios", model, 0
                 )
-
-    def test_only_what_its_own_code_makes_runs_again(self, repository, monkeypatch):
-        names = [name for name in BY_NAME if not name.endswith("_jigsaw")]
-
-        def options():
-            return {name: finetune(experiment(repository, name))["debias"] for name in names}
-
-        before, read = options(), digest.source_digest.__wrapped__
-
-        def edited(*paths):
-            return read(*paths) + "x" * any(path.name == "resampling.py" for path in paths)
-
-        monkeypatch.setattr("exparity.config.instances.source_digest", edited)
-        after = options()
-        assert {name for name in names if after[name] != before[name]} == {
-            "os", "us", "os_cda", "us_cda"
-        }  # fmt: skip
 
     def test_another_recipe_plans_its_own_jobs_and_what_reads_all_models(self, repository):
         """What the DAG compares: jobs, their options and their inputs, before and after."""

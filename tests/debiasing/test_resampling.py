@@ -47,29 +47,6 @@ def test_draws_do_not_depend_on_the_order_of_rows(sizes, data, mode, before):
     assert content_of(one) == content_of(other)
 
 
-@pytest.mark.parametrize("mode", ["under", "over"])
-def test_equal_groups_stay_as_they_are(mode):
-    plain = training_set_of({(0, "male"): 4, (0, "female"): 4, (1, "male"): 2, (1, "female"): 2})
-    assert resampled(plain, mode).rows() == plain.rows()
-
-
-def test_every_example_is_drawn_equally_often_over_seeds():
-    sizes = {(0, "male"): 12, (0, "female"): 4}
-    drawn = [content_of(resampled(training_set_of(sizes, seed), "under")) for seed in range(600)]
-    kept = sum((counts for counts in drawn[1:]), drawn[0])
-    male = [count for (_, group, *_), count in kept.items() if group == "male"]
-    assert len(male) == 12
-    # 600 draws of 4 in 12: 200 each, with a standard deviation of 11.5.
-    assert np.abs(np.array(male) - 200).max() < 5 * 11.5
-    drawn = [content_of(resampled(training_set_of(sizes, seed), "over")) for seed in range(300)]
-    repeated = sum((counts for counts in drawn[1:]), drawn[0])
-    female = [count for (_, group, *_), count in repeated.items() if group == "female"]
-    # 300 times once each, and 8 draws with replacement among 4: 900, with a deviation of 21.
-    assert len(female) == 4
-    assert np.abs(np.array(female) - 900).max() < 5 * 21.2
-    assert len({tuple(sorted(counts.values())) for counts in drawn}) > 1
-
-
 def test_copies_are_resampled_by_their_own_group_and_apart():
     """Chen et al. on Jigsaw: four originals of either class' smaller group, and as many copies."""
     groups = ("male", "female")
@@ -83,13 +60,6 @@ def test_copies_are_resampled_by_their_own_group_and_apart():
     assert {row["example_id"] for row in made} != {
         row["example_id"] for row in after.rows() if not row["made_by"]
     }
-
-
-def test_draws_are_the_same_whatever_ran_before():
-    plain = training_set_of({(0, "male"): 9, (0, "female"): 4})
-    alone = resampled(plain, "under")
-    later = resampled(plain, "under", {"use": "equal_steps"}, {"use": "group_class_weights"})
-    assert [e.example_id for e in alone.examples] == [e.example_id for e in later.examples]
 
 
 def test_a_class_without_a_group_is_said_in_one_line(caplog):
@@ -108,3 +78,20 @@ def test_a_class_without_a_group_is_said_in_one_line(caplog):
     originals, copies = (record.getMessage() for record in warnings)
     assert "no training example of class0/female;" in originals
     assert "no counterfactual of class0/male;" in copies
+
+
+def test_every_example_is_drawn_equally_often_over_seeds():
+    sizes = {(0, "male"): 12, (0, "female"): 4}
+    drawn = [content_of(resampled(training_set_of(sizes, seed), "under")) for seed in range(600)]
+    kept = sum((counts for counts in drawn[1:]), drawn[0])
+    male = [count for (_, group, *_), count in kept.items() if group == "male"]
+    assert len(male) == 12
+    # 600 draws of 4 in 12: 200 each, with a standard deviation of 11.5.
+    assert np.abs(np.array(male) - 200).max() < 5 * 11.5
+    drawn = [content_of(resampled(training_set_of(sizes, seed), "over")) for seed in range(300)]
+    repeated = sum((counts for counts in drawn[1:]), drawn[0])
+    female = [count for (_, group, *_), count in repeated.items() if group == "female"]
+    # 300 times once each, and 8 draws with replacement among 4: 900, with a deviation of 21.
+    assert len(female) == 4
+    assert np.abs(np.array(female) - 900).max() < 5 * 21.2
+    assert len({tuple(sorted(counts.values())) for counts in drawn}) > 1

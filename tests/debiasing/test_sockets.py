@@ -71,13 +71,6 @@ class TestTrainingSet:
         # Which of equal size is drawn depends on the seed.
         assert apply(replace(plain, seed=4), calls).rows() != one.rows()
 
-    def test_counterfactuals_keep_id_and_label(self, data, plain):
-        for example in data.split("train"):
-            for other in plain.counterfactuals(example):
-                assert (other.example_id, other.label) == (example.example_id, example.label)
-                assert other.group != example.group
-                assert len(other.words) == len(example.words)
-
     @pytest.mark.parametrize(
         ("weights", "message"),
         [([1.0], "examples, and weights of"), (-1.0, "not negative"), (float("nan"), "finite")],
@@ -180,10 +173,6 @@ class TestConfig:
         assert [call["use"] for call in mended["debias"]] == ["mirrored", "sampled"]
         assert mended["debias"][0]["params"] == {"weight": 0.5}
         assert mended["counterfactuals"]["use"] == "pronouns"
-
-    def test_an_intervention_without_counterfactuals_does_not_depend_on_them(self, repository):
-        found = experiment(repository, models={"mended": {**BERT, "debias": "sampled"}})
-        assert "counterfactuals" not in self.options(found, "mended")
 
     def test_the_source_and_the_files_count(self, repository, tmp_path):
         pairs = tmp_path / "pairs.tsv"

@@ -114,25 +114,6 @@ def test_killed_during_a_training_with_counterfactuals(repository, tmp_path, cap
 
 
 @pytest.fixture
-def threads():
-    before = torch.get_num_threads()
-    yield
-    torch.set_num_threads(before)
-
-
-def test_d25_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
-    """Sums split over threads round differently, and torch keeps their number in a process."""
-    data = prepared(tmp_path, paired=False, imbalance=0.75)
-    trained = []
-    for number in (1, 2, 3):
-        torch.set_num_threads(number)
-        training = Training(repository, tmp_path / str(number), data, ALL_AT_ONCE, epochs=3)
-        training.run()
-        trained.append(training.weights)
-    assert trained[0] == trained[1] == trained[2]
-
-
-@pytest.fixture
 def busy_cores():
     """One process beside the test for each core, which does not pause."""
     loops = [
@@ -201,3 +182,22 @@ def test_what_validates_is_held_out_before(repository, tmp_path):
     copied = {row["example_id"] for row in training.training_set if row["made_by"]}
     assert len(originals) == len(train) - round(0.25 * len(train))
     assert copied <= originals < set(train)
+
+
+@pytest.fixture
+def threads():
+    before = torch.get_num_threads()
+    yield
+    torch.set_num_threads(before)
+
+
+def test_d25_threads_that_earlier_work_has_set_change_no_bit(repository, tmp_path, threads):
+    """Sums split over threads round differently, and torch keeps their number in a process."""
+    data = prepared(tmp_path, paired=False, imbalance=0.75)
+    trained = []
+    for number in (1, 2, 3):
+        torch.set_num_threads(number)
+        training = Training(repository, tmp_path / str(number), data, ALL_AT_ONCE, epochs=3)
+        training.run()
+        trained.append(training.weights)
+    assert trained[0] == trained[1] == trained[2]

@@ -15,7 +15,6 @@ from exparity import Explanation, compare_groups
 from exparity.core.escaping import visible
 from exparity.explanations.markup import token_texts
 from exparity.stats import compare_all
-from exparity.types import Origin
 
 
 class Reader(HTMLParser):
@@ -78,10 +77,6 @@ class TestExplanation:
         titles = [attrs["title"] for _, attrs in read(found).tokens]
         assert titles == ["a: +0.123", "b: −0.5", "c: undefined"]
 
-    def test_pieces_of_a_word_stand_together(self):
-        found = explanation(["un", "##known", "word"], [1, 2, 3], word_ids=[0, 0, 1])
-        assert "unknown word" in "".join(read(found).text)
-
     def test_words_of_the_rationale_are_boxed_as_a_whole(self):
         found = explanation(
             ["un", "##known", "word"], [1, 2, 3], word_ids=[0, 0, 1], rationale=[1, 0]
@@ -90,10 +85,6 @@ class TestExplanation:
         assert len(boxes) == 1
         assert "outline" in boxes[0]["style"]
         assert "rationale" in "".join(read(found).text)
-
-    def test_the_method_is_named(self):
-        found = explanation(["a"], [1.0], origin=Origin("<lime>", {}, 0, "a"))
-        assert "<lime> · target 1" in "".join(read(found).text)
 
     @given(
         st.lists(

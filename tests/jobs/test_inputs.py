@@ -12,7 +12,6 @@ from exparity.artefacts.analyses import ANALYSES, command_of
 from exparity.artefacts.analyses import inputs_of as inputs_of_analysis
 from exparity.artefacts.lineage import current_lineage, identity, lineage
 from exparity.config.analyses import Analyses
-from exparity.core.errors import InputError
 from exparity.jobs.inputs import job_inputs, lineage_of
 
 JOBS = """
@@ -85,12 +84,6 @@ def test_what_a_flag_overrides_has_no_key(flag):
         assert current_lineage()
     with lineage_of(call_of(f"{flags} {flag}", options)):
         assert not current_lineage()
-
-
-def test_a_block_that_is_no_object():
-    call = call_of("finetune --data d --output o --predictions p", '{"model": 5}')
-    with pytest.raises(InputError, match="'model' must be an object, not 5"):
-        list(job_inputs(call))
 
 
 @pytest.mark.contract

@@ -84,19 +84,6 @@ def test_after_kill_9_the_lock_is_free(path):
     assert json.loads(path.read_text())["pid"] == os.getpid()
 
 
-def test_after_a_normal_end_the_lock_is_free(path):
-    with holder(path) as first:
-        first.stdin.close()
-        assert first.wait(30) == 0
-        runlock.hold(path, "this folder")
-
-
-def test_two_folders_have_two_locks(tmp_path):
-    runlock.hold(tmp_path / "a" / "lock", "a")
-    runlock.hold(tmp_path / "b" / "lock", "b")
-    assert len(runlock._held) == 2
-
-
 def test_a_process_may_take_its_own_lock_again_and_others_may_not(path, tmp_path):
     runlock.hold(path, "this folder")
     (tmp_path / "link").symlink_to(path.parent)
@@ -115,14 +102,6 @@ def test_d16_an_owner_who_wrote_something_else_is_another_run(path, content, cap
     assert stop.value.code == 2
     error = "exparity: another run is using this folder; wait for it or stop it\n"
     assert capsys.readouterr().err == error
-
-
-def test_a_link_to_the_folder_leads_to_the_same_lock(tmp_path):
-    results = tmp_path / "results"
-    results.mkdir()
-    (tmp_path / "link").symlink_to(results)
-    with holder(results / "lock") as first:
-        assert f"process {first.pid}" in refused(tmp_path / "link" / "lock")
 
 
 def test_a_lock_that_cannot_be_made_is_one_line(tmp_path, capsys):

@@ -7,18 +7,17 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from published.made_up import OPTIONS, row, rows_like
+from published.made_up import OPTIONS, rows_like
 from sklearn.metrics import cohen_kappa_score
 
 from exparity.published.agreement import (
     QUESTIONS,
     agreements,
-    correlations,
 )
 from exparity.published.comparison import compare_results
 from exparity.published.matching import MatchedCell
 from exparity.published.study import Key, Value
-from exparity.stats.seeds import SeedCounts, majority
+from exparity.stats.seeds import SeedCounts
 
 THEIRS = Value(
     Key("geco_all", "bert", "lime", "gini"), 0.5, 0.1, 5, "3", 5, True, "8", "sufficiency"
@@ -41,13 +40,6 @@ def by(found, question, kind, group):
 
 
 class TestDecisions:
-    @pytest.mark.parametrize(
-        ("significant", "total", "expected"),
-        [(3, 5, True), (2, 5, False), (1, 2, False), (2, 2, True), (0, 1, False), (1, 1, True)],
-    )
-    def test_majority(self, significant, total, expected):
-        assert majority(significant, total) is expected
-
     def test_direction_needs_a_majority_and_a_sign_on_both_sides(self):
         ask = QUESTIONS["direction"]
         assert ask(match()) == (True, True)
@@ -157,13 +149,6 @@ class TestRates:
         assert answer.low == pytest.approx((7 + z2 / 2) / (10 + z2) - half)
         assert answer.high == pytest.approx((7 + z2 / 2) / (10 + z2) + half)
 
-    def test_without_cells(self):
-        found = agreements([])
-        assert [(a.question, a.by, a.n, a.share) for a in found] == [
-            (question, "all", 0, None) for question in QUESTIONS
-        ]
-        assert [(c.n, c.rho) for c in correlations([])] == [(0, None)]
-
     @given(st.lists(st.tuples(st.booleans(), st.booleans()), min_size=1, max_size=40))
     def test_properties(self, decisions):
         found = agreements(matches_of(decisions))
@@ -184,11 +169,3 @@ class TestRates:
         turned = overall(agreements(matches_of([(b, a) for a, b in decisions])), "significant")
         assert turned.kappa == pytest.approx(answer.kappa) or answer.kappa is None
         assert (turned.ours, turned.theirs) == (answer.theirs, answer.ours)
-
-
-class TestCorrelation:
-    def test_only_cells_with_a_significant_seed_of_ours_count(self, tmp_path, study):
-        cell = next(c for c in study.cells.values() if c.mean)
-        rows = [row(cell.key[:4], seed, 0.5, 0.1) for seed in range(3)]
-        (every, *_) = compare_results(tmp_path, rows, OPTIONS).correlations
-        assert every.n == 0

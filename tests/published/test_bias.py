@@ -79,13 +79,3 @@ def test_undefined_and_missing_seeds_are_left_out(tmp_path):
         write_bias(tmp_path, "geco_subj", "gpt2", seed, values)
     found = compare_results(tmp_path, tests_of("geco_subj", "gpt2", 3), OPTIONS).bias
     assert [(m.quantity, m.ours, m.seeds) for m in found] == [("tpr", 0.5, 1), ("apd", 0.5, 1)]
-
-
-def test_models_from_scratch_have_no_published_bias(tmp_path):
-    values = {"tpr": 1.0, "tnr": 1.0, "apd_by_label": 0.0}
-    write_bias(tmp_path, "geco_all", "bert_scratch", 0, values)
-    assert compare_results(tmp_path, tests_of("geco_all", "bert_scratch", 1), OPTIONS).bias == []
-
-
-def test_without_bias_artefacts(tmp_path):
-    assert compare_results(tmp_path, tests_of("geco_all", "bert", 1), OPTIONS).bias == []

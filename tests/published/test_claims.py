@@ -98,13 +98,6 @@ class TestRules:
         with pytest.raises(InputError, match="says nothing that can be counted"):
             parse_counted(expression, {})
 
-    def test_expressions(self):
-        assert parse_counted("alpha", {}).what == "alpha"
-        expression = "smallest(model, runs(dataset=both, metric=gini))"
-        found = parse_counted(expression, {"both": ["a", "b"]})
-        assert (found.what, found.smallest_by) == ("runs", "model")
-        assert found.where == {"dataset": ("a", "b"), "metric": ("gini",)}
-
 
 class TestFromTheTables:
     @pytest.mark.parametrize(
@@ -158,28 +151,6 @@ class TestFromTheTables:
             *(id for id in found if id.startswith("method_considerable")),
         }
 
-    def test_totals(self, equal):
-        found = by_id(equal)
-        assert found["total_combinations"].tables == (5040, 5040)
-        assert found["total_significant"].tables == (3515, 3515)
-        assert found["total_considerable"].tables == (2173, 2869)
-        low, high = found["total_considerable_share"].tables
-        assert (round(low, 1), round(high, 1)) == (43.1, 56.9)
-
-    def test_the_smallest_of_the_methods_and_models(self, equal):
-        found = by_id(equal)
-        methods = [
-            result
-            for id, result in found.items()
-            if id.startswith("method_considerable") and id != "method_considerable_min"
-        ]
-        assert len(methods) == 6
-        assert found["method_considerable_min"].tables == (
-            min(m.tables[0] for m in methods),
-            min(m.tables[1] for m in methods),
-        )
-        assert found["scratch_significant"].tables[0] == pytest.approx(100 * 343 / 420)
-
 
 class TestFromOurs:
     def test_equal_rows_give_what_the_tables_give(self, equal):
@@ -193,11 +164,6 @@ class TestFromOurs:
             assert result.note == ""
             assert result.rows == 5 * result.cells
             assert result.cells == result.cells_covered
-
-    def test_verdicts_on_bounds_only(self, equal):
-        for result in by_id(equal).values():
-            if not result.is_setting:
-                assert (not result.our_verdict) == (result.part.bound == "is")
 
     def test_from_scratch_only(self, tmp_path, study):
         rows = [r for c in study.cells.values() if c.training == "scratch" for r in rows_like(c)]
@@ -213,14 +179,6 @@ class TestFromOurs:
         claim = found["geco_soft_significant"]
         assert (claim.ours, claim.rows, claim.comparable) == (None, 0, "no")
         assert claim.note == "no test of ours on these cells"
-
-    def test_one_model_of_two_is_a_part(self, tmp_path, study):
-        rows = [
-            r for c in study.cells.values() if c.key.model == "gpt2_scratch" for r in rows_like(c)
-        ]
-        claim = by_id(compare_results(tmp_path, rows, OPTIONS))["scratch_significant"]
-        assert claim.ours == pytest.approx((100 * 353 / 420,) * 2)
-        assert (claim.comparable, claim.note) == ("in part", "84 of 168 cells")
 
     def test_other_numbers_of_seeds(self, tmp_path, study):
         """Shares stay comparable, counts do not."""

@@ -9,7 +9,6 @@ import pytest
 from published.made_up import OPTIONS, row, write_training
 from safetensors.numpy import save_file
 
-from exparity.core.errors import InputError
 from exparity.models.catalogue import known_models
 from exparity.published.comparison import compare_results
 
@@ -33,12 +32,6 @@ class TestCells:
             if match.theirs.mean is not None:
                 assert match.ours.mean_d == pytest.approx(match.theirs.mean)
                 assert match.ours.considerable == match.theirs.considerable
-
-    def test_missing_cells_are_left_out(self, tmp_path, equal_rows):
-        kept = [r for r in equal_rows if r["metric"] != "gini" and r["dataset"] == "compas"]
-        found = compare(tmp_path, kept)
-        assert len(found.matches) == found.published_cells == 5 * 6 * 6
-        assert {m.theirs.key.metric for m in found.matches}.isdisjoint({"gini"})
 
     def test_what_was_not_published_is_named(self, tmp_path):
         rows = [
@@ -74,14 +67,6 @@ class TestCells:
         assert (match.ours.mean_d, match.ours.direction) == (-0.7, -1)
         assert rows[0]["cohens_d"] == 0.7
 
-    def test_fewest_examples_and_flags_are_kept(self, tmp_path):
-        rows = [
-            row(CELL, 0, 0.01, 0.5, n_examples=80),
-            row(CELL, 1, 0.01, 0.5, flags=["rounding_noise"]),
-        ]
-        (match,) = compare(tmp_path, rows).matches
-        assert (match.n_examples, match.ours.flags) == (20, ("rounding_noise",))
-
 
 class TestInstances:
     @pytest.mark.parametrize(
@@ -110,19 +95,6 @@ class TestMap:
         assert match.ids[1] == "small"
         assert match.theirs.key[:4] == (CELL[0], "gpt2_scratch", *CELL[2:])
         assert match.theirs.table == "5"
-
-    def test_two_models_beside_one(self, tmp_path):
-        rows = [row((CELL[0], model, *CELL[2:]), 0, 0.01, 0.5) for model in ("bert", "small")]
-        found = compare(tmp_path, rows, models={"small": "bert"})
-        assert [m.ids[1] for m in found.matches] == ["bert", "small"]
-        assert found.published_cells == 1
-
-    def test_unknown_names_are_refused(self, tmp_path):
-        rows = [row(CELL, 0, 0.01, 0.5)]
-        with pytest.raises(InputError, match=r"--map bret=gpt2: .*did you mean 'bert'"):
-            compare(tmp_path, rows, models={"bret": "gpt2"})
-        with pytest.raises(InputError, match=r"--map bert=gpt: .*did you mean 'gpt2'"):
-            compare(tmp_path, rows, models={"bert": "gpt"})
 
 
 class TestModels:

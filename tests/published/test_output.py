@@ -7,7 +7,7 @@ import re
 
 import pyarrow.parquet as pq
 import pytest
-from published.made_up import OPTIONS, row, rows_like, write_report, write_training
+from published.made_up import OPTIONS, row, rows_like, write_report
 
 from exparity import cli
 from exparity.published.comparison import compare_results
@@ -46,31 +46,6 @@ class TestFiles:
                     text = str(value).lower() if isinstance(value, bool) else str(value)
                     assert found[key] == ("" if value is None else text)
 
-    def test_cells(self, folder, study):
-        rows = read_csv(folder / "cells.csv")
-        assert len(rows) == 1008
-        for found, cell in zip(rows, study.cells.values(), strict=True):
-            key = tuple(found[kind] for kind in ("dataset", "model", "method", "metric"))
-            assert key == cell.key[:4]
-            assert found["significant_ours"] == found["significant_published"]
-            assert int(found["significant_published"]) == cell.significant
-            assert found["total_published"] == "5"
-            printed = "" if cell.mean is None else str(cell.mean)
-            assert found["mean_d_published"] == printed
-        assert {r["effect_label"] for r in rows if r["metric"] == "gini"} == {
-            "",
-            "gini",
-            "sufficiency",
-        }
-
-    def test_written_again_it_is_replaced(self, tmp_path, study):
-        cell = next(iter(study.cells.values()))
-        for count in (5, 2):
-            rows = rows_like(cell)[:count]
-            write_comparison(compare_results(tmp_path, rows, OPTIONS), tmp_path / "out")
-        (only,) = read_csv(tmp_path / "out" / "cells.csv")
-        assert only["total_ours"] == "2"
-
 
 class TestCommand:
     @pytest.fixture
@@ -95,20 +70,6 @@ class TestCommand:
         assert re.search(r"total_significant +3,647 +3,515 +does not hold +696", out)
         assert str(tmp_path / "out") in out
         assert len(read_csv(tmp_path / "out" / "cells.csv")) == 168
-
-    def test_without_output_nothing_is_written(self, run, tmp_path, study):
-        write_report(tmp_path, rows_like(next(iter(study.cells.values()))))
-        before = sorted(tmp_path.rglob("*"))
-        assert run(tmp_path)[0] == 0
-        assert sorted(tmp_path.rglob("*")) == before
-
-    def test_map_and_what_is_left_out(self, run, tmp_path):
-        cells = [("geco_all", "small", "lime", "gini"), ("pairs_all", "small", "lime", "gini")]
-        write_report(tmp_path, [row(cell, 0, 0.01, 0.5) for cell in cells])
-        code, out, _ = run(tmp_path, "--map", "small=bert_scratch")
-        assert code == 0
-        assert "Not compared, because not published: dataset pairs_all" in out
-        assert re.search(r"small +bert_scratch +unknown +no record of how it was made", out)
 
     def test_names_of_instances_are_those_of_the_report(self, run, tmp_path):
         write_report(
@@ -142,12 +103,6 @@ class TestCommand:
 
 
 class TestSummary:
-    def test_stand_ins_stand_out(self, tmp_path, study):
-        cell = next(c for c in study.cells.values() if c.key.model == "bert")
-        write_training(tmp_path, cell.key.dataset, "bert", {"init": "scratch"})
-        found = comparison_summary(compare_results(tmp_path, rows_like(cell), OPTIONS))
-        assert "NOT as published  trained from scratch, the published one is pretrained" in found
-
     def test_sizes_of_tests_are_said(self, tmp_path):
         cells = [("geco_all", "bert", "lime", "gini"), ("geco_all", "bert", "shap", "gini")]
         rows = [row(c, 0, 0.01, 0.5, n_examples=n) for c, n in zip(cells, (80, 1234), strict=True)]

@@ -12,7 +12,6 @@ from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
 from exparity.cli import main
 from exparity.core.errors import InputError
-from exparity.report.provenance import ArtefactOrigin, settings_by_key, settings_of
 from exparity.report.runs import compare_runs, read_run
 
 SETTINGS = config(datasets=1, models=2, seeds=3, methods=2, metrics=2)
@@ -88,20 +87,6 @@ def test_m14_of_a_model_the_keys_that_differ_are_named(first):
         "models.model_0.epochs": ("3", "4"),
         "models.model_0.dropout": (None, "0.1"),
         "models.model_1": ("init: a", None),
-    }
-
-
-def test_settings_are_told_key_by_key_and_in_one_line():
-    def origin(seed, **training):
-        facts = {"parameters": {"model": {"init": "scratch"}, "training": training}}
-        return ArtefactOrigin("history", {"model": "m", "seed": seed}, facts)
-
-    origins = [origin(0, epochs=3, lr=0.5), origin(1, epochs=3, lr=0.5), origin(2, epochs=4)]
-    assert settings_by_key(origins, "model") == {
-        "m": {"init": "scratch", "epochs": "3 | 4", "lr": "0.5"}
-    }
-    assert settings_of(origins, "model") == {
-        "m": "init: scratch, epochs: 3, lr: 0.5 | init: scratch, epochs: 4"
     }
 
 

@@ -8,9 +8,7 @@ from made_up import MadeUp
 import exparity
 from exparity import cli
 from exparity.artefacts.files import read_artefact
-from exparity.costs.finished import JobCost
-from exparity.costs.kinds import Kind
-from exparity.tools.cost import cost, cost_summary
+from exparity.tools.cost import cost
 
 
 @pytest.fixture
@@ -42,13 +40,6 @@ def test_one_row_a_job(made, capsys):
     assert rows["evaluate"] == ["1", "unknown", "0.0001"]
     assert "jobs that run a model ran on cuda:0 (2)" in out
     assert "1 jobs have no benchmark: their hours are not known and not counted" in out
-
-
-def test_somewhere_else(made, tmp_path):
-    made.scores()
-    cost(made.root, tmp_path / "there.parquet")
-    assert (tmp_path / "there.parquet").is_file()
-    assert not (made.root / "cost.parquet").exists()
 
 
 def test_the_folder_is_that_of_the_output(made, monkeypatch):
@@ -87,9 +78,3 @@ def test_nothing_to_gather(tmp_path, capsys, monkeypatch, make):
     assert out == ""
     assert err.startswith(f"exparity: {folder}: no ")
     assert len(err.splitlines()) == 1
-
-
-def test_without_any_benchmark_hours_are_unknown():
-    shown = cost_summary([JobCost(Kind(("test",)))])
-    cells = ["test", "1", "unknown", "0", "0", "unknown", "0", "kB"]
-    assert shown.splitlines()[1].split() == cells

@@ -97,18 +97,6 @@ class TestModels:
         assert " fetched: " in run("data", "fetch", "--models", "some/model@main")[1]
         assert (folder / "model.safetensors").is_file()
 
-    def test_a_checkpoint_without_a_revision_is_said_to_be_unpinned(self, run, hub):
-        code, out, _ = run("data", "fetch", "--models", "some/model")
-        assert code == 0
-        assert "; pin what you use with a revision\n" in out
-        assert hub.asked[-1][1]["revision"] is None
-
-    def test_ids_of_the_catalogue(self, run, hub):
-        known = known_models()["gpt2"]
-        assert run("data", "fetch", "--models", "gpt2")[0] == 0
-        repository, options = hub.asked[-1]
-        assert (repository, options["revision"]) == (known.checkpoint, known.revision)
-
     def test_all_of_the_catalogue(self, run, hub):
         code, out, _ = run("data", "fetch", "--models")
         assert code == 0
@@ -117,17 +105,6 @@ class TestModels:
         for known in known_models().values():
             patterns = SHAPE_FILES if known.init == "scratch" else tuple(WITH_WEIGHTS)
             assert (known.checkpoint, patterns) in asked
-
-    def test_local_folders_need_nothing(self, run, hub, tmp_path):
-        (tmp_path / "mine").mkdir()
-        (tmp_path / "mine" / "config.json").write_text("{}")
-        folder = tmp_path / "mine"
-        assert run("data", "fetch", "--models", folder) == (
-            0,
-            f"{folder}: {folder} is a local folder, nothing to fetch\n",
-            [],
-        )
-        assert hub.asked == []
 
     @pytest.mark.parametrize(
         ("files", "message"),
@@ -151,10 +128,6 @@ class TestModels:
             "exparity: checkpoint some/model@main: could not be fetched (ConnectionError: no route)"
         ]
         assert len(hub.asked) == 2
-
-    def test_a_path_that_is_not_there(self, run, hub):
-        code, _, err = run("data", "fetch", "--models", "./gone")
-        assert (code, err) == (2, ["exparity: checkpoint gone: no such folder"])
 
 
 def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
@@ -235,13 +208,3 @@ class TestConfig:
         )
         assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
         assert run("data", "check", "geco_all", *options)[0] == 2
-
-    def test_unknown_names(self, run, hub, tmp_path):
-        path = configure(tmp_path / "c.yaml")
-        code, _, err = run("data", "check", "pairs_al", "--configfile", path)
-        assert (code, err) == (
-            2,
-            ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"],
-        )
-        code, _, err = run("data", "check", "--models")
-        assert (code, err) == (2, ["exparity: --models goes with `exparity data fetch`"])

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 import yaml
 from support import TINY
 
 from exparity.cli import main
 from exparity.tools import until_decided as tool
-from exparity.tools.until_decided import compared, in_words, next_trainings
+from exparity.tools.until_decided import compared, next_trainings
 
 LOOKS = (3, 5, 8)
 
@@ -49,19 +47,6 @@ def test_what_needs_more_trainings(verdict, more, needed):
     rows = {"d": [row("equivalent"), row(verdict, **more)]}
     assert next_trainings(rows, {"d": 3}, LOOKS) == ({"d": 5} if needed else {})
     assert next_trainings(rows, {"d": 8}, LOOKS) == {}  # the budget is spent
-
-
-def test_only_datasets_with_open_cells_get_more():
-    rows = {"a": [row("undecided")], "b": [row("unstable")]}
-    assert next_trainings(rows, {"a": 5, "b": 3}, LOOKS) == {"a": 8}
-
-
-def test_in_words():
-    rows = [row("equivalent"), row("undecided", text_share=0.7), row(None, text_share=math.nan)]
-    assert in_words(rows) == (
-        "1 of 3 cells are decided (1 equivalent, 1 undecided, 1 that cannot be tested); "
-        "1 need texts, not trainings"
-    )
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,13 @@ import hashlib
 import os
 import random
 import resource
+import subprocess
+import sys
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -41,6 +44,14 @@ def cpu_seconds() -> float:
     """
     used = resource.getrusage(resource.RUSAGE_CHILDREN)
     return used.ru_utime + used.ru_stime
+
+
+def run_code(code: str, *arguments: object, **options: Any) -> str:
+    """Return what code prints in a process of its own, which has to end well."""
+    command = [sys.executable, "-c", code, *map(str, arguments)]
+    run = subprocess.run(command, capture_output=True, text=True, **options)
+    assert run.returncode == 0, run.stderr
+    return run.stdout
 
 
 def interpreter_seconds() -> float:

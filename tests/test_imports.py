@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from packaging.requirements import Requirement
+from support import run_code
 
 pytestmark = pytest.mark.contract
 
@@ -158,8 +159,7 @@ def test_light_modules_never_reach_torch(modules):
         "heavy = {'torch', 'transformers', 'accelerate', 'captum', 'pandas'} & set(sys.modules)\n"
         "sys.exit(f'imported: {heavy}' if heavy else 0)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    run_code(code)
 
 
 def test_what_hands_a_job_over_imports_the_standard_library_and_little_of_it():
@@ -170,8 +170,7 @@ def test_what_hands_a_job_over_imports_the_standard_library_and_little_of_it():
         "unasked |= {'numpy', 'psutil', 'pyarrow', 'scipy', 'yaml'}\n"
         "sys.exit(f'imported: {unasked & set(sys.modules)}' if unasked & set(sys.modules) else 0)"
     )
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    run_code(code)
 
 
 def test_a_type_checker_knows_the_public_names(repository, tmp_path):
@@ -202,5 +201,4 @@ assert shap.PartitionExplainer.__module__ == "shap.explainers._partition"
 assert shap.maskers.Image and shap.plots.bar and shap.utils.hclust
 assert hasattr(shap.links.identity, "py_func")  # numba's
 """
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert run.returncode == 0, run.stderr
+    run_code(code)

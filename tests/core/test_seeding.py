@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support import run_code
 
 from exparity.core.seeding import derive_seed, generator
 
@@ -52,7 +51,5 @@ def test_another_process_draws_the_same():
         "from exparity.core.seeding import generator; print(generator(1, 'x', 'é').random().hex())"
     )
     environment = {**os.environ, "PYTHONHASHSEED": "77", "PYTHONIOENCODING": "ascii"}
-    run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True
-    )
-    assert float.fromhex(run.stdout) == generator(1, "x", "é").random()
+    said = run_code(code, env=environment)
+    assert float.fromhex(said) == generator(1, "x", "é").random()

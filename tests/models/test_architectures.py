@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
+from support import run_code
 
 from exparity import InputError
 from exparity.models import architectures
@@ -59,7 +57,7 @@ def test_m10_neither_torch_nor_transformers_is_imported():
         f"for name in {USUAL}: check(name, {{}})\n"
         "assert not {'torch', 'transformers'} & sys.modules.keys()"
     )
-    subprocess.run([sys.executable, "-c", code], check=True)
+    run_code(code)
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,6 @@ import io
 import json
 import os
 import shutil
-import subprocess
-import sys
 import threading
 from codecs import BOM_UTF8
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -17,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from support import CPU
+from support import CPU, run_code
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
@@ -77,15 +75,10 @@ for name, revision in [("gone", None), ("results/nope", "old"), ("nomodel", None
     with HTTPServer(("127.0.0.1", 0), Hub) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         hub = {"HF_ENDPOINT": f"http://127.0.0.1:{server.server_port}", "HF_HUB_OFFLINE": "0"}
-        run = subprocess.run(
-            [sys.executable, "-c", code],
-            env={**os.environ, **hub, "HF_HOME": str(tmp_path), "NO_PROXY": "*"},
-            cwd=tmp_path,
-            capture_output=True,
-            text=True,
-        )
+        environment = {**os.environ, **hub, "HF_HOME": str(tmp_path), "NO_PROXY": "*"}
+        said = run_code(code, env=environment, cwd=tmp_path)
         server.shutdown()
-    gone, old, broken = run.stdout.splitlines()
+    gone, old, broken = said.splitlines()
     assert gone.startswith("checkpoint gone: there is no folder gone here, and the Hub has no such")
     assert "results/nope at revision old: there is no folder results/nope here, and the " in old
     assert "the Hub has no revision old" in old
@@ -185,15 +178,9 @@ class TestHub:
             "    except InputError as error:\n"
             "        print(error)"
         )
-        run = subprocess.run(
-            [sys.executable, "-c", code, *names],
-            capture_output=True,
-            text=True,
-            check=True,
-            input="y\n" * 99,
-            env={**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"},
-        )
-        return dict(zip(names, run.stdout.splitlines(), strict=True))
+        offline = {**os.environ, "HF_HOME": str(home), "HF_HUB_OFFLINE": "1"}
+        said = run_code(code, *names, input="y\n" * 99, env=offline)
+        return dict(zip(names, said.splitlines(), strict=True))
 
     def test_a_fetched_model_is_found_and_of_one_that_is_not_it_says_how_to_get_it(self, answers):
         assert answers["someone/whole"] == answers[f"someone/whole@{self.COMMIT}"] == "3"
@@ -553,16 +540,7 @@ def test_trained_tokenizers_are_the_same_in_every_process(examples):
         "    print(train_tokenizer(spec, texts).backend_tokenizer.to_str())"
     )
     texts = json.dumps([e.text for e in examples])
-    found = {
-        subprocess.run(
-            [sys.executable, "-c", code],
-            input=texts,
-            capture_output=True,
-            text=True,
-            check=True,
-        ).stdout
-        for _ in range(2)
-    }
+    found = {run_code(code, input=texts) for _ in range(2)}
     (said,) = found
     assert len(set(said.splitlines())) == 3
 

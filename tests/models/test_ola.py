@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import run_code
 
 from exparity import evaluate, explain, load_classifier
 from exparity.engine.preflight import check_wrapper
@@ -102,14 +101,9 @@ class TestCheckpoint:
             "ids = [e.token_ids for e in c.encode([sys.argv[2]])]\n"
             "print(repr(c.probabilities(ids)[0].tolist()))"
         )
-        run = subprocess.run(
-            [sys.executable, "-c", code, str(folder), sentences[0]],
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+        said = run_code(code, folder, sentences[0])
         own = ola.probabilities([e.token_ids for e in ola.encode([sentences[0]])])[0]
-        np.testing.assert_allclose(json.loads(run.stdout), own, atol=1e-7)
+        np.testing.assert_allclose(json.loads(said), own, atol=1e-7)
 
     def test_it_can_be_trained_on(self, folder):
         """With other classes it gets a new head, as any checkpoint."""

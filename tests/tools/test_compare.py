@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from made_up import config, copy_of, options_of
+from support import rotten
 
 from exparity.artefacts.files import read_tables, write_artefact
 from exparity.artefacts.grid import grid_text, read_grid
@@ -130,3 +131,11 @@ def test_d10_no_run(tmp_path, content, message):
         (tmp_path / "grid.json").write_text(content, encoding="utf-8")
     with pytest.raises(InputError, match=message):
         read_run(tmp_path)
+
+
+def test_d10_flips_of_the_grid_are_found(first, tmp_path):
+    """D10: 51 of 150 were taken as other settings."""
+    shutil.copytree(first, tmp_path / "run")
+    for flip in rotten(tmp_path / "run" / "grid.json", 60):
+        with pytest.raises(InputError, match=r"grid\.json"):
+            pytest.fail(f"{flip}: {read_run(tmp_path / 'run').settings}")

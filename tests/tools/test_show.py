@@ -11,6 +11,7 @@ import sys
 import pytest
 from made_up import config, make_study
 from rich.console import Console
+from support import run_code
 
 from exparity.artefacts.files import read_results
 from exparity.config.experiment import Experiment
@@ -218,8 +219,7 @@ class TestCommand:
             "slow = {'torch', 'matplotlib', 'scipy.stats', 'transformers'} & set(sys.modules)\n"
             "sys.exit(f'imported: {slow}' if slow else 0)"
         )
-        run = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
-        assert run.returncode == 0, run.stderr.decode()
+        run_code(code)
 
 
 def test_the_folder_is_that_of_the_config(repository, results, shown, monkeypatch, tmp_path):

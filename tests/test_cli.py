@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -153,6 +152,7 @@ class TestHelp:
     @pytest.mark.parametrize(
         ("arguments", "hint"),
         [
+            ([], "name a command: `exparity --help` lists them"),
             (["explian"], "there is no command 'explian'; did you mean 'explain'"),
             (["mlm-scores"], "there is no command 'mlm-scores'; did you mean 'mlm-score'"),
             (["--verison"], "there is no flag --verison; did you mean '--version'"),
@@ -302,29 +302,6 @@ class TestOtherStages:
         assert "Traceback" not in done.stderr
         assert "exparity: unknown method 'gradent'; did you mean 'gradient'" in done.stderr
         assert done.stderr.count("\n") == 1
-
-    def test_report_without_results(self, run, tmp_path):
-        options = json.dumps(
-            {
-                "title": "t",
-                "pairs": [["pairs_all", "m"]],
-                "seeds": [0],
-                "methods": {"gradient": "gradient"},
-                "metrics": {"gini": "gini"},
-                "datasets": {"pairs_all": "pairs_all"},
-                "statistics": {"alpha": 0.05, "threshold": 0.2, "family": ["dataset"]},
-                "report": {"figures": False},
-                "analyses": {"bias": [["pairs_all", "m"]]},
-            }
-        )
-        command = ["report", "--results", tmp_path, "--page", tmp_path / "r" / "p"]
-        result = run(*command, "--options", options)
-        refused(result, "bias/pairs_all/m/0.parquet: no such file")
-        refused(run(*command), "--options: 'title' is missing; run `snakemake`")
-        refused(
-            run(*command, "--options", options.replace("[0]", '"0"')),
-            "--options.seeds: a list, each a whole number, found '0'",
-        )
 
 
 class TestTest:

@@ -63,15 +63,6 @@ class TestWithoutASeal:
         with pytest.raises(InputError, match=r"t\.parquet: .*CRC checksum verification failed"):
             read(path)
 
-    @pytest.mark.parametrize("content", [b"", b"PAR1", b"\xff" * 300, b"\xff" * 8])
-    def test_no_parquet_at_all(self, content, tmp_path):
-        path = tmp_path / "t.parquet"
-        path.write_bytes(content)
-        assert read_seal(path) is None
-        for reader in (read, read_metadata):
-            with pytest.raises(InputError, match=r"t\.parquet: not a readable Parquet file"):
-                reader(path)
-
 
 @pytest.mark.contract
 class TestDigests:

@@ -7,8 +7,6 @@ import json
 import pytest
 from support import TINY, tiny
 
-from exparity.artefacts import layout
-from exparity.artefacts.analyses import ANALYSES
 from exparity.core.errors import InputError
 
 pytestmark = pytest.mark.contract
@@ -31,33 +29,8 @@ def checkpoints(tmp_path):
     return found
 
 
-def files(analyses):
-    return [
-        f"results/{layout.path_of(ANALYSES.get(name).facts.artefact, ids)}"
-        for name in analyses.settings
-        for ids in analyses.cells(name)
-    ]
-
-
 def settings(analyses, name, **ids):
     return json.loads(analyses.options(name, ids))["settings"]
-
-
-def test_none_unless_named():
-    assert files(experiment().analyses) == []
-    always = {
-        "across_trainings",
-        "adjusted_gaps",
-        "bias",
-        "counterfactual_predictions",
-        "counterfactuals",
-        "judge",
-        "negative_control",
-        "random_tests",
-        "reliance",
-    }
-    assert {entry.id for entry in experiment().analyses.used} == always
-    assert json.loads(experiment().report_options())["analyses"].keys() == always
 
 
 def test_one_file_a_metric_that_does_not_explain_again():
@@ -149,17 +122,6 @@ def test_a_test_reads_random_scores_that_are_scored_alike():
     assert found.random_scores({**test, "method": first, "metric": "gini"}) == []
     scored = settings(found.analyses, "negative_control", **test, metric="gini")
     assert scored["params"]["normalise_over"] == "content"
-
-
-def test_data_without_rationales_is_left_out():
-    found = experiment(
-        {"attribution_difference": {}, "dataset_bias": {}},
-        datasets={"pairs_all": {}, "people": {"use": "compas"}},
-        metrics={"gini": {}},
-    ).analyses
-    assert found.targets("attribution_difference") == [("pairs_all", "bert_tiny")]
-    assert found.targets("dataset_bias") == [("pairs_all",), ("people",)]
-    assert settings(found, "dataset_bias", dataset="people") == {"terms": {}}
 
 
 def test_only_metrics_that_compare_are_read():

@@ -125,25 +125,6 @@ class TestDatasetsOfMethodsAndMetrics:
         again = Experiment.from_mapping(made.resolved())
         assert [*again.cells("scores")] == [*made.cells("scores")]
 
-    def test_no_other_job_depends_on_it(self):
-        metrics = {"gini": {}, "mass_accuracy": {}}
-        before = experiment(WITH_BIOS, metrics)
-        after = experiment(WITH_BIOS, {**metrics, "mass_accuracy": {"datasets": ["bios"]}})
-        kept = [*after.cells("scores")]
-        gone = [cell for cell in before.cells("scores") if cell not in kept]
-        assert {(cell["dataset"], cell["metric"]) for cell in gone} == {
-            ("pairs_all", "mass_accuracy")
-        }
-        for cell in kept:
-            for stage in ("evaluate", "test"):
-                assert after.options(stage, cell) == before.options(stage, cell)
-                assert after.reads(stage, cell) == before.reads(stage, cell)
-        for name in ("adjusted_gaps", "across_trainings", "bias", "random_tests"):
-            for ids in after.analyses.cells(name):
-                assert after.analyses.options(name, ids) == before.analyses.options(name, ids)
-                if ids["dataset"] == "bios":
-                    assert after.analyses.inputs(name, ids) == before.analyses.inputs(name, ids)
-
 
 class TestDataWithoutGroups:
     @pytest.fixture

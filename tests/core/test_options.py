@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
 
 import pytest
@@ -70,22 +69,6 @@ class TestComplete:
             "count": 3, "kind": None, "limit": 7, "mode": "b", "name": "x", "share": 1,
             "shares": [0.5], "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
         }  # fmt: skip
-
-    @pytest.mark.parametrize(
-        ("name", "value", "message"),
-        [
-            ("count", True, "count: a whole number, found true"),
-            ("strict", 1, "strict: true or false, found 1"),
-            ("some", 0, "some: 0 is out of range (at least 1 and at most 9)"),
-            ("some", 10**30, "is out of range (at least 1 and at most 9)"),
-            ("shares", [0.5, 1], "shares[1]: 1 is out of range (above 0 and below 1)"),
-            ("mode", "c" * 10_000, "..."),
-        ],
-    )
-    def test_the_value_and_what_it_may_be_are_named(self, name, value, message):
-        with pytest.raises(InputError, match=rf"^methods.mine.*{re.escape(message)}$") as refused:
-            complete(OPTIONS, {name: value}, "methods.mine")
-        assert len(str(refused.value)) < 200
 
     def test_unknown_option_with_a_near_name(self):
         with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):

@@ -84,17 +84,6 @@ class TestJobs:
         # What a model is called counts for nothing, what it is made of does.
         assert len({job.kind for job in jobs}) == 2
 
-    def test_jobs_that_run_a_model(self, experiment, jobs_of):
-        runs = {job.kind.work: job.kind.runs_model for job in jobs_of(experiment())}
-        assert {key for key, value in runs.items() if value} == {
-            ("finetune",),
-            ("explain", "gradient"),
-            ("explain", "integrated_gradients_x_input"),
-            ("evaluate", "comprehensiveness"),
-            ("negative_control", "comprehensiveness"),
-            ("negative_control", "gini"),
-        }
-
 
 class TestFinished:
     """What is finished, Snakemake says; of whole runs, tests/workflow/test_cost.py."""

@@ -31,18 +31,6 @@ def options(found, dataset="bios"):
 
 
 class TestConfig:
-    def test_there_are_some_where_a_generator_is_named(self):
-        assert list(experiment().analyses.cells("counterfactuals")) == []
-        found = experiment(counterfactuals={"bios": "gender_words"})
-        assert list(found.analyses.cells("counterfactuals")) == [{"dataset": "bios"}]
-        assert list(found.analyses.cells("counterfactual_predictions")) == [
-            {"dataset": "bios", "model": "plain", "seed": seed} for seed in found.config["seeds"]
-        ]
-        others = {name for name in found.grid["analyses"] if not name.startswith("counterfactual")}
-        assert {n: found.grid["analyses"][n] for n in others} == {
-            n: experiment().grid["analyses"][n] for n in others
-        }
-
     def test_a_job_depends_on_the_generator_its_options_and_its_files(self, tmp_path):
         def of(**settings):
             return options(experiment(counterfactuals={"bios": settings}))

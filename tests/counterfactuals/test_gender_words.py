@@ -21,112 +21,12 @@ from exparity.data.table import PreparedData
 from exparity.types import Example
 
 GROUPS = ("male", "female")
-# Male and female sentences that become one another.
-EITHER_WAY = [
-    ("He fixed his bike .", "She fixed her bike ."),
-    ("We saw him at the door .", "We saw her at the door ."),
-    ("They told him that his time had come .", "They told her that her time had come ."),
-    ("Give it to him , not to his aide .", "Give it to her , not to her aide ."),
-    ("His first novel and his own shop", "Her first novel and her own shop"),
-    ("People like him, and trust him.", "People like her, and trust her."),
-    ("I met him (his name is short).", "I met her (her name is short)."),
-    ("He's late; he'd call, he'll come", "She's late; she'd call, she'll come"),
-    ("the man 's hat , men's hats", "the woman 's hat , women's hats"),
-    ("“He’s back,” said his brother", "“She’s back,” said her sister"),
-    ("HE SAID SO HIMSELF", "SHE SAID SO HERSELF"),
-    ("My father-in-law and half-brother", "My mother-in-law and half-sister"),
-    ("a great-grandfather's son", "a great-grandmother's daughter"),
-    ("Mr. Hall knows Mr Osei", "Ms. Hall knows Ms Osei"),
-    ("The king, a prince and King Olaf", "The queen, a princess and Queen Olaf"),
-    ("The chairman thanked policemen", "The chairwoman thanked policewomen"),
-    ("it helped him grow and made him feel safe", "it helped her grow and made her feel safe"),
-    ("They gave him two books", "They gave her two books"),
-    ("his two books", "her two books"),
-    ("Critics call him Captain Courage", "Critics call her Captain Courage"),
-    ("They want him back .", "They want her back ."),
-    ("with his back to the wall", "with her back to the wall"),
-    ("They left , and it made him happy .", "They left , and it made her happy ."),
-    ("his happy childhood", "her happy childhood"),
-    ("who raised him alone", "who raised her alone"),
-    ("his recently sold house", "her recently sold house"),
-    ("They treated him kindly .", "They treated her kindly ."),
-    ("I saw him running away", "I saw her running away"),
-    ("his running shoes", "her running shoes"),
-    ("his then employer ; they met him then .", "her then employer ; they met her then ."),
-    ("between him and his boss", "between her and her boss"),
-    ("shadowing his every move", "shadowing her every move"),
-    ("Ask him every day", "Ask her every day"),
-    ("Sir Ian and Lord Hall", "Dame Ian and Lady Hall"),
-    ("They took him off before noon", "They took her off before noon"),
-    ("I know him well enough", "I know her well enough"),
-    (
-        "I met him once more , and his once more famous son",
-        "I met her once more , and her once more famous daughter",
-    ),
-    ('The boys call him " Captain " .', 'The girls call her " Captain " .'),
-    ("The rain kept him indoors overnight", "The rain kept her indoors overnight"),
-    ("It keeps him fit and gets him nowhere", "It keeps her fit and gets her nowhere"),
-    ("the role his pale , dark looks need", "the role her pale , dark looks need"),
-    ("his one and only chance", "her one and only chance"),
-    ("I judge his cooking .", "I judge her cooking ."),
-    ('his " lucky " coin', 'her " lucky " coin'),
-    ("The hunter waits", "The huntress waits"),
-    ("The airman and two barmen", "The airwoman and two barwomen"),
-    ("A gunman shot at a longshoreman", "A gunwoman shot at a longshorewoman"),
-    ("that dude , those dudes", "that chick , those chicks"),
-    ("the busboy and a bellboy", "the busgirl and a bellgirl"),
-    ("make him obey", "make her obey"),
-    ("I need him back", "I need her back"),
-    ("smack him silly", "smack her silly"),
-    ("calling him dumb .", "calling her dumb ."),
-    ("boot him off", "boot her off"),
-    ("scared of him.", "scared of her."),
-    ("gives his two cents", "gives her two cents"),
-    ("wished him happy birthday", "wished her happy birthday"),
-    ("gave him incorrect information", "gave her incorrect information"),
-    ("treated him bad", "treated her bad"),
-    ("his flat in town , his bad knee", "her flat in town , her bad knee"),
-    ("people like him ruin it ; I like his dog", "people like her ruin it ; I like her dog"),
-    ("the steward greets the beau", "the stewardess greets the belle"),
-]
-FROM_MALE = [
-    ("this guy and the guys", "this girl and the girls"),
-    ("manservants", "maidservants"),
-    ("boy-meets-girl", "girl-meets-boy"),
-    ("That car is his .", "That car is hers ."),
-    ("a friend of his from school", "a friend of hers from school"),
-    ("of his over thirty years", "of her over thirty years"),
-    ("his or her work", "her or his work"),
-    ("It was his or the firm's .", "It was hers or the firm's ."),
-    ("ask him or her again", "ask her or him again"),
-    ("a wizard", "a witch"),
-]
-FROM_FEMALE = [
-    ("some gals", "some guys"),
-    ("That car is hers .", "That car is his ."),
-    ("Mrs. Hall's house", "Mr. Hall's house"),
-    ("Miss Hall will miss it", "Mister Hall will miss it"),
-    ("a lady", "a gentleman"),
-    ("the hostess", "the host"),
-    ("Yes, ma'am", "Yes, sir"),
-    ("The Huntress waits", "The Hunter waits"),
-]
-UNCHANGED = [
-    "Stephen King , Dr. King and B. King",
-    "s/he and (s)he",
-    "a Master's degree , a bachelor's degree and a Bachelor of Arts",
-    "an MS in Accounting",
-    "their mother tongue",
-    "a man-made lake on the Isle of Man",
-    "the Lord of the Rings",
-    "Warner Brothers met Guy Hall",
-    "Hunter waits",
-    "from King Street to Queen Square",
-    "I count on a master plan",
-    "The governor hosts the servant",
-    "a lord of mankind , feminism and misogyny , a human , a shaman and a freshman",
-    "Bergman , Chapman and you guys",
-]
+ROWS = (Path(__file__).parent / "sentences.tsv").read_text().splitlines()
+
+
+def sentences(kind):
+    """Male and female sentences, what becomes of one of them, or what stays as it is."""
+    return [row for this, *row in (line.split("\t") for line in ROWS) if this == kind]
 
 
 def made(text, group="female", mode="swap", use="gender_words"):
@@ -141,21 +41,21 @@ def made(text, group="female", mode="swap", use="gender_words"):
 
 @pytest.mark.reference
 class TestSentences:
-    @pytest.mark.parametrize(("male", "female"), EITHER_WAY)
+    @pytest.mark.parametrize(("male", "female"), sentences("either way"))
     def test_either_way(self, male, female):
         for mode in ("swap", "set"):
             assert made(male, "female", mode) == female
             assert made(female, "male", mode) == male
 
-    @pytest.mark.parametrize(("text", "expected"), FROM_MALE)
+    @pytest.mark.parametrize(("text", "expected"), sentences("from male"))
     def test_from_male(self, text, expected):
         assert made(text, "female") == expected
 
-    @pytest.mark.parametrize(("text", "expected"), FROM_FEMALE)
+    @pytest.mark.parametrize(("text", "expected"), sentences("from female"))
     def test_from_female(self, text, expected):
         assert made(text, "male") == expected
 
-    @pytest.mark.parametrize("text", UNCHANGED)
+    @pytest.mark.parametrize(("text",), sentences("unchanged"))
     @pytest.mark.parametrize("group", GROUPS)
     def test_no_gender_no_change(self, text, group):
         assert made(text, group) == text

@@ -673,6 +673,11 @@ class TestDataCommand:
         ]
         assert len(web.asked) == 1
 
+    def test_check_says_verified(self, known, tmp_path, capsys):
+        path = self.put(tmp_path, known)
+        check_data(DataSource(tmp_path), [])
+        assert capsys.readouterr().out == f"remote: {path} verified\n"
+
 
 class TestPrepared:
     @pytest.mark.parametrize("id", ["pairs_all", "pairs_subj"])

@@ -121,19 +121,6 @@ class TestTable:
         with pytest.raises(InputError, match=r"out.tsv: give it the suffix of reviews.csv, '.csv'"):
             group_table(table, tmp_path / "out.tsv", text="review", terms=TERMS)
 
-    @pytest.mark.parametrize(
-        ("row", "message"),
-        [
-            ('{"text": 3}', "in.jsonl:2: text must be a string or a list of words, found 3"),
-            ('{"test": ""}', "in.jsonl:2: no column 'text'; did you mean 'test'"),
-        ],
-    )
-    def test_rows_without_text_are_refused(self, row, message, tmp_path):
-        path = tmp_path / "in.jsonl"
-        path.write_text('{"text": "a teen"}\n' + row + "\n")
-        with pytest.raises(InputError, match=message):
-            group_table(path, tmp_path / "out.jsonl", text="text", terms=TERMS)
-
 
 class TestCommand:
     def run(self, *arguments):

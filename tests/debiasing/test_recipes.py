@@ -8,7 +8,6 @@ import pytest
 import yaml
 from support import NARROW
 
-from exparity.artefacts import layout
 from exparity.config.experiment import Experiment
 from exparity.config.schema import config_schema
 from exparity.core.options import options_of
@@ -115,35 +114,6 @@ class TestConfig:
                 assert beside.finetune_options("bios", model, 0) == without.finetune_options(
                     "bios", model, 0
                 )
-
-    def test_another_recipe_plans_its_own_jobs_and_what_reads_all_models(self, repository):
-        """What the DAG compares: jobs, their options and their inputs, before and after."""
-
-        def jobs(found):
-            made = {}
-            stages = {name: writes[0] for name, (_, writes) in layout.STAGES.items()}
-            for name, artefact in stages.items():
-                for ids in layout.cells(found.grid, artefact):
-                    path = layout.path_of(artefact, ids)
-                    made[path] = (found.options(name, ids), found.reads(name, ids))
-            for entry in found.analyses.used:
-                for ids in layout.cells(found.grid, entry.facts.artefact):
-                    path = layout.path_of(entry.facts.artefact, ids)
-                    options = found.analyses.options(entry.id, ids)
-                    made[path] = (options, found.analyses.inputs(entry.id, ids))
-            return made
-
-        before, after = jobs(experiment(repository)), jobs(experiment(repository, "us_cda"))
-        of_all_models = {layout.path_of("verdicts", {})}
-        assert of_all_models <= before.keys()
-        for path in of_all_models:
-            del before[path], after[path]
-        assert before.keys() <= after.keys()
-        assert len(before) > 10
-        assert {path: after[path] for path in before} == before
-        new = after.keys() - before.keys()
-        assert new
-        assert all("/mended" in path for path in new)
 
 
 def test_the_page_tells_of_every_name_and_key(repository):

@@ -95,3 +95,10 @@ def test_every_example_is_drawn_equally_often_over_seeds():
     assert len(female) == 4
     assert np.abs(np.array(female) - 900).max() < 5 * 21.2
     assert len({tuple(sorted(counts.values())) for counts in drawn}) > 1
+
+
+def test_draws_are_the_same_whatever_ran_before():
+    plain = training_set_of({(0, "male"): 9, (0, "female"): 4})
+    alone = resampled(plain, "under")
+    later = resampled(plain, "under", {"use": "equal_steps"}, {"use": "group_class_weights"})
+    assert [e.example_id for e in alone.examples] == [e.example_id for e in later.examples]

@@ -10,9 +10,7 @@ import numpy as np
 import pytest
 from support import NARROW
 
-from exparity import ExparityError, InputError, cli, read_results
-from exparity.artefacts.files import read_artefact
-from exparity.artefacts.layout import path_of
+from exparity import ExparityError, InputError, cli
 from exparity.config.experiment import Experiment
 from exparity.counterfactuals import counterfactuals_of
 from exparity.data.table import PreparedData, read_prepared
@@ -165,15 +163,6 @@ class TestConfig:
     def options(self, found, model):
         return json.loads(found.finetune_options("pairs", model, 0))
 
-    def test_jobs_depend_on_interventions_where_there_are_some(self, repository):
-        found = experiment(repository)
-        plain, mended = (self.options(found, model) for model in ("plain", "mended"))
-        assert plain.keys() == {"model", "training", "digest"}
-        assert {key: mended[key] for key in plain} == plain
-        assert [call["use"] for call in mended["debias"]] == ["mirrored", "sampled"]
-        assert mended["debias"][0]["params"] == {"weight": 0.5}
-        assert mended["counterfactuals"]["use"] == "pronouns"
-
     def test_the_source_and_the_files_count(self, repository, tmp_path):
         pairs = tmp_path / "pairs.tsv"
         pairs.write_text("boy\tgirl\n")
@@ -184,45 +173,6 @@ class TestConfig:
         assert before["counterfactuals"] != after["counterfactuals"]
         digests = {call["digest"] for call in [*before["debias"], before["counterfactuals"]]}
         assert len(digests) == 2  # one for each file
-
-
-def test_the_command_trains_on_what_interventions_leave(
-    repository, data_path, data, tmp_path, monkeypatch
-):
-    """The job of the workflow, with what the workflow hands it."""
-    found = experiment(repository)
-    for model in ("plain", "mended"):
-        output = tmp_path / path_of("models", {"dataset": "pairs", "model": model, "seed": 0})
-        predictions = tmp_path / "predictions" / "pairs" / model / "0.parquet"
-        arguments = [
-            *("finetune", "--options", found.finetune_options("pairs", model, 0)),
-            *("--model-id", model, "--seed", "0", "--data", str(data_path), "--device", "cpu"),
-            *("--output", str(output), "--predictions", str(predictions)),
-            *("--plugins", *PLUGINS),
-        ]
-        assert cli.main(arguments) == 0
-    trained = read_results(tmp_path, "training_set")
-    plain = trained[trained["model"] == "plain"].sort_values("position")
-    train = data.split("train")
-    assert list(plain["example_id"]) == [example.example_id for example in train]
-    assert list(plain["label"]) == [example.label for example in train]
-    assert set(plain["weight"]) == {1.0}
-    assert plain["made_by"].isna().all()
-    assert plain["words"].isna().all()
-    mended = trained[trained["model"] == "mended"]
-    assert set(mended["weight"]) == {0.5, 1.0}
-    assert set(mended["made_by"].dropna()) == {"mirrored"}
-    metadata = read_artefact(tmp_path / path_of("training_set", ids("mended")), "training_set")[1]
-    assert [call["use"] for call in metadata["parameters"]["debias"]] == ["mirrored", "sampled"]
-    weights = [
-        (tmp_path / path_of("models", ids(model)) / "model.safetensors").read_bytes()
-        for model in ("plain", "mended")
-    ]
-    assert weights[0] != weights[1]
-
-
-def ids(model):
-    return {"dataset": "pairs", "model": model, "seed": 0}
 
 
 def test_the_catalogue_lists_them(capsys):

@@ -14,7 +14,6 @@ from exparity.models.catalogue import (
     resolve_model,
 )
 from exparity.models.schemes import TRAINED_PARTS
-from exparity.models.scratch import random_model
 from exparity.models.spec import ModelSpec, TrainingSpec, build_spec
 
 BERT_BASE = {
@@ -124,26 +123,6 @@ class TestSizes:
         # Also what the plain encoder has: its pooler is as large as the head's hidden layer.
         assert size_of(on_meta("roberta", ROBERTA_LARGE, kind="")) == 355_359_744
         assert not known_models()["roberta_large"].output_counted
-
-    @pytest.mark.parametrize("id", ["bert_scratch", "gpt2_scratch"])
-    def test_from_scratch_at_full_size_with_a_tokenizer_of_its_own(self, id):
-        """Nothing is downloaded; only the vocabulary differs from the published model."""
-        import torch
-
-        class Tokenizer:
-            pad_token_id, bos_token_id, eos_token_id, cls_token_id, sep_token_id = 0, 1, 1, 2, 3
-
-            def __len__(self):
-                return 1000
-
-        entry = resolve_model(id, {"tokenizer": "bpe"}, "models.m")
-        spec = build_spec(ModelSpec, entry, "models.m")
-        assert spec.checkpoint is None
-        with torch.device("meta"):
-            model = random_model(spec, Tokenizer(), ["a", "b"])
-        known = known_models()[id]
-        vocabulary = known.shape["vocab_size"] + known.added_tokens
-        assert size_of(model) == known.n_parameters - (vocabulary - 1000) * 768
 
 
 _TINY = "huawei-noah/TinyBERT_General_4L_312D"

@@ -110,18 +110,6 @@ class TestPerturbedRows:
             answer = by(found, "significant", "metric", metric)
             assert answer.n - answer.agree == lost.count(metric)
 
-    def test_from_scratch_no_effect_is_published(self, tmp_path, study):
-        rows = [r for c in study.cells.values() if c.training == "scratch" for r in rows_like(c)]
-        found = compare_results(tmp_path, rows, OPTIONS)
-        assert overall(found.agreements, "significant").n == 168
-        answer = overall(found.agreements, "direction")
-        assert (answer.n, answer.agree, answer.share, answer.kappa) == (0, 0, None, None)
-        # no effect is printed, but a cell without a significant run has none that could count
-        none = sum(c.significant == 0 for c in study.cells.values() if c.training == "scratch")
-        assert overall(found.agreements, "considerable").n == none
-        (every,) = [c for c in found.correlations if c.by == "all"]
-        assert (every.n, every.rho) == (0, None)
-
 
 def matches_of(decisions):
     return [

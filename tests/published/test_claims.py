@@ -7,7 +7,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from published.made_up import OPTIONS, rows_like, write_training
+from published.made_up import OPTIONS, rows_like
 
 from exparity.core.errors import InputError
 from exparity.published.claims import FAILS, HOLDS, holds
@@ -206,14 +206,6 @@ class TestFromOurs:
         rows[1]["cohens_d"] = 0.3  # mean 0.233: now all three count
         found = by_id(compare_results(tmp_path, rows, OPTIONS))
         assert found["compas_gini_considerable"].ours == (60, 60)
-
-    def test_stand_ins_are_named(self, tmp_path, study):
-        cell = next(
-            c for c in study.cells.values() if c.key.model == "bert" and c.key.metric == "gini"
-        )
-        write_training(tmp_path, cell.key.dataset, "bert", {"init": "scratch"})
-        found = by_id(compare_results(tmp_path, rows_like(cell), OPTIONS))
-        assert found["geco_gini_significant"].note == "1 of 60 cells; other models: bert"
 
     def test_settings(self, tmp_path, study):
         cell = next(iter(study.cells.values()))

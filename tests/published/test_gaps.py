@@ -16,10 +16,12 @@ from exparity import InputError, cli
 from exparity.artefacts.files import write_artefact
 from exparity.artefacts.grid import grid_text
 from exparity.artefacts.layout import path_of
-from exparity.debiasing.recipes import calls_of
+from exparity.debiasing import INTERVENTIONS
+from exparity.debiasing.recipes import RECIPES, calls_of
 from exparity.published.claims import value_of
 from exparity.published.comparison import compare_gaps
 from exparity.published.expressions import Counted
+from exparity.published.gaps import recipe_of
 from exparity.published.output import comparison_summary
 from exparity.published.study import Key, Value, load_study
 from exparity.report.sections import SECTIONS
@@ -231,3 +233,12 @@ def test_the_command_prints_and_writes_it(tmp_path, capsys):
     assert {row["claim_id"]: row["verdict"] for row in claims} == VERDICTS
     with pytest.raises(InputError, match=r"no published study 'chen2023' here; .*'chen2024'"):
         compare_published(tmp_path, study="chen2023")
+
+
+def test_recipes_are_known_by_what_they_do():
+    names = {name: recipe_of(recorded(name)) for name in RECIPES}
+    # Some are the same under two names: alone, an order says nothing.
+    assert all(recorded(name) == recorded(found) for name, found in names.items())
+    assert recipe_of([]) == ""
+    assert recipe_of([{"use": "my_own", "params": {}}]) is None
+    assert "my_own" not in INTERVENTIONS.ids()

@@ -71,16 +71,6 @@ class TestCommand:
         assert str(tmp_path / "out") in out
         assert len(read_csv(tmp_path / "out" / "cells.csv")) == 168
 
-    def test_names_of_instances_are_those_of_the_report(self, run, tmp_path):
-        write_report(
-            tmp_path,
-            [row(("mine", "bert", "lime", "gini"), 0, 0.01, 0.5)],
-            {"datasets": [["mine", "geco_subj"]]},
-        )
-        code, out, _ = run(tmp_path)
-        assert code == 0
-        assert "geco_subj" in out
-
     @pytest.mark.parametrize(
         ("arguments", "parts"),
         [

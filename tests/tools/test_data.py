@@ -208,3 +208,13 @@ class TestConfig:
         )
         assert run("data", "fetch", "mine", *options)[1].count(" is here\n") == 2
         assert run("data", "check", "geco_all", *options)[0] == 2
+
+    def test_unknown_names(self, run, hub, tmp_path):
+        path = configure(tmp_path / "c.yaml")
+        code, _, err = run("data", "check", "pairs_al", "--configfile", path)
+        assert (code, err) == (
+            2,
+            ["exparity: the config has no dataset 'pairs_al'; did you mean 'pairs_all'?"],
+        )
+        code, _, err = run("data", "check", "--models")
+        assert (code, err) == (2, ["exparity: --models goes with `exparity data fetch`"])

@@ -10,7 +10,6 @@ import sys
 import pytest
 import torch
 
-from exparity import load_classifier
 from exparity.artefacts.files import read_parquet
 
 PAPER_METHODS = (
@@ -117,15 +116,6 @@ class TestTime:
             *["no time left of 10 minutes"] * 2,
         ]
 
-    def test_a_cell_that_is_not_measured_whole_is_not_guessed(self, gpu):
-        each = {"part": "methods", "model": "bert", "precision": "fp32", "seconds_a_text": 1.0}
-        rows = [{**each, "work": method} for method in PAPER_METHODS]
-        whole = {row["work"]: row for row in gpu.whole_cell(rows[:-1], "fp32", 644)}
-        assert whole["methods"]["not_measured"] == "1 of 6 jobs are of work that is not"
-        whole = {row["work"]: row for row in gpu.whole_cell(rows, "fp32", 644)}
-        assert whole["methods"]["seconds"] == 644 * 6
-        assert whole["all work"]["not_measured"] == "42 of 48 jobs are of work that is not"
-
 
 class TestCards:
     @pytest.fixture
@@ -148,46 +138,3 @@ class TestCards:
 
         (row,) = gpu.outcome(parts(full)[0], CPU)
         assert row["not_measured"] == "CUDA out of memory."
-
-
-class TestTexts:
-    @pytest.fixture
-    def models(self, gpu, tmp_path):
-        return gpu.Models(tmp_path, "cpu", shortcuts=True, tiny=False)
-
-    @pytest.mark.parametrize("id", ["bert", "fairberta", "gpt2"])
-    def test_a_word_is_a_token(self, gpu, models, tmp_path, id):
-        from random_checkpoint import write_checkpoint
-
-        small = {"vocab_size": 400, "n_embd": 12, "n_layer": 1} if id == "gpt2" else {
-            "vocab_size": 400, "hidden_size": 12, "num_hidden_layers": 1, "intermediate_size": 12,
-        }  # fmt: skip
-        write_checkpoint(tmp_path / id, id, small)
-        classifier = load_classifier(tmp_path / id, "cpu")
-        texts = models.texts(classifier.tokenizer, 16)
-        encodings = classifier.encode(texts)
-        for encoding, words in zip(encodings, texts, strict=True):
-            content = encoding.token_ids[~encoding.special_mask]
-            assert len(content) == len(words)
-            assert classifier.tokenizer.unk_token_id not in content
-        assert models.texts(classifier.tokenizer, 16) == texts
-
-
-def test_ferret_beside(gpu, tmp_path, monkeypatch):
-    import gpu_measurements
-    import peer
-
-    models = gpu.Models(tmp_path, "cpu", shortcuts=True, tiny=True)
-
-    def run(arguments, sentences, library, precision, scores):
-        assert arguments.peer_python == "there"
-        assert library in ("ferret", "exparity")  # whose worker knows no workflow
-        assert len(sentences.read_text().splitlines()) == 2
-        takes = 6.0 if library == "ferret" else 2.0
-        return {"seconds": {"explain": {"lime": takes}, "evaluate": {}}, "total": takes}
-
-    monkeypatch.setattr(peer, "run_worker", run)
-    rows = gpu_measurements.beside_ferret(models, "bert", "there")
-    of_ferret = {(r["work"], r["precision"]): r["of_ferret"] for r in rows if "lime" in r["work"]}
-    assert of_ferret["ferret explain lime", "fp32"] == 1
-    assert of_ferret["exparity explain lime", "bf16+"] == 3

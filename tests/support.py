@@ -54,6 +54,12 @@ def run_code(code: str, *arguments: object, **options: Any) -> str:
     return run.stdout
 
 
+def refused_by(test: str) -> dict[str, list]:
+    """Return what tests of a file try that is refused, by test: a part of its folder's table."""
+    table = yaml.safe_load(Path(test).with_name("refused.yaml").read_text())
+    return table[Path(test).stem.removeprefix("test_")]
+
+
 def interpreter_seconds() -> float:
     """CPU time of a fixed piece of Python: the unit for bounds that hold on any machine."""
     before = time.process_time()

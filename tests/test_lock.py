@@ -216,3 +216,10 @@ def _script(path: Path, text: str) -> None:
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
+
+
+def test_both_builds_of_torch_are_of_one_version(repository):
+    # Nobody has to have the CPU build, and the version of the other satisfies all that need it.
+    (cpu,) = _read(repository / "requirements-cpu.lock")
+    version = cpu.partition("+cpu ")[0]
+    assert len(_read(repository / "requirements.lock")[f"{version} \\"]) > 10

@@ -299,12 +299,6 @@ class TestRefused:
             "exparity: config: unknown key 'sedes'; did you mean 'seeds'?\n"
         )
 
-    def test_a_config_that_holds_itself(self):
-        endless = {**SMALL}
-        endless["training"] = endless
-        with pytest.raises(InputError, match="config: holds itself, or is nested too deeply"):
-            Experiment.from_mapping(endless)
-
     @pytest.mark.parametrize("name", ["tables", "figures"])
     def test_folders_that_no_report_has_made_are_not_replaced(
         self, name, tmp_path, monkeypatch, capsys

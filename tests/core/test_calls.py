@@ -106,20 +106,6 @@ def test_several_methods_and_metrics(bert):
         assert np.array_equal(values, evaluate(bert, made[of], metric, **own))
 
 
-@pytest.mark.parametrize(
-    ("metrics", "message"),
-    [
-        (["sparsity", "gina"], "unknown metric 'gina'; did you mean 'gini'"),
-        ([1], r"metrics must be ids, options by id, not \[1\]"),
-        (5, "metrics must be a list of ids, not 5"),
-        ({"gini": 5}, "metrics must map ids to mappings of options, not {'gini': 5}"),
-    ],
-)
-def test_what_is_no_list_of_metrics_is_refused(metrics, message):
-    with pytest.raises(InputError, match=message):
-        evaluate_many(None, {}, metrics)
-
-
 def test_objects_of_transformers_are_loaded(bert):
     """As the same classifier from a folder, on the device where they are."""
     pair = (bert.model, bert.tokenizer)

@@ -10,7 +10,7 @@ import pytest
 
 from exparity.core import usage
 
-BIG = 300  # MB
+BIG = 120  # MB
 
 
 def used_by(code: str) -> dict:

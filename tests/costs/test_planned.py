@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from support import N_METHODS, N_METRICS, TINY
 
-from exparity import cli
 from exparity.core.errors import InputError
 from exparity.costs.kinds import kind_of
 from exparity.costs.planned import DagJob, ExampleCounts, dag_jobs, planned_jobs
@@ -87,16 +86,6 @@ class TestJobs:
 
 class TestFinished:
     """What is finished, Snakemake says; of whole runs, tests/workflow/test_cost.py."""
-
-    def test_what_need_not_be_made_again(self, experiment, jobs_of):
-        made = experiment()
-        options = ["--options", made.prepare_options("pairs_all"), "--dataset-id", "pairs_all"]
-        output = str(Path("results", "data", "pairs_all.parquet"))
-        assert cli.main(["prepare", *options, "--output", output]) == 0
-        finished = Counter(job.kind.stage for job in jobs_of(made) if job.finished)
-        assert finished == {"prepare": 1}
-        other = experiment(datasets={"pairs_all": {"n_pairs": 60}})
-        assert not any(job.finished for job in jobs_of(other))
 
     def test_shards(self, experiment):
         ids, options = ("pairs_all", "bert_tiny", "0", "gradient"), '{"use": "gradient"}'

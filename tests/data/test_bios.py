@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import make_pipeline
+from support import refused_by
 
 from exparity.core.errors import InputError
 from exparity.data import load_dataset
@@ -24,6 +25,8 @@ from exparity.data._biographies import (
 )
 from exparity.data.bios import LABELS, MAX_BIOGRAPHIES, MIN_BIOGRAPHIES
 from exparity.data.files import DataSource
+
+REFUSED = refused_by(__file__)
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 # Written apart from the data: all words that tell a gender, by what they are for a man.
@@ -263,14 +266,7 @@ def test_occupation_words_towns_and_gendered_words_of_test_are_in_train(seed):
 
 
 @pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"imbalance": 0.8}, "bios.imbalance: 0.8 has no effect on pairs, whose two versions"),
-        ({"proxy": 0.5}, "bios.proxy: 0.5 has no effect on pairs, whose two versions share"),
-        ({"ambiguous_group": "male"}, "bios.ambiguous_group: male has no effect on pairs"),
-        ({"n_biographies": 7}, "bios.n_biographies: 7 is out of range (at least 8"),
-        ({"n_biographies": 10_001}, "10001 is out of range (at least 8 and at most 10000)"),
-    ],
+    ("options", "message"), REFUSED["options_without_effect_or_out_of_range_are_refused"]
 )
 def test_options_without_effect_or_out_of_range_are_refused(options, message):
     with pytest.raises(InputError, match=re.escape(message)) as caught:

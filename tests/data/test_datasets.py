@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import logging
-import re
 import zipfile
 from collections import Counter
 from dataclasses import replace
@@ -549,18 +548,6 @@ class TestRawFiles:
         for part in (file.url, file.sha256, str((source.folder / file.path).absolute())):
             assert part in text
         return text
-
-    @pytest.mark.parametrize(
-        ("headers", "of"), [({}, ""), ({"Content-Length": "2000000"}, " of 2")]
-    )
-    def test_a_download_tells_its_progress(
-        self, tmp_path, file, web, monkeypatch, caplog, headers, of
-    ):
-        monkeypatch.setattr("exparity.core.progress._INTERVAL", 0.0)
-        web.answer.headers = headers
-        with caplog.at_level("INFO"):
-            DataSource(tmp_path, download=True).find(file)
-        assert re.search(rf"file.jsonl: 1{of} MiB, [\d.]+ a second", caplog.text)
 
     @pytest.mark.parametrize("download", [True, False])
     def test_altered_files_are_refused_and_kept(self, tmp_path, file, web, download):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
-from support import REAL, need
+from support import REAL, need, refused_by
 
 from exparity.cli import main
 from exparity.core.errors import InputError
@@ -19,6 +19,8 @@ from exparity.data._rows import read_rows, write_rows
 from exparity.data._sst import FILES, read_sentences
 from exparity.data.files import DataSource
 from exparity.data.grouping import NONE, TIED, group_table, most_named, term_counter
+
+REFUSED = refused_by(__file__)
 
 TERMS = {"young": ["teen", "student", "young man"], "old": ["pensioner", "man"]}
 ROWS = [
@@ -99,18 +101,7 @@ class TestTable:
             (["man"], None, None, "old"),
         ]
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"text": "revue"}, "reviews.csv:2: no column 'revue'; did you mean 'review'"),
-            ({"column": "stars"}, "reviews.csv:2: has a column 'stars' already; rename it"),
-            ({"terms": {"a": ["x"], "b": ["y"]}}, "no text has more words of one group than of th"),
-            (
-                {"terms": {"id": ["teen"], "b": ["y"]}, "column": "n_id"},
-                "'n_id' is to hold a number of wo",
-            ),
-        ],
-    )
+    @pytest.mark.parametrize(("options", "message"), REFUSED["what_cannot_be_grouped_is_refused"])
     def test_what_cannot_be_grouped_is_refused(self, options, message, table, tmp_path):
         options = {"text": "review", "terms": TERMS, **options}
         with pytest.raises(InputError, match=message):
@@ -155,17 +146,7 @@ class TestCommand:
             ("05", "old", "0", "1", "0"),
         ]
 
-    @pytest.mark.parametrize(
-        ("arguments", "message"),
-        [
-            (["--generator", "gender_wrds"], "did you mean 'gender_words'"),
-            (["--generator", "matched"], "has no words that tell a group; choose one of gender_p"),
-            (["--generator", "word_pairs"], "name the groups, two or more, in the order of its"),
-            (["--groups", "male", "young"], "'gender_words' makes the groups male, female, and n"),
-            (["--generator", "word_pairs", "--groups", "a", "b"], "takes 'pairs' or 'pairs_file'"),
-            (["--param", "mood=1"], "mood"),
-        ],
-    )
+    @pytest.mark.parametrize(("arguments", "message"), REFUSED["refusals_are_one_line"])
     def test_refusals_are_one_line(self, arguments, message, table, tmp_path, capsys):
         output = tmp_path / "out.csv"
         assert self.run("--table", table, "--text", "review", "--output", output, *arguments) == 2

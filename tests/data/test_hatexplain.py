@@ -6,12 +6,14 @@ import json
 from collections import Counter
 
 import pytest
-from support import REAL, need
+from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data.files import DataSource
 from exparity.data.hatexplain import COMMUNITIES, LABELS, PARTS, POSTS, REST, SIZES
+
+REFUSED = refused_by(__file__)
 
 NOBODY = ["None"]
 
@@ -141,15 +143,7 @@ class TestParts:
         with pytest.raises(InputError, match=r"texts.jsonl:1: label must be one of hatespeech, no"):
             load(source, train_texts=str(table))
 
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"train": ["val", "test"]}, "part 'test' is in both splits; name it in `train` or"),
-            ({"groups": ["Woman"]}, "groups: no community 'Woman'; did you mean 'Women'"),
-            ({"groups": ["None"]}, "groups: no community 'None'; known: "),
-            ({"train": ["dev"]}, "one of .*, found 'dev'"),
-        ],
-    )
+    @pytest.mark.parametrize(("options", "message"), REFUSED["options_that_name_what_there_is_not"])
     def test_options_that_name_what_there_is_not(self, options, message, tmp_path):
         with pytest.raises(InputError, match=message):
             load(source_of(tmp_path), **options)
@@ -166,18 +160,7 @@ class TestFiles:
         ):
             load(source)
 
-    @pytest.mark.parametrize(
-        "bad",
-        [
-            {"post_tokens": ["secret", " "]},
-            {"post_tokens": None},
-            {"rationales": [[1]]},
-            {"rationales": [[1, 2]]},
-            {"annotators": []},
-            {"annotators": [{"label": "secret", "target": []}]},
-            {"annotators": [{"label": "normal"}]},
-        ],
-    )
+    @pytest.mark.parametrize("bad", REFUSED["malformed_posts_are_named_and_not_quoted"])
     def test_malformed_posts_are_named_and_not_quoted(self, bad, tmp_path):
         source = source_of(tmp_path, test=[*NAMED, {**post(), **bad}])
         with pytest.raises(

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support import refused_by
 
 from exparity.artefacts.files import read_artefact
 from exparity.cli import main
@@ -21,6 +22,8 @@ from exparity.core.errors import InputError
 from exparity.data import DATASETS, load_dataset, load_with_facts
 from exparity.data._rows import read_rows
 from exparity.data.files import DataSource
+
+REFUSED = refused_by(__file__)
 
 NOWHERE = DataSource(Path("nowhere"), download=False)
 
@@ -133,15 +136,7 @@ class TestCsv:
         path.write_bytes(BOM_UTF8 + path.read_bytes())
         assert load(path) == before
 
-    @pytest.mark.parametrize(
-        ("line", "message"),
-        [
-            ("a, b,yes,old", "a.csv:22: 4 cells, but the header has 3; put text"),
-            ("a,yes", "a.csv:22: 2 cells, but the header has 3"),
-            ('"a" b,yes,old', "a.csv:22: not valid CSV"),
-            ('"a,yes,old', "a.csv:22: not valid CSV"),
-        ],
-    )
+    @pytest.mark.parametrize(("line", "message"), REFUSED["broken_lines_are_named"])
     def test_broken_lines_are_named(self, line, message, tmp_path):
         path = write(tmp_path / "a.csv", table())
         path.write_text(path.read_text() + line + "\n")
@@ -238,36 +233,13 @@ class TestValues:
 class TestRefusals:
     """A group or label "nan" is D18."""
 
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"text": ""}, "a.csv:5: the text is empty; remove the row"),
-            ({"group": " "}, "a.csv:5: the group is empty; fill it in or remove the row"),
-            ({"group": "nan"}, "a.csv:5: the group is 'nan', as pandas writes a missing one; fill"),
-            ({"label": "<NA>"}, "a.csv:5: the label is '<NA>', as pandas writes a missing one"),
-        ],
-    )
+    @pytest.mark.parametrize(("changes", "message"), REFUSED["a_bad_row_is_named_by_its_line"])
     def test_a_bad_row_is_named_by_its_line(self, changes, message, tmp_path):
         rows = table()
         rows[3].update(changes)
         assert message in refused(write(tmp_path / "a.csv", rows))
 
-    @pytest.mark.parametrize(
-        ("changes", "message"),
-        [
-            ({"text": None}, "a.jsonl:4: the text is empty"),
-            ({"text": 3}, "a.jsonl:4: text must be a string or a list of words, found 3"),
-            ({"text": ["a", 3]}, "a.jsonl:4: text must be a string or a list of words"),
-            ({"label": None}, "a.jsonl:4: the label is empty"),
-            ({"label": 0.5}, "a.jsonl:4: label must be text or a whole number, found 0.5"),
-            ({"group": ["a"]}, r"a.jsonl:4: group must be text or a whole number, found \['a'\]"),
-            ({"why": [0, 1]}, "a.jsonl:4: 5 words but 2 marks in why"),
-            ({"why": [0, 1, 2, 0, 0]}, "a.jsonl:4: why must be 0 or 1 per word, found"),
-            ({"part": "dev"}, "a.jsonl:4: part 'dev' is neither train nor test; rename it"),
-            ({"id": "x1"}, "dataset table: example id 'x1' occurs more than once"),
-            ({"set": "s2"}, "dataset table, example '.*': its matched set 's2' is in both splits"),
-        ],
-    )
+    @pytest.mark.parametrize(("changes", "message"), REFUSED["bad_values"])
     def test_bad_values(self, changes, message, tmp_path):
         rows = [
             {**row, "id": f"x{i}", "why": [0] * 5, "set": f"s{i // 4}",
@@ -429,20 +401,11 @@ class TestRefusals:
         assert {example.split for example in found} == {"test"}
 
 
-class TestInputFiles:
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"path": "."}, r"datasets.mine.path: no file"),
-            ({"path": "{x}.csv"}, "datasets.mine.path: {x}.csv: '{' and '}' are wildcards here"),
-            ({}, "datasets.mine.path: name the file to read; paths are relative to"),
-        ],
-    )
-    def test_it_must_be_there(self, options, message, tmp_path, monkeypatch):
-        monkeypatch.chdir(tmp_path)
-        Path("{x}.csv").touch()
-        with pytest.raises(InputError, match=message):
-            DATASETS.get("table").input_files(options, "datasets.mine")
+def test_braces_of_a_path_are_wildcards(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("{x}.csv").touch()
+    with pytest.raises(InputError, match=r"mine.path: \{x\}.csv: '\{' and '\}' are"):
+        DATASETS.get("table").input_files({"path": "{x}.csv"}, "datasets.mine")
 
 
 class TestStages:

@@ -7,6 +7,7 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from support import refused_by
 
 import exparity
 from exparity import InputError
@@ -15,6 +16,8 @@ from exparity.data import load_dataset
 from exparity.data.files import DataSource
 from exparity.data.table import read_prepared
 from exparity.stages.prepare import prepare
+
+REFUSED = refused_by(__file__)
 
 ROWS = [
     {"text": "a cat sleeps", "b": "it is awake", "why": "0 0 1", "why_b": "0 0 1"},
@@ -77,13 +80,7 @@ def test_the_artefact_has_second_texts_only_where_there_are_some(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"rationale_b": None}, "mark both texts of a pair or none"),
-        ({"text_b": None}, "mark both texts of a pair or none"),
-        ({"rationale": None}, "mark both texts of a pair or none"),
-        ({"text_b": "c"}, "no column 'c'"),
-    ],
+    ("changes", "message"), REFUSED["columns_that_do_not_go_together_are_refused"]
 )
 def test_columns_that_do_not_go_together_are_refused(tmp_path, changes, message):
     options = {**write(tmp_path / "pairs.jsonl"), **changes}
@@ -91,15 +88,7 @@ def test_columns_that_do_not_go_together_are_refused(tmp_path, changes, message)
         load_dataset("table", DataSource(tmp_path), options)
 
 
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ({"why_b": "0 1"}, r"pairs.jsonl:1: 3 words but 2 marks in why_b"),
-        ({"why_b": None}, r"pairs.jsonl:1: one of why and why_b is empty"),
-        ({"b": 3}, r"pairs.jsonl:1: b must be a string or a list of words"),
-        ({"b": []}, r"pairs.jsonl:1: the b is empty"),
-    ],
-)
+@pytest.mark.parametrize(("row", "message"), REFUSED["bad_second_texts_name_the_row"])
 def test_bad_second_texts_name_the_row(tmp_path, row, message):
     options = write(tmp_path / "pairs.jsonl", [{**ROWS[0], **row}, *ROWS[1:]])
     with pytest.raises(InputError, match=message):

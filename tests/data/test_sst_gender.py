@@ -7,13 +7,15 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support import REAL, need
+from support import REAL, need, refused_by
 
 from exparity.core.errors import InputError
 from exparity.counterfactuals import terms_of
 from exparity.data import load_dataset
 from exparity.data._sst import FILES, Phrase, read_sentences
 from exparity.data.files import DataSource
+
+REFUSED = refused_by(__file__)
 
 HE, SHE = "(3 (2 He) (4 (2 is) (3 good)))", "(1 (2 She) (1 (2 is) (1 bad)))"
 
@@ -61,17 +63,7 @@ class TestTrees:
         (sentence,) = read(tmp_path_factory.mktemp("trees"), line)
         assert (sentence.words, sentence.phrases) == (tuple(words), tuple(spans))
 
-    @pytest.mark.parametrize(
-        ("line", "message"),
-        [
-            ("good", "trees.txt:2: not a tree"),
-            ("(3 good", "trees.txt:2: not a tree"),
-            ("(3 good) (2 bad)", "trees.txt:2: not a tree"),
-            ("(5 good)", "trees.txt:2: a phrase is rated '5', and not 0 to 4"),
-            ("((3 good))", r"trees.txt:2: a phrase is rated '\(', and not 0 to 4"),
-            ("(", "trees.txt:2: a phrase is rated '', and not 0 to 4"),
-        ],
-    )
+    @pytest.mark.parametrize(("line", "message"), REFUSED["other_lines_are_refused"])
     def test_other_lines_are_refused(self, line, message, tmp_path):
         with pytest.raises(InputError, match=message):
             read(tmp_path, HE, line)

@@ -15,7 +15,7 @@ from typing import ClassVar
 
 import pytest
 import torch
-from support import CPU, run_code
+from support import CPU, refused_by, run_code
 from transformers import AutoModelForSequenceClassification
 
 from exparity import InputError, load_classifier
@@ -29,6 +29,8 @@ from exparity.models.checkpoints import (
 )
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ENCODER_DECODERS, ModelSpec
+
+REFUSED = refused_by(__file__)
 
 
 @pytest.fixture
@@ -312,18 +314,7 @@ class TestCode:
         assert not (folder / "ran").exists()
 
     @pytest.mark.parametrize(
-        ("file", "entries", "message"),
-        [
-            ("config.json", {"text_config": {"auto_map": {"AutoModel": "a.B"}}}, "Python code"),
-            ("config.json", {"attn_implementation": "kernels-community/flash"}, "code from the"),
-            ("config.json", {"_attn_implementation": "flash_attention_2"}, "code from the Hub"),
-            ("config.json", {"_attn_implementation": {"": "some/kernel"}}, "code from the Hub"),
-            ("config.json", {"quantization_config": {"quant_method": "mine"}}, "save it dequant"),
-            ("config.json", {"configuration_files": ["config.4.0.0.json"]}, "call that one"),
-            ("config.json", {"transformers_weights": "other.safetensors"}, "call it model.safe"),
-            ("adapter_config.json", {"peft_type": "LORA"}, "this folder as adapter"),
-            ("model.safetensors.index.json", {"weight_map": {"a": "../b"}}, "'../b', which is not"),
-        ],
+        ("file", "entries", "message"), REFUSED["other_ways_out_of_the_folder"]
     )
     def test_other_ways_out_of_the_folder(self, folder, file, entries, message):
         change(folder, file, **entries)
@@ -403,18 +394,7 @@ class TestRandomWeights:
         refuse(folder, message)
 
     @pytest.mark.parametrize(
-        ("entries", "message"),
-        [
-            ({"num_hidden_layers": 1}, r"holds bert\.encoder\.layer\.1\..*does not have"),
-            ({"num_hidden_layers": 3}, r"lacks bert\.encoder\.layer\.2\."),
-            ({"max_position_embeddings": 32}, r"lacks bert\.embeddings\.position_embeddings\.w"),
-            ({"vocab_size": 90}, r"lacks bert\.embeddings\.word_embeddings\.weight"),
-            ({"id2label": {"0": "a", "1": "b", "2": "c"}}, r"lacks classifier\.bias, classifier"),
-            ({"id2label": {"0": "a"}, "problem_type": None}, "has 1 class; two are needed"),
-            ({"model_type": "distilbert"}, r"lacks distilbert\.embeddings\."),
-            ({"architectures": ["BertModel"]}, r"it holds BertModel\); fine-tune it first"),
-            ({"hidden_size": "wide"}, r"cannot be loaded: Validation .* 'hidden_size': \w"),
-        ],
+        ("entries", "message"), REFUSED["a_config_of_another_model_is_refused"]
     )
     def test_a_config_of_another_model_is_refused(self, folder, entries, message):
         change(folder, **entries)

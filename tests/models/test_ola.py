@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import run_code
 
 from exparity import evaluate, explain, load_classifier
 from exparity.engine.preflight import check_wrapper
@@ -84,17 +83,6 @@ class TestCheckpoint:
         assert config["model_type"] == "ola"
         assert "auto_map" not in config
         assert {p.suffix for p in folder.iterdir()} == {".json", ".safetensors"}
-
-    def test_a_new_process_loads_it(self, folder, ola, sentences):
-        code = (
-            "import sys\nfrom exparity import load_classifier\n"
-            "c = load_classifier(sys.argv[1], 'cpu')\n"
-            "ids = [e.token_ids for e in c.encode([sys.argv[2]])]\n"
-            "print(repr(c.probabilities(ids)[0].tolist()))"
-        )
-        said = run_code(code, folder, sentences[0])
-        own = ola.probabilities([e.token_ids for e in ola.encode([sentences[0]])])[0]
-        np.testing.assert_allclose(json.loads(said), own, atol=1e-7)
 
     def test_it_can_be_trained_on(self, folder):
         """With other classes it gets a new head, as any checkpoint."""

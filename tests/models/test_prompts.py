@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from support import refused_by
 from tokenizers import Tokenizer, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
@@ -11,6 +12,8 @@ from exparity import InputError
 from exparity.models.prompts import Prompt, PromptSpec, absent_token, label_tokens, read
 from exparity.models.scratch import train_tokenizer
 from exparity.models.spec import ModelSpec
+
+REFUSED = refused_by(__file__)
 
 WORDS = {"bad": " bad", "good": " good"}
 TEMPLATES = (
@@ -129,13 +132,7 @@ class TestChat:
             self.rendered(tokenizer, None)
 
     @pytest.mark.parametrize(
-        ("template", "reason"),
-        [
-            ("nothing", "does not keep the text once"),
-            ("{% for m in messages %}{{ m.content * 2 }}{% endfor %}", "does not keep the text"),
-            ("{{ messages[0].content }}<think>\n", "think before it answers"),
-            ("{{ raise_exception('no system') }}", "fails: no system"),
-        ],
+        ("template", "reason"), REFUSED["one_that_loses_the_text_or_thinks_is_refused"]
     )
     def test_one_that_loses_the_text_or_thinks_is_refused(self, tokenizer, template, reason):
         with pytest.raises(InputError, match=reason):

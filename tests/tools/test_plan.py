@@ -17,7 +17,7 @@ from support import N_METHODS, N_METRICS, TINY
 from exparity import cli
 from exparity.costs.estimate import LEVELS, Estimator
 from exparity.costs.finished import Finished, JobCost
-from exparity.costs.forecast import forecast, plain, plan_text
+from exparity.costs.forecast import forecast, gigabytes, plain, plan_text
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
 from exparity.stats.power import planned_typical_gaps
@@ -296,3 +296,13 @@ class TestCommand:
         path.write_text("torn")
         assert run("plan", "--configfile", "tiny.yaml")[0] == 0
         assert any("results/data/pairs_all.parquet: " in line for line in caplog.messages)
+
+
+class TestText:
+    @pytest.mark.parametrize(
+        ("bytes", "shown"),
+        [(None, "unknown"), (0, "0 kB"), (7000, "7 kB"), (999_000, "999 kB"), (1.5e6, "1.5 MB"),
+         (12e6, "12 MB"), (2.34e9, "2.3 GB"), (5e13, "50 TB")],
+    )  # fmt: skip
+    def test_sizes(self, bytes, shown):
+        assert gigabytes(bytes) == shown

@@ -435,14 +435,6 @@ class TestStartUp:
         )
         assert process("-c", code).stdout.endswith("\n[]\n")
 
-    @pytest.mark.parametrize("module", ["exparity", "exparity.stats", "exparity.cli"])
-    def test_imports_that_must_stay_light(self, module):
-        code = (
-            f"import sys, {module}\n"
-            f"print([name for name in {(*HEAVY, 'pyarrow', 'scipy')!r} if name in sys.modules])"
-        )
-        assert process("-c", code).stdout == "[]\n"
-
     def test_a_test_job_starts_quickly(self, tmp_path, capsys):
         scores = scores_file(tmp_path / "s.parquet", n=322)
         before = cpu_seconds()

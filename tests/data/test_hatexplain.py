@@ -222,15 +222,3 @@ class TestReal:
             121,
             1051,
         ]
-
-    def test_texts_to_train_on(self, source):
-        table = REAL / "hatexplain" / "train_texts.jsonl"
-        need(table.is_file(), f"texts of HateXplain below {REAL} (or EXPARITY_DATA)")
-        found = load(source, test=["val", "test"], train_texts=str(table))
-        train = [e for e in found.values() if e.split == "train"]
-        assert Counter(LABELS[e.label] for e in train) == {
-            "normal": 6251,
-            "hatespeech": 4748,
-            "offensive": 4384,
-        }
-        assert len(found) == sum(SIZES.values())

@@ -207,13 +207,6 @@ class TestValues:
             tested = {i for i, e in by_id.items() if e.split == "test"}
             assert tested == {f"x{i}" for i in (*range(8), 17)}
 
-    def test_matched_sets_stay_whole(self, tmp_path):
-        rows = [{**row, "set": f"s{i // 2}"} for i, row in enumerate(table(40))]
-        found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)
-        tests = {e.match_id for e in found if e.split == "test"}
-        assert len(tests) == 5
-        assert sum(e.match_id in tests for e in found) == 10
-
     def test_d18_a_set_that_pandas_writes_as_missing_is_none(self, tmp_path):
         rows = [{**row, "set": "nan" if i < 4 else f"s{i // 2}"} for i, row in enumerate(table(40))]
         found, _ = load(write(tmp_path / "a.csv", rows), match="set", test_share=0.25)

@@ -132,6 +132,24 @@ class TestPairs:
                 if not mark:
                     assert not gendered, f"{example.example_id}: {example.text}"
 
+    def test_partners_are_one_to_one_but_for_the_pronouns(self, pairs):
+        partners = {"male": defaultdict(set), "female": defaultdict(set)}
+        for male, female in pairs.values():
+            for a, b, mark in zip(male.words, female.words, male.rationale, strict=True):
+                if mark:
+                    assert a[0].isupper() == b[0].isupper()
+                    partners["male"][a.lower()].add(b.lower())
+                    partners["female"][b.lower()].add(a.lower())
+        several = {
+            side: {word: found for word, found in words.items() if len(found) > 1}
+            for side, words in partners.items()
+        }
+        assert several == {
+            "male": {"his": {"her", "hers"}},
+            "female": {"her": {"him", "his"}},
+        }
+        assert not set(partners["male"]) & set(partners["female"])
+
 
 class TestBalance:
     def test_targets_overall_by_split_and_by_family(self, pairs):
@@ -158,6 +176,18 @@ class TestBalance:
         for word in checked:
             assert 0.35 <= shares[word][1] <= 0.65, (word, shares[word])
 
+    def test_no_gendered_word_gives_the_target_away(self, pairs):
+        """Names and nouns stand for the target as often as for the counterpart."""
+
+        def marked(example):
+            marks = zip(example.words, example.rationale, strict=True)
+            return {word.lower() for word, mark in marks if mark}
+
+        common = {w: found for w, found in share_female(pairs, marked).items() if found[0] >= 5}
+        assert len(common) > 50
+        for word, (seen, share) in common.items():
+            assert 0.3 <= share <= 0.7, (word, seen, share)
+
 
 class TestLeakage:
     def test_no_phrase_of_the_test_split_was_seen_in_training(self, examples):
@@ -172,6 +202,14 @@ class TestLeakage:
             seen[example.split] |= phrases(example)
         assert len(seen["test"]) > 500
         assert seen["train"] & seen["test"] == set()
+
+    def test_a_theme_is_in_one_split(self, examples):
+        """A theme is a stereotype of women and one of men on the same matter."""
+        splits = defaultdict(set)
+        for example in examples:
+            splits[example.attributes["stereotype"].rpartition("-")[0]].add(example.split)
+        assert len(splits) == 236
+        assert all(len(found) == 1 for found in splits.values())
 
 
 def words_only(ngrams):

@@ -141,19 +141,13 @@ class TestHub:
     @classmethod
     def home(cls, checkpoints, tmp_path_factory) -> Path:
         home = tmp_path_factory.mktemp("home")
-        for name in ("whole", "hostile", "pickled"):
+        for name in ("whole", "hostile"):
             snapshot = cls.snapshot(home, name)
             shutil.copytree(checkpoints["bert"], snapshot)
             refs = snapshot.parents[1] / "refs"
             refs.mkdir()
             (refs / "main").write_text(cls.COMMIT)
         make_hostile(cls.snapshot(home, "hostile"))
-        pickled = cls.snapshot(home, "pickled")
-        (pickled / "model.safetensors").unlink()
-        absent = pickled.parents[1] / ".no_exist" / cls.COMMIT
-        absent.mkdir(parents=True)
-        for name in ("model.safetensors", "model.safetensors.index.json"):
-            (absent / name).touch()  # what a download leaves where the Hub has no such file
         return home
 
     @classmethod
@@ -165,8 +159,8 @@ class TestHub:
     @classmethod
     def answers(cls, home) -> dict[str, str]:
         """What a new process says of each name, written NAME or NAME@REVISION."""
-        pinned = [f"someone/{name}@{cls.COMMIT}" for name in ("whole", "pickled")]
-        names = ["someone/whole", *pinned, "someone/hostile", "someone/else"]
+        pinned = f"someone/whole@{cls.COMMIT}"
+        names = ["someone/whole", pinned, "someone/hostile", "someone/else"]
         code = (
             "import sys\n"
             "from exparity.core.errors import InputError\n"
@@ -194,11 +188,6 @@ class TestHub:
         start = "checkpoint someone/hostile: config.json names Python code of its"
         assert answers["someone/hostile"].startswith(start)
         assert not (self.snapshot(home, "hostile") / "ran").exists()
-
-    def test_one_without_safetensors_says_what_to_do(self, answers):
-        message = answers[f"someone/pickled@{self.COMMIT}"]
-        assert message.startswith(f"checkpoint someone/pickled at revision {self.COMMIT}: ")
-        assert "has no weights in safetensors; convert them once" in message
 
 
 def change(folder, file="config.json", **entries):

@@ -99,10 +99,6 @@ class TestPlainText:
 
 
 class TestProblems:
-    def test_no_folder(self, tmp_path):
-        with pytest.raises(InputError, match=r"nowhere: no such folder; name the results folder"):
-            show(tmp_path / "nowhere")
-
     def test_no_results(self, tmp_path):
         with pytest.raises(InputError, match="there are no verdicts yet; run the experiment first"):
             show(tmp_path)

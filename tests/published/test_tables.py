@@ -6,14 +6,17 @@ The tables are read here without exparity's own loading.
 from __future__ import annotations
 
 import csv
-from itertools import permutations
+from collections import Counter
+from itertools import combinations, permutations
 
 import pytest
 
 from exparity.core.errors import InputError
 from exparity.data import DATASETS
 from exparity.methods import METHODS
+from exparity.methods.integrated_gradients import MEAN_CENTRED
 from exparity.metrics import METRICS
+from exparity.models.catalogue import known_models
 from exparity.published.study import load_study
 from exparity.resources import resource
 
@@ -31,6 +34,7 @@ PRINTED = {
     "sparsity": "soft_sufficiency",
     "sensitivity": "gini",
 }
+GECO = ("geco_all", "geco_subj")
 
 
 def read(name):
@@ -62,6 +66,19 @@ def mismatches(columns, counts, effects, label, printed):
     return sum(here[cell][0] != there[cell][0] for cell in here if cell in there)
 
 
+def signs(columns, tables, a, b):
+    """How the signs of d go together in two columns: opposite, same, or one has none."""
+    found = Counter()
+    for table in tables:
+        for cell, (_, d) in columns[table, a].items():
+            other = columns[table, b][cell][1]
+            if not d or not other:
+                found["none"] += 1
+            else:
+                found["same" if (d > 0) == (other > 0) else "opposite"] += 1
+    return found
+
+
 class TestSizes:
     def test_ids_are_exparitys(self, rows, study):
         assert {r["method"] for r in rows} <= set(METHODS.ids())
@@ -91,6 +108,81 @@ class TestLabels:
         assert [order for order, n in found.items() if n == 0] == [tuple(PRINTED.values())]
         assert sorted(found.values())[1] == 6
 
+    def test_table_8_alone_decides_and_table_9_leaves_two(self, columns):
+        fits = {"8": [], "9": []}
+        for table, found in fits.items():
+            differ = {
+                (a, b): mismatches(columns, "3", (table,), a, b)
+                for a in METRIC_IDS
+                for b in METRIC_IDS
+            }
+            for order in permutations(METRIC_IDS):
+                if not any(differ[pair] for pair in zip(METRIC_IDS, order, strict=True)):
+                    found.append(dict(zip(METRIC_IDS, order, strict=True)))
+        assert fits["8"] == [PRINTED]
+        # On GECO-SUBJ every run with a soft metric is significant: counts cannot tell them apart.
+        soft = PRINTED["soft_comprehensiveness"], PRINTED["soft_sufficiency"]
+        swapped = {**PRINTED, "soft_comprehensiveness": soft[1], "soft_sufficiency": soft[0]}
+        assert len(fits["9"]) == 2
+        assert all(order in fits["9"] for order in (PRINTED, swapped))
+
+    def test_tables_4_and_10_11_agree_as_printed(self, columns):
+        assert sum(mismatches(columns, "4", ("10", "11"), m, m) for m in METRIC_IDS) == 0
+
+    def test_only_then_do_the_soft_metrics_mirror_each_other(self, columns):
+        soft = "soft_comprehensiveness", "soft_sufficiency"
+        assert signs(columns, ("8", "9"), *soft) == {"opposite": 8, "same": 33, "none": 19}
+        corrected = [PRINTED[name] for name in soft]
+        assert signs(columns, ("8", "9"), *corrected) == {"opposite": 60}
+        # as the tables whose labels agree have it
+        assert signs(columns, ("10", "11"), *soft) == {"opposite": 36, "same": 1, "none": 23}
+
+    def test_no_other_two_columns_mirror_each_other(self, columns):
+        found = [
+            set(pair)
+            for pair in combinations(METRIC_IDS, 2)
+            if signs(columns, ("8", "9"), *pair)["opposite"] == 60
+        ]
+        assert found == [{PRINTED["soft_comprehensiveness"], PRINTED["soft_sufficiency"]}]
+
+    @pytest.mark.parametrize(
+        ("metric", "significant", "considerable", "printed"),
+        [("gini", 70, 53, (91, 86)), ("sparsity", 49, 42, (86, 51))],
+    )
+    def test_section_5_2_2_is_written_from_the_labels_of_table_3(
+        self, columns, metric, significant, considerable, printed
+    ):
+        def shares(label):
+            cells = [n for table in ("8", "9") for n in columns[table, label].values()]
+            strong = [n for n, d in cells if d is not None and abs(d) >= 0.2]
+            runs = 5 * len(cells)
+            return round(100 * sum(n for n, _ in cells) / runs), round(100 * sum(strong) / runs)
+
+        assert shares(PRINTED[metric]) == (significant, considerable)
+        assert shares(metric) == printed
+
+    def test_section_5_2_1_counts_the_soft_metrics_of_table_3(self, columns):
+        """Over 95 % of the runs on GECO with a soft metric are significant."""
+
+        def share(labels):
+            counts = [n for t in ("8", "9") for m in labels for n, _ in columns[t, m].values()]
+            return 100 * sum(counts) / (5 * len(counts))
+
+        soft = "soft_comprehensiveness", "soft_sufficiency"
+        assert share([PRINTED[m] for m in soft]) == pytest.approx(97.83, abs=0.01)
+        assert share(soft) == pytest.approx(73.83, abs=0.01)
+
+    def test_section_5_4_names_the_directions_of_the_corrected_columns(self, columns):
+        """Male higher soft sufficiency and sparsity, female higher soft comprehensiveness."""
+
+        def positive(label):
+            cells = [d for table in ("8", "9") for _, d in columns[table, label].values() if d]
+            return sum(d > 0 for d in cells), len(cells)
+
+        assert positive(PRINTED["soft_sufficiency"]) == (54, 60)
+        assert positive(PRINTED["sparsity"]) == (38, 41)
+        assert positive(PRINTED["soft_comprehensiveness"]) == (6, 60)
+
     def test_the_shipped_mapping_is_this_one(self):
         rows = read("dhaini2025_labels.csv")
         for table in ("8", "9"):
@@ -112,6 +204,43 @@ class TestLabels:
             assert (cell.effect_table, cell.effect_label) == (table[cell.key.dataset], label)
             assert (count, cell.mean) == columns[cell.effect_table, label][key]
             assert cell.considerable == (cell.mean is not None and abs(cell.mean) >= 0.2)
+
+
+class TestTotals:
+    def test_the_tables_sum_to_less_than_the_text_says(self, rows):
+        sums = Counter()
+        runs = Counter()
+        for r in rows:
+            sums[r["table"]] += int(r["significant_runs"])
+            runs[r["table"]] += int(r["total_runs"])
+        assert {t: sums[t] for t in "345"} == {"3": 1739, "4": 1080, "5": 696}
+        assert sums["8"] + sums["9"] == sums["3"]
+        assert sums["10"] + sums["11"] == sums["4"]
+        assert sum(sums[t] for t in "345") == 3515
+        assert sum(runs[t] for t in "345") == 5040
+        claims = {r["claim_id"]: r["value"] for r in read("dhaini2025_claims.csv")}
+        assert claims["total_significant"] == "3647"
+        assert claims["total_combinations"] == "5040"
+
+
+class TestIntegratedGradients:
+    """What docs/published.md says of a sixth of the grid."""
+
+    def test_a_sixth_of_the_runs_is_of_gradients_that_are_not_multiplied(self, rows):
+        sums, runs = Counter(), Counter()
+        for r in rows:
+            if r["method"] == "integrated_gradients":
+                sums[r["table"]] += int(r["significant_runs"])
+                runs[r["table"]] += int(r["total_runs"])
+        assert {t: (sums[t], runs[t]) for t in "345"} == {
+            "3": (252, 350), "4": (156, 350), "5": (115, 140)
+        }  # fmt: skip
+        assert (sum(sums[t] for t in "345"), 6 * sum(runs[t] for t in "345")) == (523, 5040)
+        assert 3515 - 523 == 2992
+
+    def test_every_model_of_the_study_has_a_sum_of_zero(self, rows):
+        models = {r["model"] for r in rows}
+        assert {known_models()[model].architecture for model in models} <= set(MEAN_CENTRED)
 
 
 def test_an_unknown_study_is_refused():

@@ -70,6 +70,11 @@ class TestComplete:
             "shares": [0.5], "some": 2, "steps": [0.1, 0.2], "strict": True, "words": ["one"],
         }  # fmt: skip
 
+    def test_a_long_value_is_cut(self):
+        with pytest.raises(InputError, match=r"^methods.mine.*\.\.\.$") as refused:
+            complete(OPTIONS, {"mode": "c" * 10_000}, "methods.mine")
+        assert len(str(refused.value)) < 200
+
     def test_unknown_option_with_a_near_name(self):
         with pytest.raises(InputError, match="here: unknown option 'cuont'; did you mean 'count'"):
             complete(OPTIONS, {"cuont": 1}, "here")

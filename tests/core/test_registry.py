@@ -118,6 +118,10 @@ class TestRegister:
         with pytest.raises(InputError, match=r"metric 'a' in .*: needs a docstring"):
             fresh.register("a", **FACTS)(bare)
 
+    def test_a_display_name_wins_over_the_id(self, fresh):
+        fresh.register("a", **FACTS, display="The A")(example_metric)
+        assert fresh.get("a").display == "The A"
+
 
 @pytest.mark.contract
 class TestLookUp:

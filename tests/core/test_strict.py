@@ -101,3 +101,7 @@ def test_json(text, message):
         parse_json(text, "here")
     assert str(refused.value).startswith(message)
     assert "\n" not in str(refused.value)
+
+
+def test_whole_surrogate_pairs_are_text():
+    assert parse_json(r'["\ud83d\ude00", "\\ud800"]', "here") == ["😀", r"\ud800"]

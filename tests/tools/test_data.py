@@ -129,6 +129,12 @@ class TestModels:
         ]
         assert len(hub.asked) == 2
 
+    def test_a_checkpoint_without_a_revision_is_said_to_be_unpinned(self, run, hub):
+        code, out, _ = run("data", "fetch", "--models", "some/model")
+        assert code == 0
+        assert "; pin what you use with a revision\n" in out
+        assert hub.asked[-1][1]["revision"] is None
+
 
 def test_the_real_client_finds_its_cache_without_a_network(tmp_path):
     """Under HF_HOME, where a login node has put it."""

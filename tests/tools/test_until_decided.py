@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 import yaml
 from support import TINY
 
 from exparity.cli import main
 from exparity.tools import until_decided as tool
-from exparity.tools.until_decided import compared, next_trainings
+from exparity.tools.until_decided import compared, in_words, next_trainings
 
 LOOKS = (3, 5, 8)
 
@@ -76,3 +78,11 @@ def test_how_snakemake_is_told(tmp_path, monkeypatch, flags, told):
     look = (*told, "--", "results/verdicts.parquet")
     assert ran == [look, look, told]
     assert yaml.safe_load((tmp_path / "results" / "trainings.json").read_text()) == {"pairs_all": 3}
+
+
+def test_in_words():
+    rows = [row("equivalent"), row("undecided", text_share=0.7), row(None, text_share=math.nan)]
+    assert in_words(rows) == (
+        "1 of 3 cells are decided (1 equivalent, 1 undecided, 1 that cannot be tested); "
+        "1 need texts, not trainings"
+    )

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.workflow
     ],
 )
 def test_config_errors_come_before_any_job(checkout, changes, line):
-    """All that is refused stands in tests/config/test_config.py."""
+    """All that is refused is in tests/config/refused.yaml."""
     checkout.configure(**changes)
     run = checkout.snakemake(check=2)
     assert [x for x in run.stderr.splitlines() if x.startswith("exparity: ")] == [

@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 
 import pytest
+from support import refused_by
 
 from exparity.artefacts import layout
 from exparity.config.cautions import cautions
 from exparity.config.experiment import Experiment
 from exparity.core.errors import InputError
+
+REFUSED = refused_by(__file__)
 
 MODEL = {"init": "scratch", "architecture": "bert"}
 SMALL = {
@@ -67,23 +70,7 @@ def test_metrics_that_explain_again_are_left_out(experiment):
     assert not any("sensitivity" in line for line in cautions(plain))
 
 
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"path": "none-{seed}.jsonl"}, r"methods\.mine\.path: no file .*none-0\.jsonl; paths"),
-        ({"path": ""}, r"methods\.mine\.path: name the file to read"),
-        ({"path": "{family}.jsonl"}, r"mine\.path: {family}\.jsonl: .* {dataset}, {model}, {seed}"),
-        ({"path": "{"}, r"mine\.path: {: of names in braces"),
-        (
-            {"path": "pairs_all-{model}-{seed}.jsonl"},
-            "is named for the classifiers pairs_all/one/0",
-        ),
-        (
-            {"methods": {"mine": {"use": "imported", "path": "{dataset}-{model}-{seed}.jsonl"}}},
-            r"metrics\.sensitivity: has explanations made again, which method mine cannot; run it",
-        ),
-    ],
-)
+@pytest.mark.parametrize(("changes", "message"), REFUSED["what_cannot_be_meant"])
 def test_what_cannot_be_meant(experiment, changes, message):
     with pytest.raises(InputError, match=message):
         experiment(**changes)

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from support import N_METHODS, N_METRICS, TINY
+from support import N_METHODS, N_METRICS, TINY, refused_by
 
 from exparity import cli
 from exparity.costs.estimate import LEVELS, Estimator
@@ -21,6 +21,8 @@ from exparity.costs.forecast import forecast, gigabytes, plain, plan_text
 from exparity.costs.kinds import Kind
 from exparity.resources import workflow_file
 from exparity.stats.power import planned_typical_gaps
+
+REFUSED = refused_by(__file__)
 
 LIME = Kind(("explain", "lime"), "of bert on pairs", True)
 TEST = Kind(("test",), "on pairs")
@@ -206,16 +208,7 @@ class TestCommand:
         assert max(map(len, out[out.index("Typical") :].splitlines())) <= 80
 
     @pytest.mark.parametrize(
-        ("changes", "key"),
-        [
-            ({"metrics": {"gini": {}, "sparsity": {"max_examples": 8}}}, "metrics.sparsity.max_"),
-            ({"methods": {"gradient": {"max_examples": 8}}}, "methods.gradient.max_examples"),
-            (
-                {"overrides": [{"match": {"metric": "gini"}, "metric": {"max_examples": 8}}]},
-                "overrides of metrics.gini.max_examples",
-            ),
-            ({"datasets": {"pairs_all": {"n_pairs": 20}}}, "datasets.pairs_all"),
-        ],
+        ("changes", "key"), REFUSED["a_sample_on_which_nothing_can_be_significant_is_refused"]
     )
     def test_a_sample_on_which_nothing_can_be_significant_is_refused(self, here, run, changes, key):
         (here / "small.yaml").write_text(yaml.safe_dump({**TINY, **changes}))
@@ -237,17 +230,7 @@ class TestCommand:
         assert (code, err) == (0, "")
         assert out.startswith(f"far.yaml: {2 * (JOBS - 2) + 2} jobs, of which 0 are finished\n")
 
-    @pytest.mark.parametrize(
-        ("arguments", "words"),
-        [
-            (["--configfile", "gone.yaml"], "gone.yaml: cannot be read"),
-            (["--configfile", "tiny.yaml", "--from", "gone"], "gone: no such folder"),
-            (["--configfile", "bad.yaml"], "unknown key 'seedz'"),
-            (["--configfile", "tiny.yaml", "--config", "seedz=1"], "unknown key 'seedz'"),
-            (["--configfile", "tiny.yaml", "--config", "seeds"], "'seeds' is not KEY=VALUE"),
-            (["--configfile", "own.yaml"], "compas-scores-two-years.csv is missing"),
-        ],
-    )
+    @pytest.mark.parametrize(("arguments", "words"), REFUSED["bad_input"])
     def test_bad_input(self, here, run, arguments, words):
         (here / "bad.yaml").write_text(yaml.safe_dump({**TINY, "seedz": 1}))
         own = {**TINY, "datasets": {"compas": {"test_share": 0.5}}}

@@ -32,7 +32,7 @@ SlurmdPort={node_port}
 SlurmUser={user}
 SlurmdUser={user}
 AuthType=auth/munge
-AuthInfo=socket={folder}/munge.socket
+AuthInfo=socket={folder}/munge.socket,cred_expire=30
 CredType=cred/munge
 ProctrackType=proctrack/linuxproc
 TaskPlugin=task/affinity

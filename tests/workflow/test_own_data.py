@@ -13,7 +13,7 @@ import exparity
 pytestmark = pytest.mark.workflow
 
 
-def write_table(path, count=120, *, words=("plain", "fine")):
+def write_table(path, count=60, *, words=("plain", "fine")):
     """Reviews by customers of three regions; what they say follows the label."""
     with path.open("w", newline="") as file:
         writer = csv.writer(file)

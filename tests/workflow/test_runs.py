@@ -26,6 +26,14 @@ def peak_share(scores, content_mask, *, power: float = 1.0):
 '''
 
 
+CELLS = N_METHODS * N_METRICS
+AT_THE_END = {"cost": 1, "report": 1}
+JUDGED = {"across_trainings": 1, "judge": 1, "adjusted_gaps": 1, **AT_THE_END}
+OF_ONE_METRIC = {
+    "evaluate": N_METHODS, "test": N_METHODS, "negative_control": 1, "random_tests": 1, **JUDGED,
+}  # fmt: skip
+
+
 def test_the_quickstart_shows_what_the_demo_runs(checkout, repository):
     page = (repository / "docs" / "quickstart.md").read_text()
     table = page[page.index("\njob  ") + 1 : page.index("```", page.index("\ntotal  "))]
@@ -42,13 +50,12 @@ def test_the_demo_shows_what_it_planted(checkout):
 
 
 def test_a_run_fills_every_artefact(baseline):
-    cells = N_METHODS * N_METRICS
     tests = exparity.read_results(baseline.results, "tests")
-    assert dict(tests["quantity"].value_counts()) == {"score": cells, "excess": cells}
+    assert dict(tests["quantity"].value_counts()) == {"score": CELLS, "excess": CELLS}
     assert (tests["n_a"] == 8).all()
     assert (tests["n_pairs"] == 8).all()
     disparity = exparity.read_results(baseline.results, "disparity")
-    assert len(disparity) == 2 * cells
+    assert len(disparity) == 2 * CELLS
     assert (baseline.results / "report" / "index.html").stat().st_size > 2000
     for artefact in (
         "data", "predictions", "explanations", "scores", "history", "bias",
@@ -88,15 +95,11 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     plugin.write_text(PLUGIN)
     metrics = {**TINY["metrics"], "peak": {"use": "peak_share", "power": 2}}
     finished.configure(plugins=["mine/peak.py"], metrics=metrics)
-    expected = {
-        "evaluate": N_METHODS, "test": N_METHODS, "negative_control": 1, "random_tests": 1,
-        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1, "cost": 1, "report": 1,
-    }  # fmt: skip
-    assert finished.plan() == expected
+    assert finished.plan() == OF_ONE_METRIC
     # Jobs are chosen when one has ended, and not otherwise: Snakemake's default limit of jobs a
     # second makes more and more rounds of scheduling.
     rounds = finished.snakemake("--verbose").stderr.count("Resources before job selection")
-    jobs = sum(expected.values())
+    jobs = sum(OF_ONE_METRIC.values())
     assert jobs / 2 <= rounds <= jobs + 2
     assert finished.plan() == {}
     scores = exparity.read_results(finished.results, "scores")
@@ -111,106 +114,59 @@ def test_adding_a_metric_adds_its_own_jobs_only(finished):
     assert "Peak share" in page
     # Its source is watched like that of the package's own metrics.
     plugin.write_text(PLUGIN + "\n# another thought\n")
+    assert finished.plan() == OF_ONE_METRIC
+
+
+@pytest.mark.parametrize(
+    ("changes", "expected"),
+    [
+        (
+            {"methods": {**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}}},
+            {"explain": 1, "evaluate": N_METRICS, "test": N_METRICS, **JUDGED},
+        ),
+        ({"statistics": {"resamples": 300}}, {"test": CELLS, "bias": 1, **AT_THE_END}),
+        (
+            {"statistics": {**TINY["statistics"], "family": ["dataset", "metric"]}},
+            {"judge": 1, **AT_THE_END},
+        ),
+        ({"engine": {"device": "cpu", "token_budget": 500}, "data_dir": "elsewhere"}, {}),
+    ],
+    ids=["a method", "statistics", "a declared family", "how jobs use the machine"],
+)
+def test_a_changed_option_redoes_what_it_concerns(finished, changes, expected):
+    finished.configure(**changes)
     assert finished.plan() == expected
 
 
-def test_changing_a_method_redoes_its_column_only(finished):
-    methods = {**TINY["methods"], "integrated_gradients_x_input": {"n_steps": 4}}
-    finished.configure(methods=methods)
-    expected = {
-        "explain": 1, "evaluate": N_METRICS, "test": N_METRICS, "across_trainings": 1, "judge": 1,
-        "adjusted_gaps": 1, "cost": 1, "report": 1,
-    }  # fmt: skip
-    assert finished.plan() == expected
-
-
-def test_editing_a_metric_redoes_that_metric_only(finished):
-    source = finished.root / "src" / "exparity" / "metrics" / "gini.py"
+@pytest.mark.parametrize("module", ["gini", "removal"], ids=["of a metric", "that metrics share"])
+def test_an_edited_module_redoes_the_metrics_on_it(finished, module):
+    source = finished.root / "src" / "exparity" / "metrics" / f"{module}.py"
     source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == {
-        "evaluate": N_METHODS,
-        "test": N_METHODS,
-        "negative_control": 1,
-        "random_tests": 1,
-        "across_trainings": 1,
-        "judge": 1,
-        "adjusted_gaps": 1,
-        "cost": 1,
-        "report": 1,
-    }
-
-
-def test_editing_a_shared_core_redoes_the_metrics_on_it(finished):
-    source = finished.root / "src" / "exparity" / "metrics" / "removal.py"
-    source.write_text(source.read_text() + "\n# edited\n")
-    assert finished.plan() == {
-        "evaluate": N_METHODS,
-        "test": N_METHODS,
-        "negative_control": 1,
-        "random_tests": 1,
-        "across_trainings": 1,
-        "judge": 1,
-        "adjusted_gaps": 1,
-        "cost": 1,
-        "report": 1,
-    }
-
-
-def test_statistics_redo_tests_only(finished):
-    finished.configure(statistics={"resamples": 300})
-    assert finished.plan() == {"test": N_METHODS * N_METRICS, "bias": 1, "cost": 1, "report": 1}
-
-
-def test_a_declared_family_redoes_the_report_only(finished):
-    finished.configure(statistics={**TINY["statistics"], "family": ["dataset", "metric"]})
-    assert finished.plan() == {"judge": 1, "cost": 1, "report": 1}
+    assert finished.plan() == OF_ONE_METRIC
 
 
 def test_random_explanations_are_a_part_that_can_be_left_out(finished):
     finished.configure(controls={"random": {"draws": 0}})
-    tests = N_METHODS * N_METRICS
-    assert finished.plan() == {
-        "test": tests,
-        "across_trainings": 1,
-        "judge": 1,
-        "cost": 1,
-        "report": 1,
-    }
+    assert finished.plan() == {"test": CELLS, "across_trainings": 1, "judge": 1, **AT_THE_END}
     finished.snakemake("--until", "test")
     assert set(exparity.read_results(finished.results, "tests")["quantity"]) == {"score"}
 
 
 def test_a_seed_adds_its_own_runs_only(finished):
-    cells = N_METHODS * N_METRICS
     expected = {
-        "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": cells, "test": cells,
-        "across_trainings": 1, "judge": 1, "adjusted_gaps": 1,
-        "negative_control": N_METRICS, "random_tests": 1, "cost": 1, "report": 1,
+        "finetune": 1, "bias": 1, "explain": N_METHODS, "evaluate": CELLS, "test": CELLS,
+        "negative_control": N_METRICS, "random_tests": 1, **JUDGED,
     }  # fmt: skip
     # As Snakemake hands it on to a job of a cluster: all that is read from a command line.
     assert finished.plan("--config", "seeds=['0', '1']", "training={epochs: 3}") == expected
-
-
-def test_how_jobs_use_the_machine_redoes_nothing(finished):
-    finished.configure(engine={"device": "cpu", "token_budget": 500}, data_dir="elsewhere")
-    assert finished.plan() == {}
 
 
 def test_overrides_and_instances_run_their_cells_only(finished):
     matched = {"match": {"method": "gradient", "metric": "gini"}, "metric": {"max_examples": 8}}
     coarse = {"use": "integrated_gradients_x_input", "n_steps": 2}
     finished.configure(methods={**TINY["methods"], "coarse": coarse}, overrides=[matched])
-    expected = {
-        "explain": 1,
-        "evaluate": N_METRICS + 1,
-        "test": N_METRICS + 1,
-        "across_trainings": 1,
-        "judge": 1,
-        "adjusted_gaps": 1,
-        "cost": 1,
-        "report": 1,
-    }
-    assert finished.plan() == expected
+    cells = N_METRICS + 1
+    assert finished.plan() == {"explain": 1, "evaluate": cells, "test": cells, **JUDGED}
     finished.snakemake("--until", "test")
     tests = exparity.read_results(finished.results, "tests").query("quantity == 'score'")
     tests = tests.set_index(["method", "metric"])

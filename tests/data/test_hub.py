@@ -154,8 +154,6 @@ def test_what_the_hub_does_not_have_is_one_line(hub):
 
 def test_an_audit_fetches_its_table(hub, checkpoints):
     audit = ["-m", "exparity", "audit", "--checkpoint", checkpoints["bert"], "--dry-run"]
-    unpinned = hub(*audit, "--table", ADDRESS)
-    assert f"exparity: {ADDRESS}: pin its `revision`: the 40 digits" in unpinned.stderr
     done = hub(*audit, "--table", ADDRESS.replace("t.csv", "sex.csv"), "--table-revision", COMMIT)
     assert done.returncode == 0, done.stderr
     assert "results/audit_sex_bert/config.yaml is the config" in done.stdout

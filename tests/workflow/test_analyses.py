@@ -69,13 +69,3 @@ def test_classifiers_are_measured_where_nothing_is_explained(finished):
     assert exparity.read_results(finished.results, "disparity").empty
     with pytest.raises(exparity.InputError, match="there are no verdicts yet"):
         show(finished.results)
-
-
-def test_data_without_rationales_is_one_error_before_any_job(checkout):
-    checkout.configure(datasets={"compas": {}}, metrics={"mass_accuracy": {}})
-    run = checkout.snakemake("-n", check=None)
-    assert run.returncode != 0
-    lines = [line for line in (run.stdout + run.stderr).splitlines() if "exparity:" in line]
-    assert len(lines) == 1
-    assert "metrics.mass_accuracy: compares explanations with rationales" in lines[0]
-    assert not checkout.results.exists()
